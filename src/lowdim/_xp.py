@@ -1,0 +1,104 @@
+"""Array namespaces, devices and dtypes: the only file that knows one array library from another.
+
+Everything above takes its namespace from its input (`namespace(x)`), writes array-API standard code, and returns
+arrays of that kind on that device. NumPy is itself a standard namespace and is answered first, because a small
+fit should not pay for the question.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+from scipy import sparse
+
+Array = Any
+
+
+def is_sparse(x: Any) -> bool:
+    """True for SciPy sparse arrays and matrices."""
+    return not isinstance(x, np.ndarray) and sparse.issparse(x)
+
+
+def is_array(x: Any) -> bool:
+    """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...)."""
+    return isinstance(x, np.ndarray) or compat.is_array_api_obj(x)
+
+
+def namespace(x: Array) -> Any:
+    """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return np
+    return compat.array_namespace(x)
+
+
+def device(x: Array) -> Any:
+    """The device of `x`, or None where arrays have no device of their own."""
+    return None if isinstance(x, np.ndarray) or sparse.issparse(x) else compat.device(x)
+
+
+def working_dtype(x: Array) -> Any:
+    """The dtype results come in: float32 stays float32, every other real dtype becomes float64."""
+    xp = namespace(x)
+    if x.dtype == xp.float32:
+        return xp.float32
+    return wide_dtype(xp, device(x))
+
+
+def wide_dtype(xp: Any, dev: Any) -> Any:
+    """The dtype of sums across blocks: float64, or float32 on devices that have nothing wider."""
+    return xp.float32 if getattr(dev, "type", None) == "mps" else xp.float64
+
+
+def is_complex(x: Array) -> bool:
+    """True for arrays of complex numbers."""
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return bool(x.dtype.kind == "c")
+    xp = namespace(x)
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def astype(x: Array, dtype: Any) -> Array:
+    """`x` in `dtype`, the same object where nothing is to be done."""
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
+        return x.astype(dtype, copy=False)
+    return namespace(x).astype(x, dtype, copy=False)
+
+
+def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
+    """`x` (NumPy or the namespace of `like`) as an array of the namespace and device of `like`."""
+    if isinstance(like, np.ndarray) or sparse.issparse(like):
+        return np.asarray(to_numpy(x), dtype=dtype)
+    xp = namespace(like)
+    if is_array(x) and not isinstance(x, np.ndarray) and namespace(x) is xp:
+        x = compat.to_device(x, device(like))
+        return x if dtype is None else xp.astype(x, dtype, copy=False)
+    return xp.asarray(to_numpy(x), dtype=dtype, device=device(like))
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """`x` on the host, for printing and for files."""
+    if isinstance(x, np.ndarray):
+        return x
+    if compat.is_torch_array(x):
+        return x.detach().cpu().numpy()
+    if compat.is_cupy_array(x):
+        return x.get()
+    if is_array(x):
+        return np.array(np.from_dlpack(x))
+    return np.asarray(x)
+
+
+def eps(x: Array) -> float:
+    """The spacing of numbers next to 1 in the dtype of `x`."""
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
+def concat_rows(pieces: list[Array]) -> Array:
+    """Blocks of rows, dense or sparse, one below the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if is_sparse(pieces[0]):
+        return sparse.vstack(pieces, format="csr")
+    return namespace(pieces[0]).concat(pieces, axis=0)

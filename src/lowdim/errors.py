@@ -1,0 +1,162 @@
+"""Exceptions and warnings, and the builders of their messages: what, got, allowed, do this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class LowdimWarning(UserWarning):
+    """Parent of all warnings of this library."""
+
+
+class RankWarning(LowdimWarning):
+    """Directions of zero variance were dropped because a division by their variance was needed."""
+
+
+class ResolutionWarning(LowdimWarning):
+    """Some eigenvalues are too small beside the largest to be told from rounding by the solver that ran."""
+
+
+class ConvergenceWarning(LowdimWarning):
+    """An iteration stopped before it reached its tolerance."""
+
+
+class NonFiniteBlock(ArithmeticError):
+    """A summary met NaN, infinity or overflow in a block; `summarize` turns it into an error with a place."""
+
+
+def column_label(j: int, names: Sequence[str] | None) -> str:
+    """How a column is called in messages."""
+    return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
+
+
+def not_finite(row: int, column: int, value: float, names: Sequence[str] | None) -> ValueError:
+    """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
+    kind = "NaN" if value != value else "infinity"
+    return ValueError(
+        f"Input X contains {kind}: {column_label(column, names)}, first in row {row}. Finite numbers are needed: "
+        "drop those rows, impute them, or use a model that takes missing values."
+    )
+
+
+def too_large(row: int, column: int, value: float, names: Sequence[str] | None) -> ValueError:
+    """Finite entries whose squares are not."""
+    return ValueError(
+        f"Input X holds values too large for their squares to be represented: {value:.3g} in "
+        f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
+    )
+
+
+def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
+    """A table has two axes."""
+    return ValueError(
+        f"Expected 2D array, got {'scalar' if ndim == 0 else f'{ndim}D'} array instead, of shape {shape}. Rows are "
+        "samples and columns are features. Reshape your data: X.reshape(-1, 1) for a single feature, "
+        "X.reshape(1, -1) for a single row."
+    )
+
+
+def empty(n: int, p: int, shape: tuple[int, ...]) -> ValueError:
+    """A table without rows or without columns."""
+    what = ("sample", n) if n == 0 else ("feature", p)
+    return ValueError(
+        f"Found array with 0 {what[0]}(s) (shape={shape}) while a minimum of 1 is required. Check how X was selected."
+    )
+
+
+def complex_data(dtype: Any) -> ValueError:
+    """Complex numbers are not rows of measurements here."""
+    return ValueError(
+        f"Complex data not supported: X has dtype {dtype}, real numbers are needed. Pass X.real and X.imag side by "
+        "side if both parts are features."
+    )
+
+
+def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, reason: str) -> str:
+    """Text, dates, objects where numbers are needed (the caller chooses TypeError or ValueError)."""
+    where = "X" if column is None else column_label(column, names)
+    return (
+        f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
+        "for example with sklearn.preprocessing.OneHotEncoder."
+    )
+
+
+def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int) -> ValueError:
+    """K must lie between 1 and what the table can give."""
+    rows = "" if n is None else f" for X of shape ({n}, {p})"
+    bound = f"n_features={p}" if n is None else f"min(n_samples, n_features)={upper}"
+    return ValueError(
+        f"n_components={k!r} must be between 1 and {upper} = {bound}{rows}; pass {upper} or less, a fraction of "
+        "variance between 0 and 1, or None to keep all."
+    )
+
+
+def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
+    """A covariance with divisor weight - ddof needs more than ddof."""
+    return ValueError(
+        f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
+        f"is needed. Give more rows{', or pass ddof=0' if ddof and n > 0 and weight > 0 else ''}."
+    )
+
+
+def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:
+    """A word that is not on the list."""
+    listed = ", ".join(repr(a) for a in allowed)
+    return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
+
+
+def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
+    """Blocks of one stream must agree on the columns."""
+    return ValueError(
+        f"block {index} of the stream has {width} columns, the blocks before it had {expected}. All blocks must "
+        "have the same columns in the same order."
+    )
+
+
+def mixed_dtypes(index: int, dtype: Any, expected: Any) -> ValueError:
+    """Blocks of one stream must agree on the dtype."""
+    return ValueError(
+        f"block {index} of the stream has dtype {dtype}, the blocks before it had {expected}. Convert them to one "
+        "dtype, for example with block.astype('float64')."
+    )
+
+
+def exhausted_stream(purpose: str) -> ValueError:
+    """An iterator that has nothing (left) to give."""
+    return ValueError(
+        f"the iterator of blocks gave no block: found array with 0 sample(s) {purpose}. A generator can be read once "
+        "only; pass a new one, a list of blocks, or a function that returns a fresh iterator."
+    )
+
+
+def read_once(solver: str) -> ValueError:
+    """A solver of several passes on a stream of one."""
+    return ValueError(
+        f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
+        "or a function that returns a fresh iterator, or use solver='covariance' or 'triangle'."
+    )
+
+
+def other_namespace(model: str, method: str, fitted: Any, given: Any) -> ValueError:
+    """Rows of another array library or device than those of the fit."""
+    kinds = [f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (fitted, given)]
+    return ValueError(
+        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): that was "
+        f"{kinds[0]}, this is {kinds[1]}. Convert X, or fit on arrays of that kind."
+    )
+
+
+def bad_weights(reason: str, got: str) -> ValueError:
+    """Sample weights are frequencies: one per row, not negative, not all zero."""
+    return ValueError(
+        f"sample_weight {reason}: got {got}. Weights are frequencies (weight 2 equals repeating the row): one "
+        "non-negative finite number per row, at least one of them positive."
+    )
+
+
+def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
+    """Said before it is taken."""
+    return MemoryError(
+        f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in all. {advice}"
+    )

@@ -1,0 +1,1 @@
+"""Reading fitted models: tables and diagnostics."""

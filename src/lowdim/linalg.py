@@ -1,0 +1,143 @@
+"""The small dense algebra shared by all: each rule (sign, order, rank, divisor) is decided here, once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import linalg as scipy_linalg
+
+from ._threads import single_threaded_blas
+from ._xp import Array, asarray_like, device, eps, namespace, to_numpy
+
+#: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K:
+#: its rounding errors are about eps * lambda_1, so six digits are left at 1e-10.
+RESOLUTION = 1e-10
+#: The same for products in float32, which are right to about 1e-7 of lambda_1: four digits are left.
+RESOLUTION_FLOAT32 = 1e-3
+
+#: From this size on LAPACK is asked for the leading eigenvectors only.
+_PARTIAL_FROM = 400
+#: Eigenproblems of these sizes are solved on one thread.
+_SMALL, _MEDIUM = 32, 400
+
+
+def divisor(weight: float, ddof: int) -> float:
+    """What a scatter matrix is divided by to give a covariance: total weight minus `ddof`."""
+    return weight - ddof
+
+
+def most_components(n_rows: int, weight: float, n_features: int) -> int:
+    """How many components rows can have: min(n, p), n counting repetitions (weight 2 equals repeating the row)."""
+    return min(max(n_rows, int(weight)), n_features)
+
+
+def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
+    """Eigenpairs of symmetric `A`, largest first: values (k,), vectors as rows (k, p).
+
+    With `k` much smaller than p only the leading pairs are computed (NumPy arrays).
+    """
+    p = A.shape[0]
+    k = p if k is None else k
+    if isinstance(A, np.ndarray):
+        if p >= _PARTIAL_FROM and k <= p // 4:
+            values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - k, p - 1), check_finite=False)
+        elif _SMALL < p <= _MEDIUM:
+            # Threads gain nothing here, and would go on spinning beside whatever reads the rows next.
+            with single_threaded_blas():
+                values, vectors = np.linalg.eigh(A)
+        else:
+            values, vectors = np.linalg.eigh(A)
+        return values[: -k - 1 : -1], vectors.T[: -k - 1 : -1]
+    xp = namespace(A)
+    values, vectors = xp.linalg.eigh(A)
+    return xp.flip(values)[:k], xp.flip(vectors, axis=1).T[:k, :]
+
+
+def svd_thin(A: Array) -> tuple[Array, Array, Array]:
+    """`A = U diag(s) Vt`, thin, s descending. NumPy falls back to the slower, surer driver by itself."""
+    if isinstance(A, np.ndarray):
+        try:
+            return np.linalg.svd(A, full_matrices=False)
+        except np.linalg.LinAlgError:
+            return scipy_linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+    return tuple(namespace(A).linalg.svd(A, full_matrices=False))
+
+
+def r_factor(A: Array) -> Array:
+    """The triangle R of `A = Q R`; Q is not formed where the library can leave it out."""
+    if isinstance(A, np.ndarray):
+        return np.linalg.qr(A, mode="r")
+    return namespace(A).linalg.qr(A, mode="reduced")[1]
+
+
+def signs(vectors: Array) -> Array:
+    """+1 or -1 per row, such that the entry of largest magnitude times it is positive; the first one on a tie.
+
+    Entries within sqrt(eps) of the largest count as tied: otherwise rounding, and so the solver, would decide.
+    """
+    xp = namespace(vectors)
+    size = xp.abs(vectors)
+    tied = size >= xp.max(size, axis=1, keepdims=True) * (1.0 - math.sqrt(eps(vectors)))
+    first = xp.argmax(xp.astype(tied, xp.int8), axis=1)
+    here = xp.arange(vectors.shape[1], device=device(vectors))[None, :] == first[:, None]
+    negative = xp.any(here & (vectors < 0), axis=1)
+    return 1.0 - 2.0 * xp.astype(negative, vectors.dtype)
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Rows of `vectors` under the one sign rule."""
+    return vectors * signs(vectors)[:, None]
+
+
+def rank_cut(largest: float, n_features: int, epsilon: float) -> float:
+    """Eigenvalues at or below this are zero as far as arithmetic can tell: D * eps * lambda_1."""
+    return n_features * epsilon * largest
+
+
+def numerical_rank(values: Array, n_features: int, epsilon: float | None = None) -> int:
+    """How many of the descending eigenvalues `values` stand above the rank cut."""
+    if values.shape[0] == 0:
+        return 0
+    xp = namespace(values)
+    cut = rank_cut(float(values[0]), n_features, eps(values) if epsilon is None else epsilon)
+    return int(xp.count_nonzero(values > cut))
+
+
+def orthonormal_block(Z: Array, basis: Array | None, random: Any) -> tuple[Array, Array, int]:
+    """Orthonormal Q and R with `Z - basis basis^T Z = Q R` and Q orthogonal to `basis`.
+
+    Directions that vanish (the block has met an invariant subspace) are replaced by random ones with zero rows in
+    R, as many as the space still has room for. Returns also how many new ones came in. Gram-Schmidt is done
+    twice, which is enough [1].
+
+    References
+    ----------
+    [1] Giraud, Langou, Rozloznik (2005), The loss of orthogonality in the Gram-Schmidt process.
+    """
+    xp = namespace(Z)
+    before = math.sqrt(float(xp.sum(Z * Z)))
+    Q, R = xp.linalg.qr(_project_out(Z, basis), mode="reduced")
+    kept = np.flatnonzero(to_numpy(xp.abs(xp.linalg.diagonal(R))) > 100 * eps(Z) * before)
+    if len(kept) == Q.shape[1]:
+        return Q, R, 0
+    index = asarray_like(kept, Z)
+    Q, R = xp.take(Q, index, axis=1), xp.take(R, index, axis=0)
+    taken = (0 if basis is None else basis.shape[1]) + len(kept)
+    n_new = min(Z.shape[1] - len(kept), Z.shape[0] - taken)
+    if n_new:
+        fresh = asarray_like(random.standard_normal((Z.shape[0], n_new)), Z, dtype=Z.dtype)
+        fresh = xp.linalg.qr(_project_out(_project_out(fresh, Q), basis), mode="reduced")[0]
+        Q = xp.concat([Q, _project_out(fresh, Q)], axis=1)
+        R = xp.concat([R, xp.zeros((n_new, R.shape[1]), dtype=R.dtype, device=device(R))], axis=0)
+    return Q, R, n_new
+
+
+def _project_out(Z: Array, basis: Array | None) -> Array:
+    """`Z` without its part in the span of the orthonormal columns of `basis`."""
+    if basis is None or basis.shape[1] == 0:
+        return Z
+    for _ in range(2):
+        Z = Z - basis @ (basis.T @ Z)
+    return Z

@@ -1,0 +1,67 @@
+"""How a fitted model shows itself: the importance of its components, as text and as HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._xp import to_numpy
+
+#: Columns shown in a terminal.
+_SHOWN = 8
+
+
+def importance_rows(model: Any, most: int = _SHOWN) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
+    """Column heads and rows (name, numbers) of the importance table, the first `most` components."""
+    variance = to_numpy(model.explained_variance_)[:most].astype(float)
+    ratio = to_numpy(model.explained_variance_ratio_)[:most].astype(float)
+    heads = [f"PC{i + 1}" for i in range(len(variance))]
+    return heads, [
+        ("std. deviation", np.sqrt(variance)),
+        ("variance", variance),
+        ("proportion", ratio),
+        ("cumulative", np.cumsum(ratio)),
+    ]
+
+
+def headline(model: Any) -> str:
+    """One line: what was fitted to what, by which solver."""
+    kept = model.n_components_
+    more = f"; the first {_SHOWN} of {kept} components" if kept > _SHOWN else ""
+    return f"{type(model).__name__} of {model.n_samples_} rows, {model.n_features_in_} columns ({model.solver_}){more}"
+
+
+def importance_text(model: Any) -> str:
+    """The importance table for a terminal."""
+    heads, rows = importance_rows(model)
+    cells = [[_number(v) for v in numbers] for _, numbers in rows]
+    widths = [max(len(heads[j]), *(len(row[j]) for row in cells)) for j in range(len(heads))]
+    name_width = max(len(name) for name, _ in rows) + 2
+    lines = [headline(model), " " * name_width + _joined(heads, widths)]
+    lines += [f"{name:<{name_width}}{_joined(row, widths)}" for (name, _), row in zip(rows, cells, strict=True)]
+    return "\n".join(lines)
+
+
+def importance_html(model: Any) -> str:
+    """The importance table for a notebook."""
+    heads, rows = importance_rows(model)
+    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        + "".join(f"<td>{_number(v)}</td>" for v in numbers)
+        + "</tr>"
+        for name, numbers in rows
+    )
+    caption = f"<caption style='text-align:left'>{escape(headline(model))}</caption>"
+    return f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _number(value: float) -> str:
+    """Four decimals where that says something, otherwise three digits with an exponent."""
+    return f"{value:.4f}" if value == 0.0 or 1e-3 <= abs(value) < 1e6 else f"{value:.2e}"
+
+
+def _joined(cells: list[str], widths: list[int]) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))

@@ -1,0 +1,327 @@
+"""What all models of one spectrum share: rows or a summary in, a Spectrum solved, attributes unpacked.
+
+A subclass says what it wants (`_request`) and what it makes of the answer (`_unpack`); where rows live, how they are
+read and which solver runs is none of its business.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._xp import Array, astype, device, eps, is_sparse, namespace
+from ..errors import (
+    ConvergenceWarning,
+    ResolutionWarning,
+    n_components_out_of_range,
+    other_namespace,
+    ragged_blocks,
+    too_few_rows,
+)
+from ..linalg import divisor, most_components, rank_cut
+from ..solvers import Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
+from ..sources import Source, StreamSource, open_source
+from ..summaries import Moments, Triangle
+from ..summarize import Rows, check_weights, map_rows, summarize
+from ._progress import callback_progress
+
+#: Which solver starts from which summary.
+_FROM_SUMMARY: list[tuple[type, type[Covariance] | type[Triangular]]] = [(Moments, Covariance), (Triangle, Triangular)]
+
+
+class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the models that are read off the eigenpairs of a covariance."""
+
+    n_components: Any
+    solver: Any
+    ddof: int
+    random_state: Any
+
+    @abstractmethod
+    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        """Set the fitted attributes; may use fewer pairs than there are."""
+
+    def _solver(self) -> str | Solver:
+        """The solver asked for: a name or an object."""
+        return self.solver
+
+    def _standardize(self) -> bool:
+        return False
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
+            raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
+            See `lowdim.open_source` for all that can be read. Never modified, nor copied whole.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            Frequency weights: weight 2 equals repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X`, then transform it. `X` must be readable twice."""
+        source = self._fit(X, y, sample_weight)
+        return map_rows(source, affine(self._projection(), self.mean_))
+
+    def transform(self, X: Any) -> Array:
+        """(x - mean) A for each row x of `X`, in one pass and without a copy of `X`."""
+        check_is_fitted(self)
+        return self._map(X, affine(self._projection(), self.mean_), "transform")
+
+    @abstractmethod
+    def _projection(self) -> Array:
+        """The matrix A that takes centred rows to what `transform` returns."""
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        """Fit and return the source, for those who go on reading it."""
+        self._check_parameters()
+        source = self._open(X, reset=True)
+        self.__dict__.pop("summary_", None)
+        progress = callback_progress(self, X, y)
+        self._fit_source(source, sample_weight, progress)
+        if progress is not None:
+            progress.finish()
+        return source
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit without rows, from a Moments or Triangle summary of them.
+
+        Examples
+        --------
+        >>> from lowdim import PCA, Moments
+        >>> PCA().fit_summary(Moments.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_samples=100)).explained_variance_
+        array([2., 1.])
+        """
+        self._check_parameters()
+        asked = self._solver()
+        for kind, solver in _FROM_SUMMARY:
+            if isinstance(summary, kind):
+                if asked != "auto" and asked != solver.name and not isinstance(asked, solver):
+                    raise ValueError(
+                        f"solver={asked!r} cannot start from a {kind.__name__}; use 'auto' or {solver.name!r}."
+                    )
+                return self._fit_from(summary, solver(), np.float64)
+        raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take in further rows, exactly: after all blocks the model is that of all rows at once.
+
+        The rows seen so far are kept as `summary_`. Until there are enough of them for `n_components` the model stays
+        unfitted.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "summary_")
+        solver = self._streaming_solver()
+        source = self._open(X, reset=first)
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        seen = summarize(source, self._new_summary(solver, source.shape[1]), weights=weights)
+        if first:
+            self.summary_, self._dtype = seen, source.dtype
+        else:
+            self.summary_.merge(seen)
+        least = self.n_components if isinstance(self.n_components, numbers.Integral) else 2
+        if divisor(self.summary_.weight, self.ddof) > 0 and self.summary_.n_rows >= least:
+            self._fit_from(self.summary_, solver, self._dtype)
+        return self
+
+    def _streaming_solver(self) -> Covariance | Triangular:
+        """The solver whose summary `partial_fit` keeps."""
+        asked = self._solver()
+        if isinstance(asked, Covariance | Triangular):
+            return asked
+        if asked in ("auto", "covariance"):
+            return Covariance()
+        if asked == "triangle":
+            return Triangular()
+        raise ValueError(
+            f"partial_fit needs solver='auto', 'covariance' or 'triangle', not {asked!r}: others read rows again."
+        )
+
+    def _new_summary(self, solver: Covariance | Triangular, p: int) -> Moments | Triangle:
+        return Triangle(p) if isinstance(solver, Triangular) else Moments(p, wide=solver.wide)
+
+    def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
+        """The source of `X`, its columns remembered or compared with those of the fit."""
+        source = open_source(X)
+        p = source.shape[1]
+        if isinstance(source, StreamSource):
+            if reset:
+                self.n_features_in_ = p
+                self.__dict__.pop("feature_names_in_", None)
+                if source.names is not None:
+                    self.feature_names_in_ = np.asarray(source.names, dtype=object)
+            elif p != self.n_features_in_:
+                raise ragged_blocks(0, p, self.n_features_in_)
+        elif (
+            type(X) is np.ndarray
+            and (reset or not hasattr(self, "feature_names_in_"))
+            and (reset or p == self.n_features_in_)
+        ):
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset and hasattr(self, "mean_"):
+            like = source.empty(0)
+            if namespace(like) is not namespace(self.mean_) or device(like) != device(self.mean_):
+                raise other_namespace(type(self).__name__, method, self.mean_, like)
+        return source
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        """n_components as a number of pairs to solve for: None means all."""
+        k = self.n_components
+        if k is None:
+            return None
+        upper = p if n is None else min(n, p)
+        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_):
+            if not 1 <= k <= upper:
+                raise n_components_out_of_range(k, upper, n, p)
+            return int(k)
+        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_) and 0.0 < k < 1.0:
+            return None
+        raise n_components_out_of_range(k, upper, n, p)
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        n, p = source.shape
+        if n is not None:
+            weight = float(n) if weights is None else float(namespace(weights).sum(weights))
+            if divisor(weight, self.ddof) <= 0:
+                raise too_few_rows(n, weight, self.ddof)
+            n = max(n, int(weight))
+        k = self._k(n, p)
+        asked = self._solver()
+        the_plan = plan(source.shape, k, solver=asked, traits=source.traits)
+        rows = Rows(source, weights, progress)
+        request = self._request(k)
+        if asked == "auto":
+            the_plan = self._pilot(source, the_plan, request)
+        spectrum = the_plan.solver.solve(rows, request)
+        while (
+            asked == "auto"
+            and source.traits.rereadable
+            and spectrum.status in (Status.UNRESOLVED, Status.NOT_CONVERGED)
+        ):
+            finer = the_plan.solver.finer(rows)
+            if finer is None:
+                break
+            why = f"{the_plan.solver.name} ended {spectrum.status.name.lower()}, so it was solved again"
+            the_plan = replace(plan(source.shape, k, solver=finer, traits=source.traits), why=why)
+            spectrum = finer.solve(rows, request)
+        self._finish(spectrum, the_plan, source.dtype)
+
+    def _pilot(self, source: Source, the_plan: Plan, request: Request) -> Plan:
+        """For a stream that cannot be read again, look at its first block: if the covariance of that cannot resolve
+        what is asked, keep the triangle of the stream instead."""
+        if source.traits.rereadable or not isinstance(source, StreamSource):
+            return the_plan
+        first = source.first_block
+        n, p = first.shape
+        k = min(p if request.k is None else request.k, (n or 1) - 1)
+        if k < 1 or Covariance(wide=True).solve(Rows(first), replace(request, k=k)).status is Status.EXACT:
+            return the_plan
+        why = "the stream can be read once, and the covariance of its first block loses the small eigenvalues"
+        return replace(plan(source.shape, request.k, solver=Triangular(), traits=source.traits), why=why)
+
+    def _request(self, k: int | None) -> Request:
+        seed = self.random_state
+        if seed is None:
+            seed = 0
+        elif not isinstance(seed, numbers.Integral):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        return Request(k=k, ddof=self.ddof, standardize=self._standardize(), seed=int(seed))
+
+    def _fit_from(self, summary: Any, solver: Covariance | Triangular, dtype: Any) -> Self:
+        self.n_features_in_ = summary.n_features
+        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
+        if summary.mean is None:
+            raise too_few_rows(0, 0.0, self.ddof)
+        spectrum = replace(solver.from_summary(summary, self._request(k)), passes=0)
+        shape = (summary.n_rows, summary.n_features)
+        self._finish(spectrum, replace(plan(shape, k, solver=solver), passes=0, why="from a summary"), dtype)
+        return self
+
+    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any) -> None:
+        n, p = spectrum.n_rows, self.n_features_in_
+        most = most_components(n, spectrum.weight, p)
+        if spectrum.values.shape[0] > most:
+            raise n_components_out_of_range(self.n_components, most, n, p)
+        self.plan_ = the_plan
+        self.solver_ = the_plan.solver.name
+        self.status_ = spectrum.status
+        self.residual_ = spectrum.residual
+        self.n_samples_ = n
+        self._warn(spectrum, p)
+        self._unpack(spectrum, dtype)
+
+    def _warn(self, spectrum: Spectrum, p: int) -> None:
+        if spectrum.status is Status.NOT_CONVERGED:
+            solver: Any = self.plan_.solver
+            warnings.warn(
+                f"solver={self.solver_!r} took {spectrum.passes - 1} steps and stopped at residual {spectrum.residual:.1e} "
+                f"lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or ask for fewer components.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        elif spectrum.status is Status.UNRESOLVED:
+            values = spectrum.values
+            largest, smallest = float(values[0]), float(values[-1])
+            if smallest > rank_cut(largest, p, eps(values)):
+                warnings.warn(
+                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and solver={self.solver_!r} "
+                    "loses its digits. Use solver='triangle', or keep fewer components.",
+                    ResolutionWarning,
+                    stacklevel=5,
+                )
+
+    def _map(self, X: Any, function: Any, method: str) -> Array:
+        """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
+        return map_rows(self._open(X, reset=False, method=method), function)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def affine(A: Array, mean: Array) -> Any:
+    """block -> (block - mean) A, in the dtype of the block; sparse blocks are centred after the product."""
+    ready: dict[Any, tuple[Array, Array, Array]] = {}
+
+    def apply(block: Array) -> Array:
+        if block.dtype not in ready:
+            cast = astype(A, block.dtype)
+            ready[block.dtype] = (cast, astype(mean, block.dtype), astype(mean @ A, block.dtype))
+        matrix, centre, offset = ready[block.dtype]
+        if is_sparse(block):
+            return block @ matrix - offset
+        return (block - centre) @ matrix
+
+    return apply

@@ -1,0 +1,289 @@
+"""Principal component analysis."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, device, namespace
+from ..errors import RankWarning
+from ..linalg import divisor, numerical_rank
+from ..solvers import Solver, Spectrum, sklearn_solver
+from ..sources import open_source
+from ..summaries.base import dense
+from ..summarize import map_rows
+from ._display import importance_html, importance_text
+from ._spectral import SpectralModel
+
+
+class PCA(SpectralModel):
+    """Directions of maximal variance; equally, the subspace to which rows have the least squared distance.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        How many to keep. A number in (0, 1) keeps the fewest whose proportion of variance reaches it; None keeps all
+        min(n_samples, n_features).
+    whiten : bool
+        Divide scores by their standard deviation. Directions of zero variance are then dropped, with a warning.
+    standardize : bool
+        Divide columns by their standard deviation first (PCA of the correlation matrix); constant columns stay as they
+        are.
+    solver : str or Solver
+        "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
+    svd_solver : str, optional
+        scikit-learn's name of a solver, mapped to ours. Not together with `solver`.
+    ddof : int
+        Variances are divided by n - ddof: 1 as in scikit-learn and R's prcomp, 0 for maximum likelihood.
+    random_state : int, RandomState or None
+        Start of the Krylov solver; None is a fixed start.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        Unit vectors w_k as rows; in each the entry of largest magnitude is positive.
+    explained_variance_ : array of shape (n_components_,)
+        lambda_k, the variance of the scores, descending.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        lambda_k over the total variance.
+    singular_values_ : array of shape (n_components_,)
+        sqrt(lambda_k (n - ddof)).
+    mean_ : array of shape (n_features_in_,)
+    scale_ : array of shape (n_features_in_,) or None
+        Standard deviations, with `standardize`.
+    noise_variance_ : float
+        Average of the discarded eigenvalues, over n_features_in_ - n_components_.
+    loadings_ : array of shape (n_features_in_, n_components_)
+        w_k sqrt(lambda_k) as columns.
+    n_components_, n_samples_, n_features_in_, feature_names_in_
+    solver_, plan_, status_, residual_
+        What ran, as planned, how it ended, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
+
+    Notes
+    -----
+    S w_k = lambda_k w_k for the covariance S = sum_i (x_i - mean)(x_i - mean)^T / (n - ddof). `auto` takes the cheapest
+    solver that is accurate for the components asked for, and solves again with a finer one when the eigenvalues kept
+    are too small beside the largest. One pass over the rows for `covariance`; memory p^2. See each solver for others.
+
+    References
+    ----------
+    .. [1] Tipping, Bishop (1999), Probabilistic principal component analysis. For `score_samples`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA
+    >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
+    >>> pca = PCA(ddof=0).fit(X)
+    >>> print(pca)
+    PCA of 8 rows, 2 columns (covariance)
+                       PC1     PC2
+    std. deviation  3.0564  0.6389
+    variance        9.3419  0.4081
+    proportion      0.9581  0.0419
+    cumulative      0.9581  1.0000
+    """
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        whiten: bool = False,
+        standardize: bool = False,
+        solver: str | Solver = "auto",
+        svd_solver: str | None = None,
+        ddof: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.standardize = standardize
+        self.solver = solver
+        self.svd_solver = svd_solver
+        self.ddof = ddof
+        self.random_state = random_state
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Points mean + W^T z in the space of the rows, for scores `X`."""
+        check_is_fitted(self)
+        source = open_source(X)
+        if source.shape[1] != self.n_components_:
+            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} scores per row are needed.")
+        xp = namespace(self.components_)
+        A = self.components_
+        if self.whiten:
+            A = A * xp.sqrt(self.explained_variance_)[:, None]
+        if self.scale_ is not None:
+            A = A * self.scale_[None, :]
+        return map_rows(source, lambda Z: dense(Z) @ astype(A, Z.dtype) + astype(self.mean_, Z.dtype))
+
+    def reconstruction_error(self, X: Any) -> Array:
+        """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x."""
+        check_is_fitted(self)
+
+        def error(block: Array) -> Array:
+            _, rest = self._split(block)
+            if self.scale_ is not None:
+                rest = rest * astype(self.scale_, rest.dtype)
+            return namespace(rest).sum(rest * rest, axis=1)
+
+        return self._map(X, error, "reconstruction_error")
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-density of each row under N(mean, C) with C = W^T (Lambda - sigma2 I) W + sigma2 I.
+
+        ln p(x) = -(1/2) [D ln 2 pi + sum_k ln lambda_k + (D-K) ln sigma2 + sum_k z_k^2 / lambda_k + |rest|^2 / sigma2],
+        z the scores and rest what they leave of the centred row. Right whether or not scores are whitened.
+        """
+        check_is_fitted(self)
+        self._require_density()
+        xp = namespace(self.components_)
+        p, k = self.n_features_in_, self.n_components_
+        variances = self.explained_variance_
+        constant = p * math.log(2 * math.pi) + float(xp.sum(xp.log(variances)))
+        if k < p:
+            constant += (p - k) * math.log(self.noise_variance_)
+        if self.scale_ is not None:
+            constant += 2 * float(xp.sum(xp.log(self.scale_)))
+
+        def log_density(block: Array) -> Array:
+            scores, rest = self._split(block)
+            distance = xp.sum(scores * scores / astype(variances, scores.dtype), axis=1)
+            if k < p:
+                distance = distance + xp.sum(rest * rest, axis=1) / self.noise_variance_
+            return -0.5 * (distance + constant)
+
+        return self._map(X, log_density, "score_samples")
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average log-density of the rows of `X`."""
+        scores = self.score_samples(X)
+        return float(namespace(scores).mean(scores))
+
+    def get_covariance(self) -> Array:
+        """The model's covariance C = W^T (Lambda - sigma2 I) W + sigma2 I (in the units of the rows)."""
+        check_is_fitted(self)
+        C = self._spectral_matrix(self.explained_variance_, self.noise_variance_)
+        return C if self.scale_ is None else C * self.scale_[:, None] * self.scale_[None, :]
+
+    def get_precision(self) -> Array:
+        """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2: nothing is inverted."""
+        check_is_fitted(self)
+        self._require_density()
+        rest = 1.0 / self.noise_variance_ if self.n_components_ < self.n_features_in_ else 0.0
+        C = self._spectral_matrix(1.0 / self.explained_variance_, rest)
+        return C if self.scale_ is None else C / self.scale_[:, None] / self.scale_[None, :]
+
+    @property
+    def loadings_(self) -> Array:
+        """w_k sqrt(lambda_k), columns."""
+        check_is_fitted(self)
+        return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __str__(self) -> str:
+        return importance_text(self) if hasattr(self, "components_") else repr(self)
+
+    def _html_repr(self) -> str:
+        table = importance_html(self) if hasattr(self, "components_") else ""
+        return table + super()._html_repr()
+
+    def _solver(self) -> str | Solver:
+        if self.svd_solver is None:
+            return self.solver
+        if self.solver != "auto":
+            raise ValueError(
+                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} name the same choice; give one."
+            )
+        return sklearn_solver(self.svd_solver)
+
+    def _standardize(self) -> bool:
+        return self.standardize
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("whiten", "standardize"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
+
+    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        xp = namespace(spectrum.values)
+        p = self.n_features_in_
+        k = spectrum.values.shape[0]
+        if self.n_components is not None and 0.0 < self.n_components < 1.0:
+            k = self._reaching(spectrum, float(self.n_components))
+        if self.whiten:
+            rank = numerical_rank(spectrum.values[:k], p)
+            if rank < k:
+                warnings.warn(
+                    f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
+                    f"{rank} are left.",
+                    RankWarning,
+                    stacklevel=6,
+                )
+                k = rank
+        spectrum = spectrum.truncated(k)
+        variances = spectrum.variances(self.ddof)
+        cast = {"dtype": dtype}
+        self.n_components_ = k
+        self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
+        self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
+        self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
+        self.explained_variance_ = astype(variances, dtype)
+        total = spectrum.total or 1.0
+        self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
+        self.singular_values_ = astype(xp.sqrt(spectrum.values), dtype)
+        self.noise_variance_ = spectrum.tail / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
+        self._tail_spread = spectrum.tail_spread
+
+    def _reaching(self, spectrum: Spectrum, proportion: float) -> int:
+        """The fewest components whose proportion of variance reaches `proportion` (to rounding)."""
+        xp = namespace(spectrum.values)
+        if spectrum.total <= 0.0:
+            return 1
+        reached = xp.cumulative_sum(spectrum.values / spectrum.total) >= proportion - 1e-12
+        return min(int(xp.count_nonzero(~reached)) + 1, spectrum.values.shape[0])
+
+    def _projection(self) -> Array:
+        """The p x K matrix that takes centred rows to scores."""
+        xp = namespace(self.components_)
+        A = self.components_.T
+        if self.scale_ is not None:
+            A = A / self.scale_[:, None]
+        if self.whiten:
+            A = A / xp.sqrt(self.explained_variance_)[None, :]
+        return A
+
+    def _split(self, block: Array) -> tuple[Array, Array]:
+        """Unwhitened scores of a block, and what they leave of its centred (and scaled) rows."""
+        Z = dense(block) - astype(self.mean_, block.dtype)
+        if self.scale_ is not None:
+            Z = Z / astype(self.scale_, Z.dtype)
+        W = astype(self.components_, Z.dtype)
+        scores = Z @ W.T
+        return scores, Z - scores @ W
+
+    def _spectral_matrix(self, along: Array, elsewhere: float) -> Array:
+        """The matrix with eigenvalues `along` the components and `elsewhere` orthogonal to them."""
+        xp = namespace(self.components_)
+        W = self.components_
+        identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
+        return (W.T * (along - elsewhere)[None, :]) @ W + elsewhere * identity
+
+    def _require_density(self) -> None:
+        """A density needs variance in every direction."""
+        xp = namespace(self.components_)
+        k, p = self.n_components_, self.n_features_in_
+        smallest = float(xp.min(self.explained_variance_))
+        if smallest <= 0.0 or (k < p and self.noise_variance_ <= 0.0):
+            raise ValueError(
+                f"the model's covariance is singular (n_components_={k} of {p} columns, smallest variance kept "
+                f"{smallest:.3g}, noise variance {self.noise_variance_:.3g}), so rows have no density. Keep fewer components."
+            )

@@ -1,0 +1,241 @@
+"""Whitening: rows made uncorrelated, with unit variances."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, device, namespace
+from ..errors import RankWarning, choice
+from ..linalg import divisor, numerical_rank, r_factor
+from ..solvers import Covariance, Solver, Spectrum, Triangular
+from ..sources import Source, open_source
+from ..summaries import FourthMoments, Moments, Triangle
+from ..summaries.base import dense
+from ..summarize import check_weights, map_rows, summarize
+from ._shrinkage import SHRINKAGE
+from ._spectral import SpectralModel
+
+KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
+
+
+class Whitening(SpectralModel):
+    """z = M (x - mean) with covariance of z the identity.
+
+    Parameters
+    ----------
+    kind : {"pca", "zca", "cholesky", "pca-cor", "zca-cor"}
+        Which of the many such M: with S = W^T L W the covariance, P = G^T T G the correlation and V the variances,
+
+        - "pca": L^{-1/2} W, scores of unit variance in order of variance
+        - "zca": W^T L^{-1/2} W = S^{-1/2}, symmetric, z as near to x as can be
+        - "cholesky": upper triangular with M^T M = S^{-1}
+        - "pca-cor": T^{-1/2} G V^{-1/2}
+        - "zca-cor": P^{-1/2} V^{-1/2}, each z as correlated with its x as can be
+    n_components : int, float or None
+        For "pca" and "pca-cor": how many rows of M to keep.
+    regularization : float, "ledoit-wolf" or "oas"
+        Added to the eigenvalues before they are divided by; or the name of a shrinkage
+        (1 - a) S + a (tr S / p) I with the intensity `shrinkage_` estimated from the moments.
+    relative : bool
+        A number for `regularization` is in units of the average eigenvalue.
+    solver, ddof, random_state
+        As in PCA.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        M.
+    inverse_ : array of shape (n_features_in_, n_components_)
+        Its (pseudo-)inverse.
+    mean_, explained_variance_ (regularised eigenvalues, of P for the "-cor" kinds), shrinkage_
+    n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, residual_
+
+    Notes
+    -----
+    Without regularisation directions of zero variance cannot be whitened: they are dropped ("pca" kinds) or left out of
+    M ("zca" kinds), with a warning that says how many; "cholesky" refuses. One pass for `covariance`.
+
+    References
+    ----------
+    .. [1] Kessy, Lewin, Strimmer (2018), Optimal whitening and decorrelation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Whitening
+    >>> X = np.random.default_rng(0).standard_normal((50, 3)) @ np.array([[2, 1, 0], [0, 1, 0], [0, 0, 5.0]])
+    >>> Z = Whitening("zca").fit_transform(X)
+    >>> np.allclose(np.cov(Z.T), np.eye(3))
+    True
+    """
+
+    def __init__(
+        self,
+        kind: str = "pca",
+        *,
+        n_components: Any = None,
+        regularization: float | str = 0.0,
+        relative: bool = False,
+        solver: str | Solver = "auto",
+        ddof: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.kind = kind
+        self.n_components = n_components
+        self.regularization = regularization
+        self.relative = relative
+        self.solver = solver
+        self.ddof = ddof
+        self.random_state = random_state
+
+    def inverse_transform(self, X: Any) -> Array:
+        """mean + M^{-1} z: back from whitened rows."""
+        check_is_fitted(self)
+        source = open_source(X)
+        if source.shape[1] != self.n_components_:
+            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} whitened ones are needed.")
+        A = self.inverse_.T
+        return map_rows(source, lambda Z: dense(Z) @ astype(A, Z.dtype) + astype(self.mean_, Z.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _projection(self) -> Array:
+        return self.components_.T
+
+    def _standardize(self) -> bool:
+        return self.kind.endswith("-cor")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.kind not in KINDS:
+            raise choice("kind", self.kind, KINDS)
+        if self.n_components is not None and not self.kind.startswith("pca"):
+            raise ValueError(f"n_components={self.n_components!r} has a meaning for kind='pca' and 'pca-cor' only.")
+        r = self.regularization
+        if isinstance(r, str):
+            if r not in SHRINKAGE:
+                raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
+            if self.relative:
+                raise ValueError(f"relative=True goes with a number, not with regularization={r!r}.")
+        elif isinstance(r, bool) or not isinstance(r, numbers.Real) or not 0.0 <= r < float("inf"):
+            raise ValueError(f"regularization={r!r} must be a number of at least 0, 'ledoit-wolf' or 'oas'.")
+
+    def _new_summary(self, solver: Covariance | Triangular, p: int) -> Moments | Triangle:
+        if self.regularization == "ledoit-wolf":
+            return FourthMoments(p)
+        return super()._new_summary(solver, p)
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        if self.regularization != "ledoit-wolf":
+            super()._fit_source(source, sample_weight, progress)
+            return
+        # Its intensity needs fourth moments, so the whole fit starts from that summary.
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        summary = summarize(source, FourthMoments(source.shape[1]), weights=weights, progress=progress)
+        self._fit_from(summary, self._streaming_solver(), source.dtype)
+
+    def _fit_from(self, summary: Any, solver: Any, dtype: Any) -> Any:
+        if self.regularization == "ledoit-wolf":
+            if not isinstance(summary, FourthMoments):
+                raise TypeError(
+                    "regularization='ledoit-wolf' needs FourthMoments; pass that summary, rows, or use 'oas'."
+                )
+            self._fourth = summary.fourth
+        return super()._fit_from(summary, solver, dtype)
+
+    def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        p = self.n_features_in_
+        self._regularise(spectrum)
+        rank = spectrum.values.shape[0]
+        if self._added == 0.0:
+            rank = self._whole_rank(spectrum)
+        k = rank if self.kind.startswith("pca") else p
+        if self.kind.startswith("pca") and self.n_components is not None and self.n_components < 1:
+            k = min(k, self._reaching(spectrum))
+        M, inverse = self._matrices(spectrum, rank)
+        like = spectrum.values
+        self.n_components_ = k if self.kind.startswith("pca") else p
+        self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
+        self.components_ = astype(M[: self.n_components_, :], dtype)
+        self.inverse_ = astype(inverse[:, : self.n_components_], dtype)
+        self.explained_variance_ = astype(self._regularised(spectrum)[:k], dtype)
+        del self._added, self._keep
+        self.__dict__.pop("_fourth", None)
+
+    def _regularise(self, spectrum: Spectrum) -> None:
+        """Decide by how much eigenvalues are shrunk (`_keep`) and raised (`_added`)."""
+        p = self.n_features_in_
+        d = divisor(spectrum.weight, self.ddof)
+        average = spectrum.total / d / p
+        self.shrinkage_ = 0.0
+        if isinstance(self.regularization, str):
+            self.shrinkage_ = SHRINKAGE[self.regularization](spectrum, p, self.__dict__.get("_fourth"))
+            self._keep, self._added = 1.0 - self.shrinkage_, self.shrinkage_ * average
+        else:
+            self._keep, self._added = 1.0, float(self.regularization) * (average if self.relative else 1.0)
+
+    def _regularised(self, spectrum: Spectrum) -> Array:
+        return self._keep * spectrum.variances(self.ddof) + self._added
+
+    def _whole_rank(self, spectrum: Spectrum) -> int:
+        """The numerical rank, with a word about what lies beyond it."""
+        p, k = self.n_features_in_, spectrum.values.shape[0]
+        rank = numerical_rank(spectrum.values, p)
+        wanted = k if self.kind.startswith("pca") else p
+        if self.kind == "pca" and self.n_components is None:
+            wanted = min(p, k)
+        if rank < wanted and self.kind == "cholesky":
+            raise ValueError(
+                f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass regularization > 0 "
+                "or 'oas', or kind='pca' or 'zca'."
+            )
+        if rank < wanted:
+            warnings.warn(
+                f"{wanted - rank} of {wanted} directions have no variance and cannot be whitened; they were dropped. Pass "
+                "regularization to keep them.",
+                RankWarning,
+                stacklevel=7,
+            )
+        return rank
+
+    def _reaching(self, spectrum: Spectrum) -> int:
+        xp = namespace(spectrum.values)
+        reached = xp.cumulative_sum(spectrum.values / (spectrum.total or 1.0)) >= float(self.n_components) - 1e-12
+        return min(int(xp.count_nonzero(~reached)) + 1, spectrum.values.shape[0])
+
+    def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
+        """M and its inverse."""
+        xp = namespace(spectrum.values)
+        W = spectrum.vectors[:rank, :]
+        root = xp.sqrt(self._regularised(spectrum)[:rank])
+        if self.kind.startswith("pca"):
+            M, inverse = W / root[:, None], W.T * root[None, :]
+        elif self.kind.startswith("zca"):
+            M, inverse = self._symmetric(W, 1.0 / root, -0.5), self._symmetric(W, root, 0.5)
+        else:
+            M, inverse = self._cholesky(W, root)
+        scale = spectrum.scale
+        if scale is not None:
+            M, inverse = M / scale[None, :], inverse * scale[:, None]
+        return M, inverse
+
+    def _symmetric(self, W: Array, along: Array, power: float) -> Array:
+        """W^T diag(along) W, and added^power in the directions beyond `W` (nothing without regularisation)."""
+        xp = namespace(W)
+        beyond = self._added**power if self._added > 0.0 and W.shape[0] < W.shape[1] else 0.0
+        identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
+        return (W.T * (along - beyond)[None, :]) @ W + beyond * identity
+
+    def _cholesky(self, W: Array, root: Array) -> tuple[Array, Array]:
+        """Upper triangular M with positive diagonal and M^T M = S^{-1}: the R factor of S^{-1/2}."""
+        xp = namespace(W)
+        R = r_factor(self._symmetric(W, 1.0 / root, -0.5))
+        diagonal = xp.linalg.diagonal(R)
+        M = R * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))[:, None]
+        return M, self._symmetric(W, root * root, 1.0) @ M.T

@@ -1,0 +1,115 @@
+"""The choice of a solver: a pure function that can be asked and that prints its answer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import choice, needs_memory
+from ..sources.base import Traits
+from .base import Cost, Job, Solver
+from .covariance import Covariance
+from .gram import Dual
+from .krylov import Krylov
+from .triangle import Triangular
+
+#: Solvers by shorthand.
+SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangular, Dual, Krylov)}
+
+#: scikit-learn's svd_solver strings.
+SKLEARN_SOLVERS = {
+    "auto": "auto",
+    "full": "triangle",
+    "covariance_eigh": "covariance",
+    "arpack": "krylov",
+    "randomized": "krylov",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run, what it costs, and why."""
+
+    solver: Solver
+    #: Passes over the rows, at least.
+    passes: int
+    #: Bytes beside the rows, about.
+    n_bytes: int
+    why: str
+
+    def __str__(self) -> str:
+        size = f"{self.n_bytes / 2**20:.1f} MiB" if self.n_bytes >= 2**16 else f"{self.n_bytes} bytes"
+        often = f"{self.passes} pass{'es' if self.passes > 1 else ''} over the rows"
+        return f"{self.solver.name}: {often}, about {size} beside them; {self.why}"
+
+
+def plan(
+    shape: tuple[int | None, int], k: int | None = None, *, solver: str | Solver = "auto", traits: Traits | None = None
+) -> Plan:
+    """The solver that will run for rows of this shape, and why.
+
+    Parameters
+    ----------
+    shape : (n, p); n is None for a stream of unknown length
+    k : int, optional
+        Components wanted; None for all (a fraction of variance needs all, too).
+    solver : "auto", a solver's name, or a solver
+    traits : Traits, optional
+        What the source of the rows allows (`open_source(X).traits`); default: a dense array.
+
+    Examples
+    --------
+    >>> from lowdim import plan
+    >>> print(plan((200_000, 256), 10))
+    covariance: 1 pass over the rows, about 10.0 MiB beside them; p = 256 is small: one product of the rows is cheapest
+    """
+    job = Job(*shape, k, traits or Traits())
+    if isinstance(solver, str) and solver == "auto":
+        return _cheapest(job)
+    if isinstance(solver, str):
+        if solver not in SOLVERS:
+            raise choice("solver", solver, ["auto", *SOLVERS])
+        solver = SOLVERS[solver]()
+    if not isinstance(solver, Solver):
+        raise TypeError(f"solver must be a name or a solver object, got {type(solver).__name__}.")
+    refusal = solver.refusal(job)
+    if refusal is not None:
+        raise refusal
+    return _plan(solver, solver.cost(job), "as asked")
+
+
+def _cheapest(job: Job) -> Plan:
+    """The solver of least work among those that can, should, and fit into memory."""
+    candidates = [cls() for cls in SOLVERS.values()]
+    costs = {s: s.cost(job) for s in candidates if s.refusal(job) is None}
+    have = _memory()
+    fitting = {s: c for s, c in costs.items() if not have or c.n_bytes <= have}
+    if not fitting:
+        least = min(costs, key=lambda s: costs[s].n_bytes)
+        advice = "Pass n_components as a small whole number, so that few directions are looked for."
+        raise needs_memory(f"solver={least.name!r} on {job.p} columns", costs[least].n_bytes, have, advice)
+    sensible = {s: c for s, c in fitting.items() if s.is_sensible(job)} or fitting
+    best = min(sensible, key=lambda s: sensible[s].work)
+    return _plan(best, sensible[best], sensible[best].why)
+
+
+def _plan(solver: Solver, cost: Cost, why: str) -> Plan:
+    return Plan(solver, cost.passes, cost.n_bytes, why)
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine, 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+def sklearn_solver(svd_solver: Any) -> str:
+    """The name of the solver that scikit-learn's `svd_solver` string asks for."""
+    if svd_solver not in SKLEARN_SOLVERS:
+        raise choice(
+            "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
+        )
+    return SKLEARN_SOLVERS[svd_solver]

@@ -1,0 +1,125 @@
+"""The dual: eigenpairs of the inner products of rows, for fewer rows than columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._xp import Array, asarray_like, device, namespace
+from ..linalg import eigh_descending, most_components, numerical_rank, signs, svd_thin
+from ..summaries import Gram, GramRoot
+from ..summaries.gram import centred_features
+from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved
+from .results import Spectrum, Status
+
+
+@dataclass(frozen=True)
+class Dual(Solver):
+    """G v = gamma v for G = Z Z^T, the n x n inner products of the centred rows; then w = Z^T v / sqrt(gamma).
+
+    Parameters
+    ----------
+    root : bool
+        Work with the R factor of Z^T instead of G, so that nothing is squared.
+
+    Notes
+    -----
+    Two passes over the columns: one for G (n^2 p multiplications, n^2 numbers), one to lift v back to w. gamma are the
+    non-zero eigenvalues of the scatter. Directions beyond the rank get orthonormal vectors and zero variance.
+    """
+
+    name = "gram"
+    one_pass = False
+    root: bool = False
+
+    def solve(self, rows: RowsLike, request: Request) -> Spectrum:
+        n, p = rows.shape
+        assert n is not None, "refusal() has seen to it"
+        ddof = request.ddof if request.standardize else None
+        kind = GramRoot if self.root else Gram
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
+        values, vectors, tail, spread, residual = _eigenpairs(gram.product, request.k or n, root=self.root)
+        xp = namespace(values)
+        n_used = n if rows.weights is None else int(xp.count_nonzero(rows.weights > 0))
+        weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
+        k = most_components(n_used, weight, p) if request.k is None else request.k
+        W, mean, scale = _lift(rows, vectors, ddof)
+        rank = min(numerical_rank(values, max(n, p)), k)
+        W = _unit_rows(W, rank, k)
+        if values.shape[0] != k:
+            values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
+        resolved = self.root or is_resolved(values, min(n_used - 1, p), 1e-7 if rows.traits.itemsize < 8 else 1e-16)
+        return Spectrum(
+            values=values,
+            vectors=W * signs(W)[:, None],
+            mean=mean,
+            scale=scale if request.standardize else None,
+            total=float(xp.sum(values)) + tail,
+            tail=tail,
+            tail_spread=spread,
+            weight=weight,
+            n_rows=n_used,
+            status=Status.EXACT if resolved else Status.UNRESOLVED,
+            residual=residual,
+            passes=2,
+        )
+
+    def cost(self, job: Job) -> Cost:
+        n, p = job.rows, job.p
+        k = min(n, p) if job.k is None else job.k
+        why = f"n = {n} < p = {p}: inner products of rows are cheapest"
+        return Cost(n * n * p + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
+
+    def refusal(self, job: Job) -> Exception | None:
+        if job.n is None or not job.traits.by_feature:
+            return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
+        return super().refusal(job)
+
+    def finer(self, rows: RowsLike) -> Solver | None:
+        return None if self.root else Dual(root=True)
+
+
+def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, float, float | None, float]:
+    """Leading pairs of G (or of G^T G for a root), sum and spread of the rest, and the residual."""
+    xp = namespace(G)
+    unit = float(xp.max(xp.abs(G))) or 1.0
+    A = G / unit
+    if root:
+        _, s, Vt = svd_thin(A)
+        values, action, unit = s * s, (Vt @ A.T) @ A, unit * unit
+    else:
+        values, Vt = eigh_descending(A)
+        values, action = xp.clip(values, 0.0, None), Vt @ A
+    k = min(k, values.shape[0])
+    rest = values[k:]
+    first, second = float(xp.sum(rest)), float(xp.sum(rest * rest))
+    D = action[:k, :] - values[:k, None] * Vt[:k, :]
+    residual = float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
+    return values[:k] * unit, Vt[:k, :], first * unit, first * first / second if second > 0 else None, residual
+
+
+def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
+    """(Z^T v) as rows, and mean and scale of each column, in one pass over the columns."""
+
+    def lift(block: Array) -> Array:
+        Z, mean, scale = centred_features(block, rows.weights, ddof)
+        xp = namespace(Z)
+        return xp.concat([Z @ asarray_like(vectors, Z, dtype=Z.dtype).T, mean[:, None], scale[:, None]], axis=1)
+
+    lifted = rows.map_features(lift)
+    k = vectors.shape[0]
+    return lifted[:, :k].T, lifted[:, k], lifted[:, k + 1]
+
+
+def _unit_rows(W: Array, rank: int, k: int) -> Array:
+    """The first `rank` rows of `W` at unit length, and orthonormal ones to make them `k`."""
+    xp = namespace(W)
+    norms = xp.sqrt(xp.sum(W[:rank, :] ** 2, axis=1))
+    W_rank = W[:rank, :] / norms[:, None]
+    if rank >= k:
+        return W_rank
+    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, W.shape[1])), W, dtype=W.dtype)
+    stacked = xp.concat([W_rank, noise], axis=0)
+    Q = xp.linalg.qr(stacked.T, mode="reduced")[0].T
+    return xp.concat([W_rank, Q[rank:, :]], axis=0)

@@ -1,0 +1,67 @@
+"""Sources: where rows come from, and `open_source`, which finds the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._xp import is_array, is_sparse
+from ..errors import bad_ndim
+from .array import ArraySource
+from .base import Source, Traits
+from .sparse import SparseSource
+from .stream import StreamSource
+from .table import TableSource, is_column, is_table
+
+
+def _is_stream(X: Any) -> bool:
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+    return callable(X) or hasattr(X, "__iter__")
+
+
+#: What is asked of X, in this order, and what then reads it.
+SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (is_sparse, SparseSource),
+    (is_array, ArraySource),
+    (is_table, TableSource),
+    (lambda X: hasattr(X, "__array__"), lambda X: open_source(np.asarray(X))),
+    (_is_stream, lambda X: StreamSource(X, open_source)),
+]
+
+
+def open_source(X: Any) -> Source:
+    """The source of the rows of `X`.
+
+    `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
+    pyarrow table, a nested list of numbers, or an iterable of blocks of these (a callable that returns one can be
+    read again and again).
+    """
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, np.ndarray):
+        return ArraySource(X)
+    if isinstance(X, list | tuple) and not _is_stream(X):
+        return ArraySource(np.asarray(X))
+    if isinstance(X, str | bytes | dict) or np.isscalar(X) or X is None:
+        raise bad_ndim(0, ()) if np.isscalar(X) and not isinstance(X, str | bytes) else _unknown(X)
+    if is_column(X):
+        raise bad_ndim(1, (len(X),))
+    if type(X).__module__.partition(".")[0] == "dask":
+        raise TypeError("Dask collections are not read yet; pass X.compute(), or its blocks as an iterable.")
+    for fits, source in SOURCES:
+        if fits(X):
+            return source(X)
+    raise _unknown(X)
+
+
+def _unknown(X: Any) -> TypeError:
+    return TypeError(
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
+        "such blocks."
+    )
+
+
+__all__ = ["SOURCES", "ArraySource", "Source", "SparseSource", "StreamSource", "TableSource", "Traits", "open_source"]

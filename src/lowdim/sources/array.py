@@ -1,0 +1,88 @@
+"""Arrays: NumPy (memory maps too) and every array-API namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array, astype, device, is_complex, namespace, working_dtype
+from ..errors import bad_ndim, complex_data, empty, not_numeric
+from .base import Source, Traits, cut
+
+
+class ArraySource(Source):
+    """Rows of a 2-D array, sliced, never copied whole; integers and booleans are converted block by block."""
+
+    def __init__(self, X: Array) -> None:
+        if X.ndim != 2:
+            raise bad_ndim(X.ndim, tuple(X.shape))
+        n, p = X.shape
+        if isinstance(X, np.ndarray):
+            X = _numeric(X)
+        if is_complex(X):
+            raise complex_data(X.dtype)
+        if n == 0 or p == 0:
+            raise empty(n, p, (n, p))
+        self._X = X
+        self.shape = (n, p)
+        self.dtype = working_dtype(X)
+        itemsize = 4 if self.dtype == namespace(X).float32 else 8
+        self.traits = Traits(host=isinstance(X, np.ndarray), n_bytes=n * p * itemsize, itemsize=itemsize)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        X, n = self._X, self._X.shape[0]
+        if n <= rows:
+            yield astype(X, self.dtype)
+            return
+        for i in range(0, n, rows):
+            yield astype(X[i : i + rows, :], self.dtype)
+
+    def parts(self, k: int) -> list[Source]:
+        return [self._inherit(ArraySource(self._X[i:j, :])) for i, j in cut(self._X.shape[0], k)]
+
+    def features(self) -> Source:
+        return self._inherit(ArraySource(self._X.T), transposed=True)
+
+    def empty(self, *shape: int) -> Array:
+        if isinstance(self._X, np.ndarray):
+            return np.empty(shape, dtype=self.dtype)
+        return namespace(self._X).empty(shape, dtype=self.dtype, device=device(self._X))
+
+
+def _numeric(X: np.ndarray) -> np.ndarray:
+    """`X` if it holds numbers; objects that are numbers become float64; all else is refused."""
+    kind = X.dtype.kind
+    if isinstance(X, np.ma.MaskedArray):
+        if np.ma.is_masked(X):
+            raise ValueError("X is a masked array with masked entries; fill or drop them first: X.filled(value).")
+        X = X.data
+    if kind in "fiub":
+        return np.asarray(X)
+    if kind == "c":
+        return X
+    if kind == "O":
+        return _numbers_in_objects(X)
+    reason = "text" if kind in "US" else "no real numbers"
+    raise ValueError(not_numeric(None, X.dtype, None, f"it holds {reason}; could not convert string to float"))
+
+
+def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
+    """An object array as float64, with the column named where that fails."""
+    for value in X.flat:
+        if isinstance(value, complex | np.complexfloating):
+            raise complex_data(X.dtype)
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        column = next((j for j in range(X.shape[1]) if not _converts(X[:, j])), None)
+        raise type(error)(not_numeric(column, X.dtype, None, str(error))) from error
+
+
+def _converts(column: Any) -> bool:
+    try:
+        column.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True

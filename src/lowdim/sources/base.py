@@ -1,0 +1,74 @@
+"""The protocol of a source: where rows come from. Sources never learn what is made of their rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a plan needs to know of a source beside its shape."""
+
+    #: The rows can be read more than once.
+    rereadable: bool = True
+    #: Rows are stored sparse, this fraction of their entries.
+    sparse: bool = False
+    stored: float = 1.0
+    #: Single features can be read (needed for the Gram matrix of n < p rows).
+    by_feature: bool = True
+    #: Rows lie in the memory of the processor, as NumPy arrays, so that several threads may read them.
+    host: bool = True
+    #: Bytes of the rows, 0 where unknown.
+    n_bytes: int = 0
+    #: Bytes of one number.
+    itemsize: int = 8
+
+
+class Source(ABC):
+    """Rows of p numbers, in blocks of a chosen size, in the dtype that results come in."""
+
+    #: (n, p); n is None while it is unknown.
+    shape: tuple[int | None, int]
+    #: float32 or float64, of the namespace of the rows.
+    dtype: Any
+    #: Column names for messages, or None.
+    names: Sequence[str] | None = None
+    #: True where the rows are the features of a table and the names are theirs.
+    transposed: bool = False
+    traits: Traits
+
+    @abstractmethod
+    def blocks(self, rows: int) -> Iterator[Array]:
+        """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
+
+    def parts(self, k: int) -> list[Source]:
+        """The rows cut into at most `k` sources to be read side by side, in order; one where that cannot be."""
+        return [self]
+
+    def features(self) -> Source:
+        """The source whose rows are the features of this one."""
+        raise TypeError(f"{type(self).__name__} cannot be read feature by feature.")
+
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array of the namespace and device of the rows, in their dtype."""
+        return np.empty(shape, dtype=self.dtype)
+
+    def _inherit(self, other: Source, *, transposed: bool = False) -> Source:
+        """`other`, a piece or the transpose of this source, with the names of this one."""
+        other.names = self.names
+        other.transposed = self.transposed or transposed
+        return other
+
+
+def cut(n: int, k: int) -> list[tuple[int, int]]:
+    """[0, n) in at most `k` ranges of nearly equal length."""
+    k = max(1, min(k, n))
+    edges = [n * i // k for i in range(k + 1)]
+    return list(zip(edges, edges[1:], strict=False))

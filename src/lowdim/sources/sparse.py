@@ -1,0 +1,52 @@
+"""SciPy sparse matrices and arrays, row by row and never made dense as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import complex_data, empty
+from .base import Source, Traits, cut
+
+
+class SparseSource(Source):
+    """Rows of a sparse matrix. CSR is read as it lies; other formats are converted to it once."""
+
+    def __init__(self, X: Any) -> None:
+        if X.dtype.kind == "c":
+            raise complex_data(X.dtype)
+        n, p = X.shape
+        if n == 0 or p == 0:
+            raise empty(n, p, (n, p))
+        csr = sparse.csr_array(X)
+        if not csr.has_canonical_format:
+            csr = csr.copy() if csr.data is getattr(X, "data", None) else csr
+            csr.sum_duplicates()
+        self._X = csr
+        self.shape = (n, p)
+        self.dtype = np.float32 if csr.dtype == np.float32 else np.float64
+        itemsize = int(np.dtype(self.dtype).itemsize)
+        n_bytes = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
+        self.traits = Traits(sparse=True, stored=csr.nnz / (n * p), n_bytes=n_bytes, itemsize=itemsize)
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for i in range(0, self._X.shape[0], rows):
+            yield row_view(self._X, i, min(i + rows, self._X.shape[0])).astype(self.dtype, copy=False)
+
+    def parts(self, k: int) -> list[Source]:
+        return [self._inherit(SparseSource(row_view(self._X, i, j))) for i, j in cut(self._X.shape[0], k)]
+
+    def features(self) -> Source:
+        return self._inherit(SparseSource(self._X.T), transposed=True)
+
+
+def row_view(X: Any, i: int, j: int) -> Any:
+    """Rows i to j of a CSR array without a copy of their entries."""
+    start, stop = int(X.indptr[i]), int(X.indptr[j])
+    data, indices = X.data[start:stop], X.indices[start:stop]
+    view = sparse.csr_array((data, indices, X.indptr[i : j + 1] - start), shape=(j - i, X.shape[1]), copy=False)
+    view.has_canonical_format = True
+    return view

@@ -1,0 +1,99 @@
+"""Iterables of blocks: generators, lists of blocks, and functions that return a fresh iterator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from .._xp import Array, concat_rows
+from ..errors import exhausted_stream, mixed_dtypes, ragged_blocks
+from .base import Source
+
+
+class StreamSource(Source):
+    """Rows that come in blocks of the sender's choosing.
+
+    Parameters
+    ----------
+    blocks : iterable, or callable that returns one
+        2-D blocks of one width and dtype. An iterator can be read once; an iterable or a callable as often as needed.
+    open_block : callable
+        Opens one block as a source of its own (arrays, sparse matrices and tables are all blocks).
+
+    Notes
+    -----
+    Small blocks are gathered and large ones cut until they have about the size asked for; at most one gathered block
+    is held at a time.
+    """
+
+    def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
+        self._blocks = blocks
+        self._open = open_block
+        self._once = not callable(blocks) and iter(blocks) is blocks
+        self._iterator = iter(blocks() if callable(blocks) else blocks)
+        first = self._next_source(0)
+        if first is None:
+            raise exhausted_stream("while a minimum of 1 is required")
+        self._first: Source | None = first
+        self._prototype = first
+        known = isinstance(blocks, list | tuple)
+        n = sum(len(b) if not hasattr(b, "shape") else b.shape[0] for b in blocks) if known else None
+        self.shape = (n, first.shape[1])
+        self.dtype = first.dtype
+        self.names = first.names
+        self.traits = replace(first.traits, rereadable=not self._once, by_feature=False, n_bytes=0)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        gathered: list[Array] = []
+        count = 0
+        for source in self._sources():
+            for block in source.blocks(rows):
+                gathered.append(block)
+                count += block.shape[0]
+                if count >= rows:
+                    yield concat_rows(gathered)
+                    gathered, count = [], 0
+        if gathered:
+            yield concat_rows(gathered)
+
+    @property
+    def first_block(self) -> Source:
+        """The first block as a source of its own; looking at it takes nothing from the stream."""
+        return self._prototype
+
+    def empty(self, *shape: int) -> Array:
+        return self._prototype.empty(*shape)
+
+    def _sources(self) -> Iterator[Source]:
+        """Sources of the single blocks, from the first on."""
+        if self._first is not None:
+            first: Source | None = self._first
+            self._first = None
+        elif self._once:
+            raise exhausted_stream("on the second reading")
+        else:
+            self._iterator = iter(self._blocks() if callable(self._blocks) else self._blocks)
+            first = self._next_source(0)
+        if first is None:
+            raise exhausted_stream("on the second reading")
+        yield first
+        index = 1
+        while (source := self._next_source(index)) is not None:
+            if source.shape[1] != self.shape[1]:
+                raise ragged_blocks(index, source.shape[1], self.shape[1])
+            if source.dtype != self.dtype or source.traits.sparse != self.traits.sparse:
+                raise mixed_dtypes(index, source.dtype, self.dtype)
+            yield source
+            index += 1
+
+    def _next_source(self, index: int) -> Source | None:
+        """The next block that has rows, opened."""
+        for block in self._iterator:
+            if getattr(block, "shape", (1,))[0] == 0:
+                continue
+            try:
+                return self._open(block)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"block {index} of the stream: {error}") from error
+        return None

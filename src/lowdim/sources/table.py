@@ -1,0 +1,67 @@
+"""Tables with named columns: pandas, polars, pyarrow, through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from ..errors import empty, not_numeric
+from .base import Source, Traits, cut
+
+
+class TableSource(Source):
+    """Rows of a data frame, converted block by block. Missing entries become NaN and are then named by column."""
+
+    def __init__(self, X: Any) -> None:
+        frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
+        n, p = frame.shape
+        if n == 0 or p == 0:
+            raise empty(n, p, (n, p))
+        self.names = [str(name) for name in frame.columns]
+        for j, dtype in enumerate(frame.schema.values()):
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                raise ValueError(not_numeric(j, dtype, self.names, "could not convert string to float or the like"))
+        self._frame = frame
+        self.shape = (n, p)
+        self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
+        itemsize = int(np.dtype(self.dtype).itemsize)
+        self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        n = self._frame.shape[0]
+        for i in range(0, n, rows):
+            yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
+
+    def parts(self, k: int) -> list[Source]:
+        return [TableSource(self._frame[i:j]) for i, j in cut(self._frame.shape[0], k)]
+
+    def features(self) -> Source:
+        return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
+
+
+class _ColumnSource(Source):
+    """The columns of a data frame as rows."""
+
+    def __init__(self, frame: Any, dtype: Any) -> None:
+        self._frame = frame
+        self.shape = (frame.shape[1], frame.shape[0])
+        self.dtype = dtype
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        columns = self._frame.columns
+        for j in range(0, len(columns), rows):
+            yield np.asarray(self._frame.select(columns[j : j + rows]).to_numpy(), dtype=self.dtype).T
+
+
+def is_table(X: Any) -> bool:
+    """True for data frames that narwhals knows."""
+    return isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X))
+
+
+def is_column(X: Any) -> bool:
+    """True for a single column (a series)."""
+    return bool(nw.dependencies.is_into_series(X))

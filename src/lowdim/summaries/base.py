@@ -1,0 +1,103 @@
+"""The protocol of a summary: a monoid over blocks of rows.
+
+`update(block, weights)` takes rows in, `merge(other)` takes another summary in, `fresh()` gives the identity. What a
+summary holds after all rows does not depend on how they were cut into blocks or in which order these were merged,
+up to rounding. A summary sees blocks and never learns where they come from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._xp import Array, is_sparse, namespace, to_numpy
+
+#: Blocks of about this size are summed while they lie in cache.
+CACHE_BYTES = 4 << 20
+
+
+class Summary(ABC):
+    """What is remembered of rows."""
+
+    #: Names of the attributes that make up the summary, in the order of `save`.
+    state: ClassVar[tuple[str, ...]]
+    #: Whether the product of one block is large enough to keep a threaded BLAS busy by itself.
+    threaded_blas: bool = False
+
+    @abstractmethod
+    def update(self, block: Array, weights: Array | None = None) -> None:
+        """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Take in all that `other` has seen; `other` is left as it was."""
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """An empty summary with the same parameters: the identity of `merge`."""
+
+    def block_rows(self, n_columns: int, itemsize: int) -> int:
+        """How many rows a block should have."""
+        return max(16, CACHE_BYTES // max(1, n_columns * itemsize))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the summary to a `.npz` file (plain arrays, no pickle)."""
+        arrays = {name: to_numpy(value) for name in self.state if (value := getattr(self, name)) is not None}
+        with open(path, "wb") as file:
+            np.savez(file, kind=np.array(type(self).__name__), **arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            kind = str(stored["kind"])
+            if kind != cls.__name__:
+                raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.{kind}.load(path).")
+            return cls._from_state({name: stored[name] for name in cls.state if name in stored})
+
+    @classmethod
+    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
+        raise NotImplementedError
+
+
+def total_weight(block: Array, weights: Array | None) -> float:
+    """How many rows the block counts as."""
+    if weights is None:
+        return float(block.shape[0])
+    return float(namespace(weights).sum(weights))
+
+
+def column_sums(Z: Array, weights: Array | None = None) -> Array:
+    """Weighted sums of the columns of a dense block, as one product while the block is in cache."""
+    xp = namespace(Z)
+    if weights is None:
+        weights = xp.ones(Z.shape[0], dtype=Z.dtype, device=None if xp is np else Z.device)
+    return weights @ Z
+
+
+def scaled_rows(Z: Array, weights: Array | None) -> Array:
+    """Rows of `Z` times the square roots of their weights."""
+    if weights is None:
+        return Z
+    xp = namespace(Z)
+    return Z * xp.sqrt(weights)[:, None]
+
+
+def dense(block: Array) -> Array:
+    """`block` as a dense array."""
+    return block.toarray() if is_sparse(block) else block
+
+
+def check_same_columns(a: int, b: int) -> None:
+    """Only summaries of the same columns can be merged."""
+    if a != b:
+        raise ValueError(f"summaries of {a} and of {b} columns cannot be merged; both must see the same columns.")
+
+
+def require_kind(summary: Any, other: Any) -> None:
+    """Only summaries of one kind can be merged."""
+    if type(summary) is not type(other):
+        raise TypeError(f"a {type(summary).__name__} cannot be merged with a {type(other).__name__}.")

@@ -1,0 +1,212 @@
+"""Weight, mean and scatter of rows, merged by Chan's formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
+from ..errors import NonFiniteBlock, too_few_rows
+from ..linalg import divisor
+from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight
+
+#: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
+_DENSE_FROM = 0.03
+#: Up to this many columns a block product is too small for a threaded BLAS.
+_NARROW = 768
+#: In float32, squares are trusted between these bounds; beyond them the block is multiplied in float64.
+_FLOAT32_SQUARES = (1e-28, 1e35)
+
+
+class Moments(Summary):
+    """Total weight, mean and scatter about the mean of the rows seen.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns p.
+    groups : sequence of int, optional
+        Widths of column groups that lie side by side (two tables, say); they add up to p.
+    wide : bool
+        Multiply float32 blocks in float64.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows seen (with positive weight).
+    weight : float
+        Sum of their weights.
+    mean : array of shape (p,)
+    scatter : array of shape (p, p)
+        sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
+
+    Notes
+    -----
+    A block is summed about a shift c near its mean: c is the first row for the first block, the mean so far for the
+    others. With s = sum w (x - c) and P = sum w (x - c)(x - c)^T the block has mean c + s/w and scatter
+    P - s s^T / w, and two sets of rows merge as [1]_
+
+        scatter = scatter_1 + scatter_2 + (w_1 w_2 / (w_1 + w_2)) d d^T,   d = mean_2 - mean_1.
+
+    No two large numbers are ever subtracted, whatever the offset of the columns, and a column that is constant has
+    scatter exactly zero. float32 blocks are multiplied in float32 and added up in float64. One pass, p^2 numbers.
+
+    References
+    ----------
+    .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
+    """
+
+    state = ("n_rows", "weight", "mean", "scatter", "groups")
+
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
+        self.n_features = int(n_features)
+        self.wide = wide
+        self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
+        if sum(self.groups) != self.n_features or min(self.groups) < 1:
+            raise ValueError(f"groups={self.groups} must be positive widths that add up to n_features={n_features}.")
+        self.n_rows = 0
+        self.weight = 0.0
+        self.mean: Any = None
+        self.scatter: Any = None
+
+    @classmethod
+    def from_covariance(cls, cov: Array, n_samples: int, mean: Array | None = None, *, ddof: int = 1) -> Self:
+        """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
+
+        `ddof` says which divisor `cov` was made with: n_samples - ddof.
+        """
+        cov = cov if hasattr(cov, "dtype") and hasattr(cov, "ndim") else np.asarray(cov, dtype=float)
+        xp = namespace(cov)
+        cov = astype(xp.asarray(cov), wide_dtype(xp, device(cov)))
+        if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or cov.shape[0] == 0:
+            raise ValueError(f"cov must be a square matrix, got shape {tuple(cov.shape)}.")
+        if not bool(xp.all(xp.isfinite(cov))):
+            raise ValueError("cov contains NaN or infinity; every entry must be finite.")
+        largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
+        if asymmetry > 1e-8 * largest:
+            raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
+        if float(xp.min(xp.linalg.diagonal(cov))) < 0:
+            raise ValueError("cov has a negative variance on its diagonal; a covariance has none.")
+        if divisor(n_samples, ddof) <= 0:
+            raise too_few_rows(n_samples, n_samples, ddof)
+        self = cls(cov.shape[0])
+        self.n_rows, self.weight = int(n_samples), float(n_samples)
+        self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)
+        if tuple(self.mean.shape) != (self.n_features,):
+            raise ValueError(f"mean must have shape ({self.n_features},), got {tuple(self.mean.shape)}.")
+        self.scatter = 0.5 * (cov + cov.T) * divisor(n_samples, ddof)
+        return self
+
+    def update(self, block: Array, weights: Array | None = None) -> None:
+        check_same_columns(self.n_features, block.shape[1])
+        if block.shape[0] == 0:
+            return
+        weight = total_weight(block, weights)
+        if is_sparse(block):
+            shift, s, P = self._sparse_sums(block, weights, weight)
+        else:
+            shift, s, P = self._dense_sums(block, weights)
+        xp = namespace(s)
+        if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(P)))):
+            raise NonFiniteBlock
+        wide = wide_dtype(xp, device(s))
+        self._absorb(int(block.shape[0]), weight, astype(shift, wide), astype(s, wide), P)
+
+    def merge(self, other: Self) -> None:
+        require_kind(self, other)
+        check_same_columns(self.n_features, other.n_features)
+        if other.weight:
+            self._absorb(other.n_rows, other.weight, other.mean, None, other.scatter)
+
+    def fresh(self) -> Self:
+        return type(self)(self.n_features, groups=self.groups, wide=self.wide)
+
+    def block_rows(self, n_columns: int, itemsize: int) -> int:
+        # Adding P up costs p^2 a block: many rows for each.
+        return max(2048, 2 * n_columns)
+
+    @property
+    def threaded_blas(self) -> bool:  # type: ignore[override]
+        """Products of wide blocks keep all threads of BLAS busy; narrow ones do not."""
+        return self.n_features > _NARROW
+
+    def covariance(self, ddof: int = 1) -> Array:
+        """scatter / (weight - ddof)."""
+        if divisor(self.weight, ddof) <= 0:
+            raise too_few_rows(self.n_rows, self.weight, ddof)
+        return self.scatter / divisor(self.weight, ddof)
+
+    def between(self, i: int, j: int) -> Array:
+        """The part of the scatter between column groups `i` and `j`."""
+        start = [sum(self.groups[:g]) for g in (i, j)]
+        return self.scatter[start[0] : start[0] + self.groups[i], start[1] : start[1] + self.groups[j]]
+
+    def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+        """Shift, sums and products of a dense block about the shift."""
+        if self.wide:
+            block = astype(block, wide_dtype(namespace(block), device(block)))
+        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        Z = block - shift
+        s = column_sums(Z, weights)
+        Z = scaled_rows(Z, weights)
+        P = Z.T @ Z
+        if eps(P) > 1e-10:
+            xp = namespace(P)
+            low, high = _FLOAT32_SQUARES
+            if not low < float(xp.max(xp.linalg.diagonal(P))) < high:
+                Z = astype(Z, wide_dtype(xp, device(P)))
+                P = Z.T @ Z
+        return shift, s, P
+
+    def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
+        """The same for a sparse block, about zero; as dense where that would lose digits or time."""
+        if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
+            return self._dense_sums(dense(block), weights)
+        rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
+        s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
+        P = (rows.T @ rows).toarray()
+        # A filled column far from zero: its sum of squares is nearly all offset, so it has to be shifted first.
+        squares = np.diagonal(P)
+        if np.any(squares - s * s / weight < 1e-4 * squares):
+            return self._dense_sums(dense(block), weights)
+        return np.zeros_like(s), s, P
+
+    def _absorb(self, n: int, weight: float, shift: Array, s: Array | None, P: Array) -> None:
+        """Merge rows given by their sums `s` and products `P` about `shift` (`s` None: shift is their mean)."""
+        self.n_rows += n
+        if self.weight == 0.0:
+            self.weight = weight
+            xp = namespace(shift)
+            if s is None:
+                self.mean, self.scatter = shift, xp.asarray(P, copy=True)
+            else:
+                r = s / math.sqrt(weight)
+                self.mean, self.scatter = shift + s / weight, P - r[:, None] * r[None, :]
+            return
+        xp = namespace(shift)
+        both = self.weight + weight
+        d = shift - self.mean if s is None else (shift - self.mean) + s / weight
+        self.scatter += P
+        gain = d * math.sqrt(self.weight / both * weight)
+        if s is None:
+            self.scatter += gain[:, None] * gain[None, :]
+        else:
+            loss = s / math.sqrt(weight)
+            self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
+        self.mean = self.mean + d * (weight / both)
+        self.weight = both
+
+    @classmethod
+    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
+        self = cls(int(state["groups"].sum()), groups=state["groups"].tolist())
+        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
+        for name in cls.state:
+            if name in state and name not in ("n_rows", "weight", "groups"):
+                setattr(self, name, state[name])
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"

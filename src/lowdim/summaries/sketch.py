@@ -1,0 +1,91 @@
+"""The action of the scatter matrix on a block of vectors, without the scatter matrix."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._xp import Array, astype, device, namespace, wide_dtype
+from ..errors import NonFiniteBlock
+from .base import CACHE_BYTES, Summary, dense, require_kind
+
+
+class Sketch(Summary):
+    """`product` = sum_i w_i (x_i - mean) (x_i - mean)^T V for given V: one step of a block Krylov method.
+
+    Parameters
+    ----------
+    V : array of shape (p, b)
+    mean : array of shape (p,)
+        The mean of the rows, known from an earlier pass.
+    implicit : bool
+        Centre the products instead of the rows, which saves a copy of each block, and is the only way that keeps
+        sparse rows sparse. Only for columns whose mean does not dwarf their spread.
+
+    Notes
+    -----
+    With Y = (X - 1 mean^T) V the product is (X - 1 mean^T)^T Y = X^T Y - mean (1^T Y): both halves are formed while
+    a block of rows lies in cache, so a Krylov step reads the rows once. p b numbers.
+    """
+
+    state = ("V", "mean", "implicit", "product")
+
+    def __init__(self, V: Array, mean: Array, *, implicit: bool = False) -> None:
+        self.V = V
+        self.mean = mean
+        self.implicit = implicit
+        self.product: Any = None
+        self._ready: Any = None
+
+    def update(self, block: Array, weights: Array | None = None) -> None:
+        if not self.implicit:
+            block = dense(block)
+        dtype = block.dtype
+        V, mean, offset = self._in_dtype(dtype)
+        if not self.implicit:
+            block = block - mean
+        Y = block @ V
+        if self.implicit:
+            Y = Y - offset
+        if weights is not None:
+            Y = Y * astype(weights, dtype)[:, None]
+        P = block.T @ Y
+        xp = namespace(P)
+        if self.implicit:
+            P = P - mean[:, None] * xp.sum(Y, axis=0)[None, :]
+        if not bool(xp.all(xp.isfinite(xp.sum(P, axis=0)))):
+            raise NonFiniteBlock
+        self._add(astype(P, wide_dtype(xp, device(P))))
+
+    def merge(self, other: Self) -> None:
+        require_kind(self, other)
+        if other.product is not None:
+            self._add(other.product)
+
+    def fresh(self) -> Self:
+        return type(self)(self.V, self.mean, implicit=self.implicit)
+
+    def block_rows(self, n_columns: int, itemsize: int) -> int:
+        if self.implicit:
+            return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
+        return max(256, CACHE_BYTES // (itemsize * n_columns))
+
+    def _add(self, P: Array) -> None:
+        if self.product is None:
+            self.product = P
+        else:
+            self.product += P
+
+    def _in_dtype(self, dtype: Any) -> tuple[Array, Array, Array]:
+        """V, mean and mean^T V in the dtype of the rows, converted once."""
+        if self._ready is None:
+            V, mean = astype(self.V, dtype), astype(self.mean, dtype)
+            self._ready = (V, mean, astype(self.mean @ self.V, dtype))
+        return self._ready
+
+    @classmethod
+    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
+        self = cls(state["V"], state["mean"], implicit=bool(state["implicit"]))
+        self.product = state.get("product")
+        return self

@@ -1,0 +1,278 @@
+"""The only loop over rows: blocks, threads, progress, and the place of a bad entry.
+
+`summarize` feeds the blocks of a source to a summary; `map_rows` applies a function to each block and keeps the
+rows of the answers. Nothing above this file knows where rows live.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from . import _threads
+from ._xp import Array, concat_rows, is_sparse, namespace, to_numpy
+from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
+from .sources import Source, open_source
+from .summaries.base import Summary
+
+S = TypeVar("S", bound=Summary)
+
+#: Rows smaller than this are not worth a second thread.
+_PARALLEL_BYTES = 8 << 20
+#: Blocks of `map_rows` are small enough to stay in a core's own cache between centring and product.
+_MAP_BYTES = 1 << 20
+
+
+class Progress(Protocol):
+    """Told about each pass over the rows and each block in it."""
+
+    def begin(self, what: str, n_blocks: int | None) -> None: ...
+    def step(self) -> None: ...
+    def end(self) -> None: ...
+
+
+def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Progress | None = None) -> S:
+    """Take all rows of `X` into `summary` and return it.
+
+    Parameters
+    ----------
+    X : anything `open_source` reads, or a source
+    summary : Summary, or a class of summaries
+        Filled in place; a class is made with the number of columns of `X`.
+    weights : array of shape (n,), optional
+        Frequency weights; rows of weight zero are left out.
+    progress : Progress, optional
+
+    Notes
+    -----
+    One pass. Where the product of a block is too small to keep a threaded BLAS busy, each thread takes a contiguous
+    part of the rows into a summary of its own with a single-threaded BLAS, and these are merged in order: the
+    answer depends on the number of threads by rounding only, and not at all on which one was quicker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Moments, summarize
+    >>> moments = summarize(np.array([[1.0, 2.0], [3.0, 6.0]]), Moments)
+    >>> moments.mean
+    array([2., 4.])
+    """
+    source = open_source(X)
+    if isinstance(summary, type):
+        summary = summary(source.shape[1])  # type: ignore[call-arg]
+    if weights is not None:
+        weights = check_weights(weights, source)
+    rows = summary.block_rows(source.shape[1], source.traits.itemsize)
+    parts = _parts(source, summary.threaded_blas)
+    if progress is not None:
+        progress.begin(type(summary).__name__, _count_blocks(parts, rows))
+    if len(parts) == 1:
+        _fill(source, summary, weights, 0, rows, None if progress is None else progress.step)
+    else:
+        for part in _in_threads(
+            parts, lambda part, start, tick: _filled(part, summary, weights, start, rows, tick), progress
+        ):
+            summary.merge(part)
+    if progress is not None:
+        progress.end()
+    return summary
+
+
+def map_rows(X: Any, function: Callable[[Array], Array]) -> Array:
+    """`function(block)` for all blocks of `X`, one below the other: one pass, no copy of the rows as a whole.
+
+    `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found.
+    """
+    source = open_source(X)
+    rows = max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize))
+    n = source.shape[0]
+    parts = _parts(source, threaded_blas=False)
+    if len(parts) == 1:
+        pieces = list(_mapped(source, function, 0, rows, lambda: None))
+        return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
+    one = function(next(parts[0].blocks(1)))
+    out = np.empty((n, *one.shape[1:]), dtype=one.dtype)
+
+    def run(part: Source, start: int, tick: Callable[[], None]) -> None:
+        i = start
+        for piece in _mapped(part, function, start, rows, tick):
+            out[i : i + len(piece)] = piece
+            i += len(piece)
+
+    for _ in _in_threads(parts, run, None):
+        pass
+    return out
+
+
+class Rows:
+    """`summarize` and `map_rows` bound to one source: all that a solver is handed of the data."""
+
+    def __init__(self, source: Source, weights: Array | None = None, progress: Progress | None = None) -> None:
+        self.shape = source.shape
+        self.traits = source.traits
+        self.dtype = source.dtype
+        self.weights = weights
+        self._source = source
+        self._progress = progress
+
+    def summarize(self, summary: S) -> S:
+        """One pass over the rows."""
+        return summarize(self._source, summary, weights=self.weights, progress=self._progress)
+
+    def summarize_features(self, summary: S) -> S:
+        """One pass over the columns."""
+        return summarize(self._source.features(), summary, progress=self._progress)
+
+    def map_features(self, function: Callable[[Array], Array]) -> Array:
+        """One pass over the columns, a row of the answer for each."""
+        return map_rows(self._source.features(), function)
+
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array of the kind of the rows."""
+        return self._source.empty(*shape)
+
+
+def check_weights(weights: Any, source: Source) -> Array:
+    """Frequency weights as an array of the kind and dtype of the rows."""
+    w = to_numpy(weights)
+    if w.dtype.kind not in "fiub":
+        try:
+            w = w.astype(np.float64)
+        except (TypeError, ValueError):
+            raise bad_weights("must hold numbers", f"dtype {w.dtype}") from None
+    n = source.shape[0]
+    if w.ndim != 1 or (n is not None and len(w) != n):
+        rows = "" if n is None else f" for {n} rows"
+        raise bad_weights("must have one entry per row", f"shape {w.shape}{rows}")
+    if not np.all(np.isfinite(w)):
+        raise bad_weights("must be finite", f"{w[~np.isfinite(w)][0]} in row {int(np.argmax(~np.isfinite(w)))}")
+    if np.any(w < 0):
+        raise bad_weights("must not be negative", f"{w.min():g} in row {int(np.argmin(w))}")
+    if not np.any(w > 0):
+        raise bad_weights("must not be all zero", f"{len(w)} zeros")
+    out = source.empty(len(w))
+    if isinstance(out, np.ndarray):
+        return w.astype(out.dtype)
+    return namespace(out).asarray(w, dtype=out.dtype, device=out.device)
+
+
+def _parts(source: Source, threaded_blas: bool) -> list[Source]:
+    """The source, cut into as many parts as threads should read it side by side."""
+    traits = source.traits
+    if traits.n_bytes < _PARALLEL_BYTES or not traits.host or (threaded_blas and not traits.sparse):
+        return [source]
+    return source.parts(_threads.available())
+
+
+def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress | None) -> Iterator[Any]:
+    """`run(part, first_row, tick)` for all parts at once; answers and errors in the order of the rows."""
+    starts = np.cumsum([0] + [part.shape[0] or 0 for part in parts])
+    ticks: SimpleQueue[bool] = SimpleQueue()
+    stop = threading.Event()
+
+    def tick() -> None:
+        if stop.is_set():
+            raise InterruptedError
+        if progress is not None:
+            ticks.put(True)
+
+    with _threads.single_threaded_blas(), ThreadPoolExecutor(len(parts)) as pool:
+        futures = [pool.submit(run, part, int(start), tick) for part, start in zip(parts, starts, strict=False)]
+        try:
+            if progress is not None:
+                for future in futures:
+                    future.add_done_callback(lambda _: ticks.put(False))
+                running = len(futures)
+                while running:
+                    if ticks.get():
+                        progress.step()
+                    else:
+                        running -= 1
+            for future in futures:
+                yield future.result()
+        finally:
+            stop.set()
+
+
+def _filled(part: Source, like: S, weights: Array | None, start: int, rows: int, tick: Callable[[], None]) -> S:
+    summary = like.fresh()
+    _fill(part, summary, weights, start, rows, tick)
+    return summary
+
+
+def _fill(
+    source: Source, summary: Summary, weights: Array | None, start: int, rows: int, tick: Callable[[], None] | None
+) -> None:
+    """Feed the blocks of `source`, whose first row is row `start` of the table, to `summary`."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for block in source.blocks(rows):
+            stop = start + block.shape[0]
+            w = None
+            data = block
+            if weights is not None:
+                data, w = _weighted(block, weights, start, stop)
+            try:
+                summary.update(data, w)
+            except NonFiniteBlock:
+                raise _explain(block, start, source) from None
+            start = stop
+            if tick is not None:
+                tick()
+    if weights is not None and source.shape[0] is None and start != weights.shape[0]:
+        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
+
+
+def _weighted(block: Array, weights: Array, start: int, stop: int) -> tuple[Array, Array]:
+    """The rows of a block that count, with their weights."""
+    if stop > weights.shape[0]:
+        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {stop} rows or more")
+    w = weights[start:stop]
+    xp = namespace(w)
+    keep = w > 0
+    if bool(xp.all(keep)):
+        return block, w
+    index = xp.nonzero(keep)[0]
+    if is_sparse(block):
+        return block[index], w[index]
+    return xp.take(block, index, axis=0), xp.take(w, index, axis=0)
+
+
+def _mapped(
+    source: Source, function: Callable[[Array], Array], start: int, rows: int, tick: Callable[[], None]
+) -> Iterator[Array]:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for block in source.blocks(rows):
+            answer = function(block)
+            xp = namespace(answer)
+            if not bool(xp.isfinite(xp.sum(answer))) and not bool(xp.all(xp.isfinite(answer))):
+                raise _explain(block, start, source)
+            start += block.shape[0]
+            tick()
+            yield answer
+
+
+def _explain(block: Array, start: int, source: Source) -> ValueError:
+    """The error for a block whose sums are not finite: its first bad entry, or its largest."""
+    data = to_numpy(block.toarray() if is_sparse(block) else block)
+    bad = ~np.isfinite(data)
+    build: Callable[..., ValueError] = not_finite
+    if bad.any():
+        i, j = (int(v) for v in np.argwhere(bad)[0])
+    else:
+        i, j = (int(v) for v in np.unravel_index(int(np.argmax(np.abs(data))), data.shape))
+        build = too_large
+    value = float(data[i, j])
+    row, column = (j, start + i) if source.transposed else (start + i, j)
+    return build(row, column, value, source.names)
+
+
+def _count_blocks(parts: list[Source], rows: int) -> int | None:
+    counts = [part.shape[0] for part in parts]
+    if any(c is None for c in counts):
+        return None
+    return sum(-(-int(c or 0) // rows) for c in counts)

@@ -1,0 +1,42 @@
+"""Reads the data sets and R's results in tests/parity/data; the README there says where they are from."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+DATA = Path(__file__).parent / "data"
+LABEL_COLUMNS = {"usarrests": 1, "iris": 1, "swiss": 1, "gasoline": 1}  # gasoline's is the response, octane
+
+
+@cache
+def data(name):
+    """The measurements of one data set as a read-only float64 array, labels and responses left out."""
+    if name == "digits":
+        X = np.asarray(load_digits().data, dtype=np.float64)  # the same numbers as R read; the tests check it
+    else:
+        with open(DATA / f"{name}.csv", newline="") as file:
+            rows = list(csv.reader(file))[1:]
+        X = np.array([row[LABEL_COLUMNS[name] :] for row in rows], dtype=np.float64)
+    X.setflags(write=False)
+    return X
+
+
+@cache
+def results(name):
+    """What R computed: `results` of the JSON file, lists of numbers turned into arrays."""
+    with open(DATA / f"{name}.json") as file:
+        return _arrays(json.load(file)["results"])
+
+
+def _arrays(value):
+    if isinstance(value, dict):
+        return {key: _arrays(item) for key, item in value.items()}
+    if isinstance(value, list) and value and not isinstance(value[0], str):
+        return np.array(value, dtype=np.float64)
+    return value
