@@ -24,22 +24,28 @@ def _controller() -> Any:
 _lock = threading.Lock()
 _depth = 0
 _limit: Any = None
+_before = 1
+
+
+def _blas_threads() -> int:
+    return max((library.num_threads or 1 for library in _controller().lib_controllers), default=1)
 
 
 def available() -> int:
-    """Threads that BLAS would use now."""
-    libraries = _controller().lib_controllers
-    return max((library.num_threads or 1 for library in libraries), default=1)
+    """Threads that BLAS would use, were it not for `single_threaded_blas`."""
+    with _lock:
+        return _before if _depth else _blas_threads()
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Inside, BLAS uses one thread per call. Safe to nest and to enter from several threads at once:
     the first one in sets the limit, the last one out takes it away."""
-    global _depth, _limit
+    global _depth, _limit, _before
     with _lock:
         _depth += 1
         if _depth == 1:
+            _before = _blas_threads()
             _limit = _controller().limit(limits=1)
     try:
         yield

@@ -14,6 +14,7 @@ from lowdim.errors import ResolutionWarning
 from oracles import (
     exact_spectrum,
     exact_whitened_covariance,
+    long_spectrum,
     principal_angles,
     repeated,
     signed,
@@ -181,7 +182,9 @@ def test_principal_subspaces(name, solver):
 @each_solver
 @each_matrix
 def test_components_are_orthonormal_and_signed(name, solver):
-    W = fit_all(name, solver).components_
+    pca = fit_all(name, solver)
+    W = pca.components_
+    assert pca.residual_ <= tolerance()
     np.testing.assert_allclose(W @ W.T, np.eye(len(W)), rtol=0, atol=tolerance())
     np.testing.assert_array_equal(W, signed(W))
 
@@ -229,6 +232,21 @@ def test_blocks(name, how):
         for block in blocks(X):
             pca.partial_fit(block)
     np.testing.assert_allclose(pca.explained_variance_, values[:k], rtol=0, atol=tolerance() * values[0])
+
+
+@pytest.mark.parametrize("offset", [1e7, 1e8, 1e10])
+@pytest.mark.parametrize("how", ["covariance", "triangle", "partial_fit"])
+def test_many_blocks_with_a_large_mean(how, offset):
+    """The means of blocks are merged too, and a mean rounded to eps 1e8 is a relative error of 1e-8 in it."""
+    X = offset + noise(20_000, 4)
+    values = long_spectrum(X).values
+    if how == "partial_fit":
+        pca = PCA()
+        for block in np.split(X, 100):
+            pca.partial_fit(block)
+    else:
+        pca = PCA(solver=how).fit(X)
+    np.testing.assert_allclose(pca.explained_variance_, values, rtol=tolerance())
 
 
 @each_solver

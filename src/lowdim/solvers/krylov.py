@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._threads import single_threaded_blas
 from .._xp import Array, asarray_like, astype, eps, namespace, to_numpy, wide_dtype
 from ..linalg import fix_signs, orthonormal_block
 from ..summaries import Columns, Sketch
@@ -86,7 +87,9 @@ class Krylov(Solver):
         narrow = rows.traits.itemsize < 8
         floor = (eps(rows.empty(1)) if narrow else eps(columns.mean)) * 30
         lanczos = _Lanczos(self, k, min(p, columns.n_rows), request.seed, floor)
-        values, vectors, residual, status, taken = lanczos.run(action, columns.mean)
+        # Threads of BLAS would go on spinning after each small product, beside those that read the rows.
+        with single_threaded_blas():
+            values, vectors, residual, status, taken = lanczos.run(action, columns.mean)
         vectors = fix_signs(vectors.T)
         total = float(xp.sum(squares))
         n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)

@@ -1,0 +1,148 @@
+"""All the things rows can be handed over in, as one table: the tests of sources run over it.
+
+A new kind of input is one row here, and every grid picks it up.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+BOTH = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A way to hand over the rows of a NumPy array."""
+
+    make: Callable[[np.ndarray], Any]
+    #: Whole-number rows of these dtypes can be handed over; results come in the dtype `result` says.
+    dtypes: tuple[str, ...] = BOTH
+    #: The rows can be read again, and by columns.
+    again: bool = True
+    by_column: bool = True
+    #: Namespace of the results.
+    xp: str = "numpy"
+    #: Columns have names.
+    named: bool = False
+
+    def result_dtype(self, dtype: str) -> Any:
+        """Of arrays made from rows of `dtype`: float32 stays, all else is float64."""
+        return getattr(namespace(self.xp), "float32" if self.dtypes == BOTH and dtype == "float32" else "float64")
+
+    def weights(self, w: np.ndarray) -> Any:
+        """Weights of the kind of the rows."""
+        return w if self.xp == "numpy" else namespace(self.xp).asarray(w)
+
+
+def namespace(name: str) -> Any:
+    """The array library, or a skip that says it is missing."""
+    if name == "numpy":
+        return np
+    return pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def names(p: int) -> list[str]:
+    """Column names of tables."""
+    return [f"col{j}" for j in range(p)]
+
+
+def on_disk(X: np.ndarray) -> np.memmap:
+    """A memory map of a file that goes away with it."""
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, dtype=X.dtype, shape=X.shape)
+    mapped[:] = X
+    return mapped
+
+
+def read_only(X: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    X.setflags(write=False)
+    return X
+
+
+def strided(X: np.ndarray) -> np.ndarray:
+    """A view with gaps and a negative stride."""
+    wide = np.full((2 * X.shape[0], X.shape[1] + 3), np.nan, dtype=X.dtype)
+    view = wide[::2, X.shape[1] + 1 : 1 : -1]
+    view[:] = X
+    return view
+
+
+def untidy_csr(X: np.ndarray) -> Any:
+    """CSR with unsorted columns, entries given twice and stored zeros."""
+    coo = sparse.coo_array(X)
+    i, j = (np.concatenate([a, a]) for a in coo.coords)
+    values = np.concatenate([3 * coo.data, -2 * coo.data])
+    order = np.lexsort((-np.arange(len(i)), i))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=X.shape[0]))])
+    untidy = sparse.csr_array((values[order].astype(X.dtype), j[order], indptr), shape=X.shape)
+    assert not untidy.has_canonical_format
+    return untidy
+
+
+def table(library: str, X: np.ndarray) -> Any:
+    module = importlib.import_module(library)
+    columns = {name: np.ascontiguousarray(X[:, j]) for j, name in enumerate(names(X.shape[1]))}
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+def blocks(X: np.ndarray) -> list[np.ndarray]:
+    """Blocks of any sizes: one row, none, several."""
+    cuts = [0, 1, 1, 4, len(X) // 2 + 1, len(X)]
+    return [X[i:j] for i, j in zip(cuts, cuts[1:], strict=False)]
+
+
+def in_namespace(library: str, X: np.ndarray) -> Any:
+    return namespace(library).asarray(X)
+
+
+INPUTS: dict[str, Input] = {
+    "C order": Input(np.ascontiguousarray),
+    "F order": Input(np.asfortranarray),
+    "memmap": Input(on_disk),
+    "read-only": Input(read_only),
+    "strided view": Input(strided),
+    "int64": Input(lambda X: X.astype(np.int64), dtypes=("int64",)),
+    "int16": Input(lambda X: X.astype(np.int16), dtypes=("int16",)),
+    "float16": Input(lambda X: X.astype(np.float16), dtypes=("float16",)),
+    "longdouble": Input(lambda X: X.astype(np.longdouble), dtypes=("longdouble",)),
+    "big-endian": Input(lambda X: X.astype(">f8"), dtypes=(">f8",)),
+    "objects": Input(lambda X: X.astype(object), dtypes=("object",)),
+    "list of lists": Input(lambda X: X.tolist(), dtypes=("float64",)),
+    "csr_array": Input(sparse.csr_array),
+    "csc_array": Input(sparse.csc_array),
+    "coo_array": Input(sparse.coo_array),
+    "lil_array": Input(sparse.lil_array),
+    "csr_matrix": Input(sparse.csr_matrix),
+    "csc_matrix": Input(sparse.csc_matrix),
+    "untidy csr": Input(untidy_csr),
+    "sparse integers": Input(lambda X: sparse.csr_array(X.astype(np.int32)), dtypes=("int32",)),
+    "pandas": Input(lambda X: table("pandas", X), named=True),
+    "polars": Input(lambda X: table("polars", X), named=True),
+    "pyarrow": Input(lambda X: table("pyarrow", X), named=True),
+    "list of blocks": Input(blocks, by_column=False),
+    "tuple of sparse blocks": Input(lambda X: tuple(map(sparse.csr_array, blocks(X))), by_column=False),
+    "list of tables": Input(
+        lambda X: [table("polars", b) for b in blocks(X) if len(b)], by_column=False, named=True
+    ),
+    "callable": Input(lambda X: lambda: iter(blocks(X)), by_column=False),
+    "generator": Input(lambda X: (b for b in blocks(X)), again=False, by_column=False),
+    "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
+    "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
+    "list of torch blocks": Input(
+        lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"
+    ),
+}
+
+
+def to_numpy(a: Any) -> np.ndarray:
+    """Results on the host."""
+    return np.asarray(a) if isinstance(a, np.ndarray | float) else np.array(np.from_dlpack(a))

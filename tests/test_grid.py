@@ -1,0 +1,195 @@
+"""Every solver on every kind of input, in every dtype and namespace: one answer.
+
+The answer is that of plain NumPy in float64. The rows are whole numbers, so every kind of input holds the same ones.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from inputs import INPUTS, to_numpy
+from lowdim import PCA
+from oracles import gaussian_log_density, ppca_covariance, signed, tolerance, vector_condition
+
+SOLVERS = ["covariance", "triangle", "gram", "krylov", "auto"]
+SHAPES = {"tall": (60, 7), "wide": (7, 30)}
+SETTINGS = {
+    "plain": {},
+    "standardize": {"standardize": True},
+    "weights": {"weighted": True},
+}
+K = 3
+
+
+@cache
+def rows(shape):
+    """Whole numbers with distinct eigenvalues, a mean and some zeros."""
+    n, p = SHAPES[shape]
+    rng = np.random.default_rng(n)
+    scores = rng.standard_normal((n, 5)) * [12, 8, 5, 2, 1]
+    X = np.round(scores @ np.linalg.qr(rng.standard_normal((p, 5)))[0].T * 4 + rng.standard_normal((n, p)))
+    X += rng.integers(-20, 20, p)
+    X[rng.random((n, p)) < 0.1] = 0
+    return X
+
+
+@cache
+def weights(shape):
+    return np.random.default_rng(1).integers(0, 4, SHAPES[shape][0]).astype(float)
+
+
+@cache
+def reference(shape, setting):
+    """What PCA is, in a few lines."""
+    X, options = rows(shape), SETTINGS[setting]
+    w = weights(shape) if options.get("weighted") else np.ones(len(X))
+    mean = w @ X / w.sum()
+    Z = X - mean
+    S = (Z * w[:, None]).T @ Z / (w.sum() - 1)
+    sd = np.sqrt(np.diag(S)) if options.get("standardize") else np.ones(X.shape[1])
+    values, vectors = np.linalg.eigh(S / np.outer(sd, sd))
+    values, vectors = values[::-1].clip(0), signed(vectors.T[::-1])
+    C = ppca_covariance(values, vectors, K) * np.outer(sd, sd)
+    return SimpleNamespace(
+        mean=mean,
+        values=values,
+        vectors=vectors[:K],
+        noise=values[K:].sum() / (X.shape[1] - K),
+        scores=Z / sd @ vectors[:K].T,
+        log_density=gaussian_log_density(X, mean, C),
+        condition=vector_condition(values, K).max(),
+    )
+
+
+def cells():
+    """The cells of the grid that exist."""
+    for name, kind in INPUTS.items():
+        for solver in SOLVERS:
+            if (solver == "gram" and not kind.by_column) or (solver == "krylov" and not kind.again):
+                continue
+            for dtype in kind.dtypes:
+                yield pytest.param(name, solver, dtype, id=f"{name}-{solver}-{dtype}")
+
+
+def fitted(name, solver, dtype, shape, setting):
+    kind, options = INPUTS[name], dict(SETTINGS[setting])
+    weighted = options.pop("weighted", False)
+    X = rows(shape).astype(dtype if dtype in ("float64", "float32") else "float64")
+    w = kind.weights(weights(shape)) if weighted else None
+    return PCA(K, solver=solver, **options).fit(kind.make(X), sample_weight=w), lambda: kind.make(X)
+
+
+def close(got, expected, dtype, condition=1.0, size=None):
+    """Equal to the tolerance for this conditioning, relative to the largest entry expected (or `size`)."""
+    got = to_numpy(got)
+    assert got.shape == np.shape(expected)
+    eps_of = np.float32 if dtype == "float32" else np.float64
+    size = np.abs(expected).max() if size is None else size
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance(eps_of, condition) * size)
+
+
+@pytest.mark.parametrize("setting", list(SETTINGS))
+@pytest.mark.parametrize("shape", list(SHAPES))
+@pytest.mark.parametrize(("name", "solver", "dtype"), list(cells()))
+def test_one_answer(name, solver, dtype, shape, setting):
+    pca, again = fitted(name, solver, dtype, shape, setting)
+    expected = reference(shape, setting)
+    vectors = expected.condition
+    close(pca.mean_, expected.mean, dtype)
+    close(pca.explained_variance_, expected.values[:K], dtype)
+    close(pca.explained_variance_ratio_, expected.values[:K] / expected.values.sum(), dtype)
+    close(pca.components_, expected.vectors, dtype, vectors)
+    close(pca.noise_variance_, expected.noise, dtype, size=expected.values[0])
+    close(pca.transform(again()), expected.scores, dtype, vectors)
+    # Squared distances in units of the noise: lambda_1 / noise times as sensitive as the rows.
+    density = vectors * expected.values[0] / expected.noise
+    close(pca.score_samples(again()), expected.log_density, dtype, density)
+
+
+@pytest.mark.parametrize(("name", "solver", "dtype"), list(cells()))
+def test_results_are_arrays_of_the_kind_and_dtype_of_the_rows(name, solver, dtype):
+    pca, again = fitted(name, solver, dtype, "tall", "standardize")
+    results = {
+        attribute: getattr(pca, attribute)
+        for attribute in (
+            "components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "scale_",
+            "loadings_",
+        )
+    }  # fmt: skip
+    scores = pca.transform(again())
+    results |= {
+        "transform": scores,
+        "inverse_transform": pca.inverse_transform(scores),
+        "score_samples": pca.score_samples(again()),
+        "reconstruction_error": pca.reconstruction_error(again()),
+        "get_covariance": pca.get_covariance(),
+        "get_precision": pca.get_precision(),
+    }
+    kind = INPUTS[name]
+    for what, array in results.items():
+        assert type(array).__module__.split(".")[0] == kind.xp, what
+        assert array.dtype == kind.result_dtype(dtype), what
+    assert isinstance(pca.noise_variance_, float)
+    assert isinstance(pca.score(again()), float)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in INPUTS.items() if kind.again])
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_fit_transform_is_fit_then_transform(name, shape):
+    kind = INPUTS[name]
+    X = rows(shape)
+    scores = PCA(K).fit_transform(kind.make(X))
+    close(scores, reference(shape, "plain").scores, "float64", reference(shape, "plain").condition)
+
+
+@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram"])
+@pytest.mark.parametrize("shape", list(SHAPES))
+@pytest.mark.parametrize("name", ["csr_array", "csc_array", "untidy csr", "csr_matrix", "C order", "pandas", "memmap"])
+def test_input_is_left_as_it_was(name, shape, solver):
+    X = INPUTS[name].make(rows(shape))
+    before = {a: getattr(X, a).copy() for a in ("data", "indices", "indptr") if hasattr(X, "indptr")}
+    PCA(K, solver=solver).fit(X).transform(X)
+    for a, value in before.items():
+        np.testing.assert_array_equal(getattr(X, a), value)
+    np.testing.assert_array_equal(X.toarray() if before else np.asarray(X), rows(shape))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in INPUTS.items() if kind.named])
+def test_names_are_kept(name):
+    pca = PCA(K).fit(INPUTS[name].make(rows("tall")))
+    assert list(pca.feature_names_in_) == [f"col{j}" for j in range(7)]
+
+
+# ---- Sparse rows that stay sparse
+
+
+@cache
+def truly_sparse():
+    """400 x 40, two hundredths filled, a few columns stronger than the rest: below the size where blocks become dense."""
+    from scipy import sparse
+
+    X = sparse.random_array((400, 40), density=0.02, rng=np.random.default_rng(5), format="csr")
+    X = X @ sparse.diags_array(np.linspace(8.0, 1.0, 40) ** 2)
+    return sparse.csr_array(np.round(64 * X.toarray()))
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("standardize", [False, True], ids=["", "standardize"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_sparse_rows_give_what_dense_rows_give(solver, dtype, standardize, weighted):
+    X = truly_sparse().astype(dtype)
+    assert X.nnz < 0.03 * X.shape[0] * X.shape[1]
+    w = np.random.default_rng(0).integers(0, 3, 400).astype(float) if weighted else None
+    dense = PCA(4, solver="triangle", standardize=standardize).fit(X.toarray().astype(float), sample_weight=w)
+    ours = PCA(4, solver=solver, standardize=standardize).fit(X, sample_weight=w)
+    values = PCA(5, standardize=standardize).fit(X.toarray().astype(float), sample_weight=w).explained_variance_
+    condition = vector_condition(values, 4).max()
+    vectors = condition
+    close(ours.mean_, dense.mean_, dtype)
+    close(ours.explained_variance_, dense.explained_variance_, dtype)
+    close(ours.noise_variance_, dense.noise_variance_, dtype, size=values[0])
+    close(ours.components_, dense.components_, dtype, vectors)
+    close(ours.transform(X), dense.transform(X.toarray().astype(float)), dtype, vectors)
