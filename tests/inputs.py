@@ -88,6 +88,13 @@ def untidy_csr(X: np.ndarray) -> Any:
     return untidy
 
 
+def read_only_csr(X: np.ndarray) -> Any:
+    csr = sparse.csr_array(X)
+    for part in (csr.data, csr.indices, csr.indptr):
+        part.setflags(write=False)
+    return csr
+
+
 def table(library: str, X: np.ndarray) -> Any:
     module = importlib.import_module(library)
     columns = {name: np.ascontiguousarray(X[:, j]) for j, name in enumerate(names(X.shape[1]))}
@@ -123,6 +130,7 @@ INPUTS: dict[str, Input] = {
     "lil_array": Input(sparse.lil_array),
     "csr_matrix": Input(sparse.csr_matrix),
     "csc_matrix": Input(sparse.csc_matrix),
+    "read-only csr": Input(read_only_csr),
     "untidy csr": Input(untidy_csr),
     "sparse integers": Input(lambda X: sparse.csr_array(X.astype(np.int32)), dtypes=("int32",)),
     "pandas": Input(lambda X: table("pandas", X), named=True),

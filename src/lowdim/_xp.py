@@ -53,17 +53,16 @@ def wide_dtype(xp: Any, dev: Any) -> Any:
 
 def is_complex(x: Array) -> bool:
     """True for arrays of complex numbers."""
-    if isinstance(x, np.ndarray) or sparse.issparse(x):
-        return bool(x.dtype.kind == "c")
     xp = namespace(x)
+    if xp is np:
+        return bool(x.dtype.kind == "c")
     return bool(xp.isdtype(x.dtype, "complex floating"))
 
 
 def astype(x: Array, dtype: Any) -> Array:
     """`x` in `dtype`, the same object where nothing is to be done."""
-    if isinstance(x, np.ndarray) or sparse.issparse(x):
-        return x.astype(dtype, copy=False)
-    return namespace(x).astype(x, dtype, copy=False)
+    xp = namespace(x)
+    return x.astype(dtype, copy=False) if xp is np else xp.astype(x, dtype, copy=False)
 
 
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:

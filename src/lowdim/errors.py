@@ -142,8 +142,8 @@ def other_namespace(model: str, method: str, fitted: Any, given: Any) -> ValueEr
     """Rows of another array library or device than those of the fit."""
     kinds = [f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (fitted, given)]
     return ValueError(
-        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): that was "
-        f"{kinds[0]}, this is {kinds[1]}. Convert X, or fit on arrays of that kind."
+        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): that "
+        f"was {kinds[0]}, this is {kinds[1]}. Convert X, or fit on arrays of that kind."
     )
 
 

@@ -105,8 +105,8 @@ def numerical_rank(values: Array, n_features: int, epsilon: float | None = None)
     return int(xp.count_nonzero(values > cut))
 
 
-def orthonormal_block(Z: Array, basis: Array | None, random: Any) -> tuple[Array, Array, int]:
-    """Orthonormal Q and R with `Z - basis basis^T Z = Q R` and Q orthogonal to `basis`.
+def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:
+    """Orthonormal Q, R and C with `Z = basis C + Q R` and Q orthogonal to `basis`.
 
     Directions that vanish (the block has met an invariant subspace) are replaced by random ones with zero rows in
     R, as many as the space still has room for. Returns also how many new ones came in. Gram-Schmidt is done
@@ -117,27 +117,27 @@ def orthonormal_block(Z: Array, basis: Array | None, random: Any) -> tuple[Array
     [1] Giraud, Langou, Rozloznik (2005), The loss of orthogonality in the Gram-Schmidt process.
     """
     xp = namespace(Z)
-    before = math.sqrt(float(xp.sum(Z * Z)))
-    Q, R = xp.linalg.qr(_project_out(Z, basis), mode="reduced")
-    kept = np.flatnonzero(to_numpy(xp.abs(xp.linalg.diagonal(R))) > 100 * eps(Z) * before)
+    size = math.sqrt(float(xp.sum(Z * Z)))
+    C = basis.T @ Z
+    Q, R = xp.linalg.qr(Z - basis @ C, mode="reduced")
+    # What is left of a nearly dependent column is mostly rounding: only at unit length can it be projected once more.
+    again = basis.T @ Q
+    Q, turn = xp.linalg.qr(Q - basis @ again, mode="reduced")
+    kept = np.flatnonzero(
+        (np.abs(to_numpy(xp.linalg.diagonal(R))) > 1e3 * eps(Z) * size)
+        & (np.abs(to_numpy(xp.linalg.diagonal(turn))) > 0.5)
+    )
+    C, R = C + again @ R, turn @ R
     if len(kept) == Q.shape[1]:
-        return Q, R, 0
+        return Q, R, C, 0
     index = asarray_like(kept, Z)
     Q, R = xp.take(Q, index, axis=1), xp.take(R, index, axis=0)
-    taken = (0 if basis is None else basis.shape[1]) + len(kept)
-    n_new = min(Z.shape[1] - len(kept), Z.shape[0] - taken)
+    n_new = min(Z.shape[1] - len(kept), Z.shape[0] - basis.shape[1] - len(kept))
     if n_new:
         fresh = asarray_like(random.standard_normal((Z.shape[0], n_new)), Z, dtype=Z.dtype)
-        fresh = xp.linalg.qr(_project_out(_project_out(fresh, Q), basis), mode="reduced")[0]
-        Q = xp.concat([Q, _project_out(fresh, Q)], axis=1)
+        for _ in range(3):
+            fresh = fresh - Q @ (Q.T @ fresh)
+            fresh = xp.linalg.qr(fresh - basis @ (basis.T @ fresh), mode="reduced")[0]
+        Q = xp.concat([Q, fresh], axis=1)
         R = xp.concat([R, xp.zeros((n_new, R.shape[1]), dtype=R.dtype, device=device(R))], axis=0)
-    return Q, R, n_new
-
-
-def _project_out(Z: Array, basis: Array | None) -> Array:
-    """`Z` without its part in the span of the orthonormal columns of `basis`."""
-    if basis is None or basis.shape[1] == 0:
-        return Z
-    for _ in range(2):
-        Z = Z - basis @ (basis.T @ Z)
-    return Z
+    return Q, R, C, n_new

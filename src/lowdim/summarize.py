@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
@@ -74,10 +75,9 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     if len(parts) == 1:
         _fill(source, summary, weights, 0, rows, None if progress is None else progress.step)
     else:
-        for part in _in_threads(
-            parts, lambda part, start, tick: _filled(part, summary, weights, start, rows, tick), progress
-        ):
-            summary.merge(part)
+        fill = partial(_filled, like=summary, weights=weights, rows=rows)
+        for filled in _in_threads(parts, fill, progress):
+            summary.merge(filled)
     if progress is not None:
         progress.end()
     return summary
@@ -199,7 +199,7 @@ def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress
             stop.set()
 
 
-def _filled(part: Source, like: S, weights: Array | None, start: int, rows: int, tick: Callable[[], None]) -> S:
+def _filled(part: Source, start: int, tick: Callable[[], None], *, like: S, weights: Array | None, rows: int) -> S:
     summary = like.fresh()
     _fill(part, summary, weights, start, rows, tick)
     return summary

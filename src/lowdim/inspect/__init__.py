@@ -1,1 +1,27 @@
-"""Reading fitted models: tables and diagnostics."""
+"""Reading fitted models."""
+
+from .diagnostics import (
+    Diagnostics,
+    contributions,
+    correlations,
+    cos2,
+    diagnose,
+    hotelling_t2,
+    q_limit,
+    q_residuals,
+    scores,
+    t2_limit,
+)
+
+__all__ = [
+    "Diagnostics",
+    "contributions",
+    "correlations",
+    "cos2",
+    "diagnose",
+    "hotelling_t2",
+    "q_limit",
+    "q_residuals",
+    "scores",
+    "t2_limit",
+]

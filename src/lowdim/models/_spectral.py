@@ -136,7 +136,7 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         solver = self._streaming_solver()
         source = self._open(X, reset=first)
         weights = None if sample_weight is None else check_weights(sample_weight, source)
-        seen = summarize(source, self._new_summary(solver, source.shape[1]), weights=weights)
+        seen: Any = summarize(source, self._new_summary(solver, source.shape[1]), weights=weights)
         if first:
             self.summary_, self._dtype = seen, source.dtype
         else:
@@ -174,14 +174,10 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                     self.feature_names_in_ = np.asarray(source.names, dtype=object)
             elif p != self.n_features_in_:
                 raise ragged_blocks(0, p, self.n_features_in_)
-        elif (
-            type(X) is np.ndarray
-            and (reset or not hasattr(self, "feature_names_in_"))
-            and (reset or p == self.n_features_in_)
-        ):
+        elif type(X) is np.ndarray and reset:
             self.n_features_in_ = p
             self.__dict__.pop("feature_names_in_", None)
-        else:
+        elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset and hasattr(self, "mean_"):
             like = source.empty(0)
@@ -195,12 +191,11 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         if k is None:
             return None
         upper = p if n is None else min(n, p)
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_):
-            if not 1 <= k <= upper:
-                raise n_components_out_of_range(k, upper, n, p)
-            return int(k)
-        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_) and 0.0 < k < 1.0:
-            return None
+        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+            if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+                return int(k)
+            if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+                return None
         raise n_components_out_of_range(k, upper, n, p)
 
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
@@ -280,20 +275,21 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         if spectrum.status is Status.NOT_CONVERGED:
             solver: Any = self.plan_.solver
             warnings.warn(
-                f"solver={self.solver_!r} took {spectrum.passes - 1} steps and stopped at residual {spectrum.residual:.1e} "
-                f"lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or ask for fewer components.",
+                f"solver={self.solver_!r} took {spectrum.passes - 1} steps and stopped at residual "
+                f"{spectrum.residual:.1e} lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or ask "
+                "for fewer components.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=7,
             )
         elif spectrum.status is Status.UNRESOLVED:
             values = spectrum.values
             largest, smallest = float(values[0]), float(values[-1])
             if smallest > rank_cut(largest, p, eps(values)):
                 warnings.warn(
-                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and solver={self.solver_!r} "
-                    "loses its digits. Use solver='triangle', or keep fewer components.",
+                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                    f"solver={self.solver_!r} loses its digits. Use solver='triangle', or keep fewer components.",
                     ResolutionWarning,
-                    stacklevel=5,
+                    stacklevel=7,
                 )
 
     def _map(self, X: Any, function: Any, method: str) -> Array:

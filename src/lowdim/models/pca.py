@@ -121,13 +121,16 @@ class PCA(SpectralModel):
             A = A * self.scale_[None, :]
         return map_rows(source, lambda Z: dense(Z) @ astype(A, Z.dtype) + astype(self.mean_, Z.dtype))
 
-    def reconstruction_error(self, X: Any) -> Array:
-        """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x."""
+    def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
+        """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
+
+        With `scaled`, distances between columns divided by `scale_`, where the model standardizes.
+        """
         check_is_fitted(self)
 
         def error(block: Array) -> Array:
             _, rest = self._split(block)
-            if self.scale_ is not None:
+            if self.scale_ is not None and not scaled:
                 rest = rest * astype(self.scale_, rest.dtype)
             return namespace(rest).sum(rest * rest, axis=1)
 
@@ -226,7 +229,7 @@ class PCA(SpectralModel):
                     f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
                     f"{rank} are left.",
                     RankWarning,
-                    stacklevel=6,
+                    stacklevel=7,
                 )
                 k = rank
         spectrum = spectrum.truncated(k)
@@ -285,5 +288,6 @@ class PCA(SpectralModel):
         if smallest <= 0.0 or (k < p and self.noise_variance_ <= 0.0):
             raise ValueError(
                 f"the model's covariance is singular (n_components_={k} of {p} columns, smallest variance kept "
-                f"{smallest:.3g}, noise variance {self.noise_variance_:.3g}), so rows have no density. Keep fewer components."
+                f"{smallest:.3g}, noise variance {self.noise_variance_:.3g}), so rows have no density. Keep fewer "
+                "components."
             )

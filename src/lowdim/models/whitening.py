@@ -192,13 +192,13 @@ class Whitening(SpectralModel):
             wanted = min(p, k)
         if rank < wanted and self.kind == "cholesky":
             raise ValueError(
-                f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass regularization > 0 "
-                "or 'oas', or kind='pca' or 'zca'."
+                f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass a positive "
+                "regularization or 'oas', or kind='pca' or 'zca'."
             )
         if rank < wanted:
             warnings.warn(
-                f"{wanted - rank} of {wanted} directions have no variance and cannot be whitened; they were dropped. Pass "
-                "regularization to keep them.",
+                f"{wanted - rank} of {wanted} directions have no variance and cannot be whitened; they were dropped. "
+                "Pass regularization to keep them.",
                 RankWarning,
                 stacklevel=7,
             )

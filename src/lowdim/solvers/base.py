@@ -15,9 +15,10 @@ from .._xp import Array, namespace
 from ..errors import read_once, too_few_rows
 from ..linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor
 from ..sources.base import Traits
+from ..summaries.base import Summary
 from .results import Spectrum
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Summary)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Dual(Solver):
         k = most_components(n_used, weight, p) if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof)
         rank = min(numerical_rank(values, max(n, p)), k)
-        W = _unit_rows(W, rank, k)
+        W = _orthonormal_rows(W, rank, k)
         if values.shape[0] != k:
             values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
         resolved = self.root or is_resolved(values, min(n_used - 1, p), 1e-7 if rows.traits.itemsize < 8 else 1e-16)
@@ -112,14 +112,16 @@ def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Arra
     return lifted[:, :k].T, lifted[:, k], lifted[:, k + 1]
 
 
-def _unit_rows(W: Array, rank: int, k: int) -> Array:
-    """The first `rank` rows of `W` at unit length, and orthonormal ones to make them `k`."""
+def _orthonormal_rows(W: Array, rank: int, k: int) -> Array:
+    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it.
+
+    Lifted vectors of small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k; done in descending order
+    the orthogonalisation leaves the accurate ones as they are.
+    """
     xp = namespace(W)
-    norms = xp.sqrt(xp.sum(W[:rank, :] ** 2, axis=1))
-    W_rank = W[:rank, :] / norms[:, None]
-    if rank >= k:
-        return W_rank
-    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, W.shape[1])), W, dtype=W.dtype)
-    stacked = xp.concat([W_rank, noise], axis=0)
-    Q = xp.linalg.qr(stacked.T, mode="reduced")[0].T
-    return xp.concat([W_rank, Q[rank:, :]], axis=0)
+    rows = W[:rank, :]
+    if rank < k:
+        noise = np.random.default_rng(0).standard_normal((k - rank, W.shape[1]))
+        largest = xp.max(xp.abs(rows)) if rank else 1.0
+        rows = xp.concat([rows, asarray_like(noise, W, dtype=W.dtype) * largest], axis=0)
+    return xp.linalg.qr(rows.T, mode="reduced")[0].T

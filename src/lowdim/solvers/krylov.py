@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import single_threaded_blas
-from .._xp import Array, asarray_like, astype, eps, namespace, to_numpy, wide_dtype
+from .._xp import Array, asarray_like, device, eps, namespace, to_numpy
 from ..linalg import fix_signs, orthonormal_block
 from ..summaries import Columns, Sketch
 from .base import Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
@@ -20,6 +20,11 @@ from .results import Spectrum, Status
 _BASIS_BYTES = 256 << 20
 #: Beyond this many columns there is no p x p matrix to fall back on.
 _COVARIANCE_UP_TO = 20_000
+#: Up to this basis the Ritz values are looked at after each step.
+_LOOK_ALWAYS = 256
+_SPARSE_BLOCK = 8
+#: Steps for which a random block looks for copies of eigenvalues that a block thinner than k can miss.
+_PROBE_STEPS = 4
 #: A dozen steps are usual. Thin products run at half the speed of square ones, sparse ones at a fortieth.
 _USUAL_STEPS = 12
 _NARROW_SLOWNESS = 2.0
@@ -33,7 +38,7 @@ class Krylov(Solver):
     Parameters
     ----------
     block : int, optional
-        Vectors multiplied at a time; default: k rounded up to a multiple of 8, at most 64.
+        Vectors multiplied at a time; default: k rounded up to a multiple of 8, and 8 for sparse rows.
     tol : float
         Iterate until ||S w - lambda w|| <= tol * lambda for each pair. Eigenvalues are then right to about tol^2 over
         their relative gap, vectors to tol over it.
@@ -44,7 +49,7 @@ class Krylov(Solver):
 
     Notes
     -----
-    Block Lanczos with full orthogonalisation, and thick restarts when the basis outgrows its memory [1]_ [2]_. A step is
+    Block Lanczos with full orthogonalisation, and thick restarts when the basis outgrows its room [1]_ [2]_. A step is
     one pass over the rows: `Sketch` forms both halves of S V while a block of rows is in cache. One pass more comes
     first, for the mean and the total variance. 4 n p block operations a step, p (basis + 2 block) numbers.
 
@@ -60,7 +65,7 @@ class Krylov(Solver):
     block: int | None = None
     tol: float = 1e-5
     steps: int | None = None
-    max_steps: int = 300
+    max_steps: int = 500
 
     def __post_init__(self) -> None:
         for name in ("block", "steps", "max_steps"):
@@ -70,9 +75,9 @@ class Krylov(Solver):
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"Krylov(tol={self.tol!r}): a number between 0 and 1 is needed.")
 
-    def block_size(self, k: int) -> int:
-        """Vectors per step."""
-        return self.block or min(64, 8 * math.ceil(k / 8))
+    def block_size(self, k: int, sparse: bool) -> int:
+        """Vectors per step: a sparse product gains nothing from more than fill a cache line."""
+        return self.block or (_SPARSE_BLOCK if sparse else 8 * math.ceil(k / 8))
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         p, k = rows.shape[1], request.k
@@ -82,15 +87,15 @@ class Krylov(Solver):
         scale = scales(columns.squares, columns.weight, request)
         xp = namespace(columns.mean)
         squares = columns.squares if scale is None else columns.squares / (scale * scale)
-        implicit = scale is None and columns.offset_is_harmless
-        action = _Action(rows, columns, scale, implicit)
+        unit = float(xp.max(squares)) or 1.0
+        action = _Action(rows, columns, scale, unit)
         narrow = rows.traits.itemsize < 8
         floor = (eps(rows.empty(1)) if narrow else eps(columns.mean)) * 30
-        lanczos = _Lanczos(self, k, min(p, columns.n_rows), request.seed, floor)
+        lanczos = _Lanczos(self, k, self.block_size(k, rows.traits.sparse), min(p, columns.n_rows), request.seed, floor)
         # Threads of BLAS would go on spinning after each small product, beside those that read the rows.
         with single_threaded_blas():
             values, vectors, residual, status, taken = lanczos.run(action, columns.mean)
-        vectors = fix_signs(vectors.T)
+        values, vectors = values * unit, fix_signs(vectors.T)
         total = float(xp.sum(squares))
         n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)
         if status is not Status.NOT_CONVERGED and not is_resolved(values, n_free, 1e-7 if narrow else 1e-16):
@@ -112,7 +117,7 @@ class Krylov(Solver):
 
     def cost(self, job: Job) -> Cost:
         n, p, k = job.rows, job.p, job.k or 1
-        b = self.block_size(k)
+        b = self.block_size(k, job.traits.sparse)
         steps = self.steps or _USUAL_STEPS
         work = steps * 4 * n * p * b * (_SPARSE_SLOWNESS * job.traits.stored if job.traits.sparse else _NARROW_SLOWNESS)
         why = f"k = {k} of p = {p}: a few products with thin blocks are cheapest"
@@ -134,77 +139,83 @@ class Krylov(Solver):
 
 
 class _Action:
-    """V -> S V, one pass over the rows."""
+    """V -> S V / unit for the scatter S of the (scaled) columns: one pass over the rows."""
 
-    def __init__(self, rows: RowsLike, columns: Columns, scale: Array | None, implicit: bool) -> None:
-        self._rows, self._columns, self._scale, self._implicit = rows, columns, scale, implicit
+    def __init__(self, rows: RowsLike, columns: Columns, scale: Array | None, unit: float) -> None:
+        self._rows, self._mean = rows, columns.mean
+        self._implicit = columns.offset_is_harmless(scale)
+        # In two halves, before and after the product, so that no square overflows.
+        self._divisor = math.sqrt(unit) if scale is None else scale[:, None] * math.sqrt(unit)
 
     def __call__(self, V: Array) -> Array:
-        scale = self._scale
-        if scale is not None:
-            V = V / scale[:, None]
-        product = self._rows.summarize(Sketch(V, self._columns.mean, implicit=self._implicit)).product
-        return product if scale is None else product / scale[:, None]
+        sketch = Sketch(V / self._divisor, self._mean, implicit=self._implicit)
+        return self._rows.summarize(sketch).product / self._divisor
 
 
 class _Lanczos:
     """The iteration: a basis Q with T = Q^T S Q, grown a block at a time."""
 
-    def __init__(self, options: Krylov, k: int, rank_bound: int, seed: int, floor: float) -> None:
+    def __init__(self, options: Krylov, k: int, b: int, rank_bound: int, seed: int, floor: float) -> None:
         self.options, self.k, self.floor = options, k, floor
-        self.rank_bound = rank_bound
-        self.b = min(options.block_size(k), rank_bound)
+        self.b = min(b, rank_bound)
+        self.doubt = _Doubt(block_is_thin=self.b < k)
         self.random = np.random.default_rng(seed)
 
     def run(self, action: Any, like: Array) -> tuple[Array, Array, float, Status, int]:
         """Values, vectors (p, k), residual over lambda_1, status and steps."""
         xp, p = namespace(like), like.shape[0]
-        wide = wide_dtype(xp, getattr(like, "device", None) if xp is not np else None)
         room = self._room(p)
-        Q = xp.empty((p, room), dtype=wide, device=None if xp is np else like.device)
+        Q = xp.empty((p, room), dtype=like.dtype, device=device(like))
         T = np.zeros((room, room))
-        start = asarray_like(self.random.standard_normal((p, self.b)), like, dtype=wide)
-        V, _, _ = orthonormal_block(start, None, self.random)
-        m, step, fresh = 0, 0, 0
-        while True:
-            b = V.shape[1]
-            Q[:, m : m + b] = V
-            Z = astype(action(V), wide)
+        start = asarray_like(self.random.standard_normal((p, self.b)), like, dtype=like.dtype)
+        V = xp.linalg.qr(start, mode="reduced")[0]
+        m, step, next_look = 0, 0, 0
+        status: Status | None = None
+        while status is None:
+            before, m = m, m + V.shape[1]
+            Q[:, before:m] = V
+            Z = action(V)
             step += 1
-            T[: m + b, m : m + b] = to_numpy(Q[:, : m + b].T @ Z)
-            T[m : m + b, : m + b] = T[: m + b, m : m + b].T
-            before, m = m, m + b
-            V, R, replaced = orthonormal_block(Z, Q[:, :m], self.random)
-            theta, U = (a[..., ::-1] for a in np.linalg.eigh(0.5 * (T[:m, :m] + T[:m, :m].T)))
+            V, R, C, replaced = orthonormal_block(Z, Q[:, :m], self.random)
+            T[:m, before:m] = to_numpy(C)
+            T[before:m, :m] = T[:m, before:m].T
+            if replaced:
+                self.doubt.random_came_in()
+            full = m + V.shape[1] > room
+            exhausted = V.shape[1] == 0
+            if not (full or exhausted or m >= next_look or step in (self.options.steps, self.options.max_steps)):
+                continue
+            # Rayleigh-Ritz costs m^3: in a large basis it is done now and then only.
+            next_look = m + m // 16 if m > _LOOK_ALWAYS else m
+            theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
             residuals = np.linalg.norm(to_numpy(R) @ U[before:m, : self.k], axis=0)
-            status = self._status(
-                theta, residuals, step, m, exhausted=V.shape[1] == 0, unsure=fresh > 0 or replaced > 0
-            )
-            fresh = replaced
-            if status is not None:
-                break
-            if m + V.shape[1] > room:
-                keep = min(m, self.k + self.b, room - V.shape[1])
-                Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q)
+            status = self._status(theta, residuals, step, m, exhausted)
+            if status is None and self.doubt.wants_probe:
+                V = self._probe(Q[:, :m], V)
+            if status is None and full:
+                keep = min(self.k + room // 4, room - V.shape[1])
+                Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q, dtype=Q.dtype)
                 T[:] = 0.0
                 T[range(keep), range(keep)] = theta[:keep]
-                m = keep
-        k = self.k
-        values = np.clip(theta[:k], 0.0, None)
-        vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :k]), Q)
+                m, next_look = keep, 0
+        values = np.clip(theta[: self.k], 0.0, None)
+        vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, : self.k]), Q, dtype=Q.dtype)
         residual = float(residuals.max()) / (float(values[0]) or 1.0)
-        return asarray_like(values, like, dtype=wide), vectors, residual, status, step
+        return asarray_like(values, like, dtype=like.dtype), vectors, residual, status, step
+
+    def _probe(self, Q: Array, V: Array) -> Array:
+        """Random directions orthogonal to the basis, instead of those the block would go on with."""
+        noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
+        return orthonormal_block(noise, Q, self.random)[0]
 
     def _room(self, p: int) -> int:
-        """Columns of the basis: as many as memory allows, never fewer than a restart needs."""
+        """Columns of the basis. A larger one needs fewer steps but more orthogonalisation; about ten blocks are best,
+        and fewer where memory is short, but never fewer than a restart needs."""
         least = self.k + 4 * self.b
-        return min(p, max(least, min(_BASIS_BYTES // (8 * p), 2000)))
+        return min(p, max(least, min(self.k + max(10 * self.b, 6 * self.k), _BASIS_BYTES // (8 * p))))
 
-    def _status(
-        self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, *, exhausted: bool, unsure: bool
-    ) -> Status | None:
-        """How the iteration stands; None to go on. A block that has just met an invariant subspace is not sure of
-        its multiplicities until a random direction has been tried."""
+    def _status(self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, exhausted: bool) -> Status | None:
+        """How the iteration stands; None to go on."""
         if m < self.k:
             return None
         steps = self.options.steps
@@ -213,6 +224,38 @@ class _Lanczos:
         if steps is not None:
             return Status.FIXED_STEPS if step >= steps else None
         bound = np.maximum(self.options.tol * theta[: self.k], self.floor * max(theta[0], 0.0))
-        if np.all(residuals <= bound) and not unsure:
+        if self.doubt.settled(bool(np.all(residuals <= bound))):
             return Status.CONVERGED
         return Status.NOT_CONVERGED if step >= self.options.max_steps else None
+
+
+class _Doubt:
+    """Whether small residuals can be believed.
+
+    A block thinner than k, or one that has met an invariant subspace, can miss copies of an eigenvalue: all residuals
+    are small, and yet the answer is wrong. Random directions orthogonal to the basis would show them: the answer is
+    believed when it has stayed for a few steps after such directions came in.
+    """
+
+    def __init__(self, block_is_thin: bool) -> None:
+        self._doubtful = block_is_thin
+        self._tried = False
+        self._calm = 0
+        self.wants_probe = False
+
+    def random_came_in(self) -> None:
+        self._doubtful = self._tried = True
+
+    def settled(self, small_residuals: bool) -> bool:
+        """Asked after each look at the residuals."""
+        self.wants_probe = False
+        if not small_residuals:
+            self._calm, self._tried = 0, False
+            return False
+        if not self._doubtful:
+            return True
+        if not self._tried:
+            self.wants_probe = self._tried = True
+            return False
+        self._calm += 1
+        return self._calm > _PROBE_STEPS

@@ -18,8 +18,9 @@ class Triangular(Solver):
 
     Notes
     -----
-    One pass, 2 n p^2 operations and p^2 numbers. Never squares the rows, so eigenvalues down to about eps^2 lambda_1 keep
-    digits. Several times the time of `covariance`. With n < p and features at hand the same is done on the shorter side.
+    One pass, 2 n p^2 operations and p^2 numbers. Never squares the rows, so eigenvalues down to about eps^2 lambda_1
+    keep digits. Several times the time of `covariance`. With n < p and features at hand the same is done on the shorter
+    side.
     """
 
     name = "triangle"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,4 +72,4 @@ def cut(n: int, k: int) -> list[tuple[int, int]]:
     """[0, n) in at most `k` ranges of nearly equal length."""
     k = max(1, min(k, n))
     edges = [n * i // k for i in range(k + 1)]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))

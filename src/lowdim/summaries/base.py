@@ -45,7 +45,7 @@ class Summary(ABC):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the summary to a `.npz` file (plain arrays, no pickle)."""
-        arrays = {name: to_numpy(value) for name in self.state if (value := getattr(self, name)) is not None}
+        arrays: dict[str, Any] = {n: to_numpy(value) for n in self.state if (value := getattr(self, n)) is not None}
         with open(path, "wb") as file:
             np.savez(file, kind=np.array(type(self).__name__), **arrays)
 
@@ -68,6 +68,14 @@ def total_weight(block: Array, weights: Array | None) -> float:
     if weights is None:
         return float(block.shape[0])
     return float(namespace(weights).sum(weights))
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b rounded, and what the rounding left out (Knuth). Means are kept in two such parts: when they are merged,
+    their difference matters, and at an offset of 1e8 one float64 has only half its digits left for it."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def column_sums(Z: Array, weights: Array | None = None) -> Array:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock, too_few_rows
 from ..linalg import divisor
-from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight
+from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight, two_sum
 
 #: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
 _DENSE_FROM = 0.03
@@ -39,7 +39,8 @@ class Moments(Summary):
         Rows seen (with positive weight).
     weight : float
         Sum of their weights.
-    mean : array of shape (p,)
+    mean, rest : arrays of shape (p,)
+        The mean, and what its rounding left out.
     scatter : array of shape (p, p)
         sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
 
@@ -59,7 +60,7 @@ class Moments(Summary):
     .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
     """
 
-    state = ("n_rows", "weight", "mean", "scatter", "groups")
+    state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         self.n_features = int(n_features)
@@ -70,6 +71,7 @@ class Moments(Summary):
         self.n_rows = 0
         self.weight = 0.0
         self.mean: Any = None
+        self.rest: Any = None
         self.scatter: Any = None
 
     @classmethod
@@ -97,6 +99,7 @@ class Moments(Summary):
         self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)
         if tuple(self.mean.shape) != (self.n_features,):
             raise ValueError(f"mean must have shape ({self.n_features},), got {tuple(self.mean.shape)}.")
+        self.rest = xp.zeros_like(self.mean)
         self.scatter = 0.5 * (cov + cov.T) * divisor(n_samples, ddof)
         return self
 
@@ -113,13 +116,15 @@ class Moments(Summary):
         if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(P)))):
             raise NonFiniteBlock
         wide = wide_dtype(xp, device(s))
-        self._absorb(int(block.shape[0]), weight, astype(shift, wide), astype(s, wide), P)
+        s = astype(s, wide)
+        loss = s / math.sqrt(weight)
+        self._absorb(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
 
     def merge(self, other: Self) -> None:
         require_kind(self, other)
         check_same_columns(self.n_features, other.n_features)
         if other.weight:
-            self._absorb(other.n_rows, other.weight, other.mean, None, other.scatter)
+            self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
 
     def fresh(self) -> Self:
         return type(self)(self.n_features, groups=self.groups, wide=self.wide)
@@ -174,29 +179,24 @@ class Moments(Summary):
             return self._dense_sums(dense(block), weights)
         return np.zeros_like(s), s, P
 
-    def _absorb(self, n: int, weight: float, shift: Array, s: Array | None, P: Array) -> None:
-        """Merge rows given by their sums `s` and products `P` about `shift` (`s` None: shift is their mean)."""
+    def _absorb(self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None) -> None:
+        """Merge rows of mean `shift + step` and scatter `P - loss loss^T` (`P` alone where loss is None)."""
+        xp = namespace(shift)
         self.n_rows += n
         if self.weight == 0.0:
             self.weight = weight
-            xp = namespace(shift)
-            if s is None:
-                self.mean, self.scatter = shift, xp.asarray(P, copy=True)
-            else:
-                r = s / math.sqrt(weight)
-                self.mean, self.scatter = shift + s / weight, P - r[:, None] * r[None, :]
+            self.mean, self.rest = two_sum(shift, step)
+            self.scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
             return
-        xp = namespace(shift)
         both = self.weight + weight
-        d = shift - self.mean if s is None else (shift - self.mean) + s / weight
-        self.scatter += P
+        d = (shift - self.mean) + (step - self.rest)
         gain = d * math.sqrt(self.weight / both * weight)
-        if s is None:
+        self.scatter += P
+        if loss is None:
             self.scatter += gain[:, None] * gain[None, :]
         else:
-            loss = s / math.sqrt(weight)
             self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
-        self.mean = self.mean + d * (weight / both)
+        self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
         self.weight = both
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from .._xp import Array, astype, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock, too_few_rows
 from ..linalg import divisor, r_factor
-from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight
+from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight, two_sum
 
 
 class Triangle(Summary):
@@ -25,16 +25,16 @@ class Triangle(Summary):
 
     Notes
     -----
-    Two sets of rows merge as R = qr([R_1; R_2; sqrt(w_1 w_2 / (w_1 + w_2)) (mean_1 - mean_2)]) [1]_. The scatter is never
-    squared out, so eigenvalues down to eps^2 of the largest keep their leading digits. Products are in float64 for
-    float32 rows too. One pass, p^2 numbers (rows are kept as they are until there are 2 p of them).
+    Two sets of rows merge as R = qr([R_1; R_2; sqrt(w_1 w_2 / (w_1 + w_2)) (mean_1 - mean_2)]) [1]_. The scatter is
+    never squared out, so eigenvalues down to eps^2 of the largest keep their leading digits. Products are in float64
+    for float32 rows too. One pass, p^2 numbers (rows are kept as they are until there are 2 p of them).
 
     References
     ----------
     .. [1] Demmel, Grigori, Hoemmen, Langou (2012), Communication-optimal parallel and sequential QR.
     """
 
-    state = ("n_rows", "weight", "mean", "rows")
+    state = ("n_rows", "weight", "mean", "rest", "rows")
     threaded_blas = True
 
     def __init__(self, n_features: int) -> None:
@@ -42,6 +42,7 @@ class Triangle(Summary):
         self.n_rows = 0
         self.weight = 0.0
         self.mean: Any = None
+        self.rest: Any = None
         self.rows: Any = None
 
     @property
@@ -76,13 +77,13 @@ class Triangle(Summary):
         Z = scaled_rows(Z - step, weights)
         if not bool(xp.all(xp.isfinite(xp.sum(Z * Z, axis=0)))):
             raise NonFiniteBlock
-        self._absorb(int(block.shape[0]), weight, first + step, Z)
+        self._absorb(int(block.shape[0]), weight, first, step, Z)
 
     def merge(self, other: Self) -> None:
         require_kind(self, other)
         check_same_columns(self.n_features, other.n_features)
         if other.weight:
-            self._absorb(other.n_rows, other.weight, other.mean, other.rows)
+            self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.rows)
 
     def fresh(self) -> Self:
         return type(self)(self.n_features)
@@ -90,16 +91,18 @@ class Triangle(Summary):
     def block_rows(self, n_columns: int, itemsize: int) -> int:
         return max(1024, 4 * n_columns)
 
-    def _absorb(self, n: int, weight: float, mean: Array, rows: Array) -> None:
+    def _absorb(self, n: int, weight: float, shift: Array, step: Array, rows: Array) -> None:
+        """Merge rows of mean `shift + step` whose centred rows have the root `rows`."""
         self.n_rows += n
         if self.weight == 0.0:
-            self.weight, self.mean, self.rows = weight, mean, rows
+            self.weight, self.rows = weight, rows
+            self.mean, self.rest = two_sum(shift, step)
         else:
             both = self.weight + weight
-            d = mean - self.mean
+            d = (shift - self.mean) + (step - self.rest)
             joint = d * math.sqrt(self.weight / both * weight)
             self.rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
-            self.mean = self.mean + d * (weight / both)
+            self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
             self.weight = both
         if self.rows.shape[0] > 2 * self.n_features:
             self.rows = r_factor(self.rows)
@@ -108,7 +111,7 @@ class Triangle(Summary):
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
         self = cls(int(state["rows"].shape[1]))
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.rows = state["mean"], state["rows"]
+        self.mean, self.rest, self.rows = state["mean"], state["rest"], state["rows"]
         return self
 
     def __repr__(self) -> str:

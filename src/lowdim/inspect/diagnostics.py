@@ -1,0 +1,193 @@
+"""How well single rows and columns are seen in a fitted PCA: contributions, cos2, T2 and Q with their limits.
+
+Rows may be those of the fit or supplementary ones: they are looked at with the fitted model and change nothing in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .._xp import Array, is_sparse, namespace, to_numpy
+
+
+def scores(model: Any, X: Any) -> Array:
+    """Scores with their own variances lambda_k, whether or not the model whitens."""
+    Z = model.transform(X)
+    xp = namespace(model.components_)
+    return Z * xp.sqrt(model.explained_variance_)[None, :] if model.whiten else Z
+
+
+def contributions(model: Any, X: Any = None) -> Array:
+    """Shares in the variance of each component.
+
+    Of columns (X None): w_kj^2, shape (p, K), adding up to 1 over the columns. Of rows: z_ik^2 / (lambda_k (n - ddof)),
+    shape (n, K), adding up to 1 over the rows of the fit.
+    """
+    xp = namespace(model.components_)
+    if X is None:
+        return xp.asarray(model.components_.T**2, copy=True)
+    Z = scores(model, X)
+    return Z * Z / (model.singular_values_**2)[None, :]
+
+
+def cos2(model: Any, X: Any) -> Array:
+    """z_ik^2 / |x_i - mean|^2: how much of a row's distance from the mean each component shows, shape (n, K).
+
+    A row at the mean has no direction: zeros.
+    """
+    Z = scores(model, X)
+    xp = namespace(Z)
+    squares = Z * Z
+    whole = xp.sum(squares, axis=1) + q_residuals(model, X)
+    return squares / xp.where(whole > 0, whole, xp.ones_like(whole))[:, None]
+
+
+def hotelling_t2(model: Any, X: Any) -> Array:
+    """T2_i = sum_k z_ik^2 / lambda_k: distance from the mean inside the subspace."""
+    Z = scores(model, X)
+    return namespace(Z).sum(Z * Z / model.explained_variance_[None, :], axis=1)
+
+
+def q_residuals(model: Any, X: Any) -> Array:
+    """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of scaled columns, if the model scales)."""
+    return model.reconstruction_error(X, scaled=True)
+
+
+def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float:
+    """The value that T2 exceeds with probability `alpha`.
+
+    For rows that were not in the fit K (n^2 - 1) / (n (n - K)) F(K, n - K); for its own rows
+    (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) [1]_.
+
+    References
+    ----------
+    .. [1] Tracy, Young, Mason (1992), Multivariate control charts for individual observations.
+    """
+    _check_alpha(alpha)
+    n, k = model.n_samples_, model.n_components_
+    if n <= k + 1:
+        raise ValueError(f"the T2 limit needs more than n_components_ + 1 = {k + 1} rows, the model was fitted on {n}.")
+    if new_rows:
+        return float(k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
+    return float((n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))
+
+
+def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
+    """The value that Q exceeds with probability `alpha`: g chi2(h) with the mean and variance of Q [1]_.
+
+    These follow from the discarded eigenvalues (g h their sum, 2 g^2 h twice their sum of squares), or, given rows `X`,
+    from their Q. Solvers that do not see all eigenvalues (krylov) need `X`.
+
+    References
+    ----------
+    .. [1] Box (1954), Some theorems on quadratic forms applied in the study of analysis of variance problems, I.
+    """
+    _check_alpha(alpha)
+    if X is not None:
+        Q = to_numpy(q_residuals(model, X)).astype(float)
+        mean, variance = float(Q.mean()), float(Q.var())
+        spread = 2 * mean * mean / variance if variance > 0 else 1.0
+    else:
+        mean = float(model.noise_variance_) * (model.n_features_in_ - model.n_components_)
+        spread = model._tail_spread
+        if mean > 0 and spread is None:
+            raise ValueError(
+                f"solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: q_limit(model, X=X)."
+            )
+    if mean <= 0:
+        return 0.0
+    return float(mean / spread * special.chdtri(spread, alpha))
+
+
+def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
+    """Correlations of columns with components, shape (columns, K).
+
+    The columns of `X` itself, or supplementary ones: `Y` has a row for each row of `X`. A constant column has
+    correlation zero. Squared, they are the cos2 of columns.
+    """
+    Z = to_numpy(scores(model, X)).astype(float)
+    columns = X if Y is None else Y
+    columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if len(columns) != len(Z):
+        raise ValueError(
+            f"Y has {len(columns)} rows, X has {len(Z)}; supplementary columns need one entry per row of X."
+        )
+    return _unit_columns(columns).T @ _unit_columns(Z)
+
+
+def _unit_columns(A: np.ndarray) -> np.ndarray:
+    """Columns of `A` centred (about their first entry first, for large offsets) and at unit length."""
+    A = A - A[:1]
+    A = A - A.mean(axis=0)
+    norms = np.sqrt((A * A).sum(axis=0))
+    return A / np.where(norms > 0, norms, 1.0)
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """All of the above for one table of rows."""
+
+    scores: Array
+    cos2: Array
+    t2: Array
+    q: Array
+    t2_limit: float
+    q_limit: float
+    alpha: float
+
+    @property
+    def outliers(self) -> np.ndarray:
+        """Numbers of the rows beyond one of the limits."""
+        return np.flatnonzero((to_numpy(self.t2) > self.t2_limit) | (to_numpy(self.q) > self.q_limit))
+
+    def __str__(self) -> str:
+        t2, q = to_numpy(self.t2), to_numpy(self.q)
+        n = len(t2)
+        lines = [f"{n} rows, limits at alpha = {self.alpha:g}", f"{'':<10}{'limit':>12}{'largest':>12}{'beyond':>10}"]
+        for name, values, limit in (("T2", t2, self.t2_limit), ("Q", q, self.q_limit)):
+            lines.append(f"{name:<10}{limit:>12.4g}{values.max():>12.4g}{int((values > limit).sum()):>10}")
+        return "\n".join(lines)
+
+
+def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False) -> Diagnostics:
+    """Scores, cos2, T2 and Q of the rows of `X`, with limits.
+
+    Parameters
+    ----------
+    model : fitted PCA
+    X : rows of the fit, or supplementary rows with `new_rows=True`
+    alpha : float
+        Share of ordinary rows expected beyond each limit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA
+    >>> from lowdim.inspect import diagnose
+    >>> X = load_iris().data
+    >>> print(diagnose(PCA(2).fit(X), X))
+    150 rows, limits at alpha = 0.05
+                     limit     largest    beyond
+    T2               5.911       10.25         7
+    Q               0.3342      0.5787         7
+    """
+    needs_rows = model._tail_spread is None and model.n_components_ < model.n_features_in_
+    return Diagnostics(
+        scores=scores(model, X),
+        cos2=cos2(model, X),
+        t2=hotelling_t2(model, X),
+        q=q_residuals(model, X),
+        t2_limit=t2_limit(model, alpha, new_rows=new_rows),
+        q_limit=q_limit(model, alpha, X if needs_rows else None),
+        alpha=alpha,
+    )
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha={alpha!r} must lie between 0 and 1.")

@@ -1,0 +1,236 @@
+"""summarize and map_rows: edge shapes, weights, progress, the size of blocks."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from inputs import INPUTS, blocks
+from lowdim import Moments, Triangle, open_source, summarize
+from lowdim.summaries import Columns
+from lowdim.summarize import Rows, map_rows
+from oracles import tolerance
+
+X = np.arange(24.0).reshape(8, 3) ** 1.5
+
+
+class RecordedProgress:
+    """What a pass tells: its name and number of blocks, the blocks, its end."""
+
+    def __init__(self):
+        self.passes, self.steps, self.ended = [], [], 0
+
+    def begin(self, what, n_blocks):
+        self.passes.append((what, n_blocks))
+        self.steps.append(0)
+
+    def step(self):
+        self.steps[-1] += 1
+
+    def end(self):
+        self.ended += 1
+
+
+class Blocks(Columns):
+    """Remembers the sizes of the blocks it was given, three rows at most."""
+
+    def __init__(self, n_features):
+        super().__init__(n_features)
+        self.sizes = []
+
+    def update(self, block, weights=None):
+        self.sizes.append(block.shape[0])
+        super().update(block, weights)
+
+    def block_rows(self, n_columns, itemsize):
+        return 3
+
+
+# ---- summarize
+
+
+def test_a_class_is_made_with_the_columns_of_the_rows():
+    assert summarize(X, Moments).n_features == 3
+    assert isinstance(summarize(X, Triangle), Triangle)
+
+
+def test_a_summary_is_filled_in_place_and_goes_on():
+    moments = summarize(X[:5], Moments)
+    assert summarize(X[5:], moments) is moments
+    np.testing.assert_allclose(moments.mean, X.mean(axis=0), rtol=tolerance())
+    np.testing.assert_allclose(moments.covariance(), np.cov(X.T), rtol=tolerance(condition=10))
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_blocks_have_about_the_size_asked_for(name):
+    whole = np.round(X)
+    seen = summarize(INPUTS[name].make(whole), Blocks(3))
+    assert sum(seen.sizes) == 8
+    assert seen.n_rows == 8
+    # Blocks of a stream are gathered until there are enough; none is ever cut in two for another one's sake.
+    assert max(seen.sizes) <= (3 if INPUTS[name].by_column else 5)
+    np.testing.assert_allclose(np.asarray(seen.mean), whole.mean(axis=0), rtol=tolerance())
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (5, 1), (2, 300)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_edge_shapes(shape, kind):
+    rows = np.random.default_rng(0).standard_normal(shape)
+    moments = summarize(kind(rows), Moments)
+    assert (moments.n_rows, moments.weight) == (shape[0], float(shape[0]))
+    np.testing.assert_allclose(moments.mean, rows.mean(axis=0), rtol=tolerance(), atol=tolerance())
+    Z = rows - rows.mean(axis=0)
+    np.testing.assert_allclose(moments.scatter, Z.T @ Z, rtol=0, atol=tolerance() * max(shape[0], 4))
+
+
+def test_blocks_without_rows_are_passed_over():
+    moments = summarize([X[:0], X[:3], X[3:3], X[3:]], Moments)
+    np.testing.assert_allclose(moments.mean, X.mean(axis=0), rtol=tolerance())
+
+
+def test_a_source_can_be_given_instead_of_rows():
+    source = open_source(X)
+    assert open_source(source) is source
+    np.testing.assert_array_equal(summarize(source, Moments).mean, summarize(X, Moments).mean)
+
+
+# ---- Weights
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_weights_of_every_input(name):
+    whole, w = np.round(X), np.array([0, 1, 2, 0, 3, 1, 0.5, 2])
+    moments = summarize(INPUTS[name].make(whole), Moments, weights=INPUTS[name].weights(w))
+    mean = w @ whole / w.sum()
+    assert moments.n_rows == 6
+    assert moments.weight == pytest.approx(w.sum())
+    np.testing.assert_allclose(np.asarray(moments.mean), mean, rtol=tolerance())
+    Z = whole - mean
+    np.testing.assert_allclose(np.asarray(moments.scatter), (Z * w[:, None]).T @ Z, rtol=tolerance(condition=10))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, tuple, lambda w: w.astype(int), lambda w: w.astype(bool)])
+def test_weights_may_be_anything_that_holds_numbers(kind):
+    w = np.array([1.0, 0, 1, 1, 1, 0, 1, 1])
+    assert summarize(X, Moments, weights=kind(w)).weight == 6
+
+
+@pytest.mark.parametrize("where", ["first", "middle", "last"])
+def test_a_whole_block_of_weight_zero(where):
+    w = np.ones(9)
+    w[{"first": slice(0, 3), "middle": slice(3, 6), "last": slice(6, 9)}[where]] = 0
+    rows = np.random.default_rng(0).standard_normal((9, 2))
+    moments = summarize(rows, Blocks(2), weights=w)
+    np.testing.assert_allclose(moments.mean, rows[w > 0].mean(axis=0), rtol=tolerance())
+    assert moments.n_rows == 6
+
+
+def test_nan_in_a_row_of_weight_zero_is_not_there():
+    """Weight zero is absence."""
+    bad = X.copy()
+    bad[2, 1] = np.nan
+    w = np.ones(8)
+    w[2] = 0
+    np.testing.assert_allclose(summarize(bad, Moments, weights=w).mean, np.delete(X, 2, axis=0).mean(axis=0))
+
+
+WRONG_WEIGHTS = {
+    "too few": (np.ones(7), r"must have one entry per row.*shape \(7,\) for 8 rows"),
+    "too many": (np.ones(9), r"must have one entry per row.*shape \(9,\) for 8 rows"),
+    "two axes": (np.ones((8, 1)), r"must have one entry per row.*shape \(8, 1\)"),
+    "a number": (2.0, r"must have one entry per row.*shape \(\)"),
+    "negative": (np.array([1, 1, 1, -0.5, 1, 1, 1, 1]), r"must not be negative.*-0\.5 in row 3"),
+    "all zero": (np.zeros(8), r"must not be all zero.*8 zeros"),
+    "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),
+    "infinite": (np.array([1, 1, 1, 1, 1, 1, 1, np.inf]), r"must be finite.*inf in row 7"),
+    "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype"),
+    "complex": (np.ones(8) * 1j, r"must hold numbers.*complex"),
+}
+
+
+@pytest.mark.parametrize("what", list(WRONG_WEIGHTS))
+def test_wrong_weights(what):
+    weights, message = WRONG_WEIGHTS[what]
+    with pytest.raises(ValueError, match=rf"sample_weight {message}.*Weights are frequencies"):
+        summarize(X, Moments, weights=weights)
+
+
+@pytest.mark.parametrize("n", [7, 9])
+@pytest.mark.parametrize("name", ["generator", "callable"])
+def test_weights_of_a_stream_are_counted_at_its_end(name, n):
+    with pytest.raises(ValueError, match=rf"must have one entry per row: got {n} weights for 8 rows"):
+        summarize(INPUTS[name].make(X), Moments, weights=np.ones(n))
+
+
+# ---- map_rows
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_map_rows_keeps_the_order_of_the_rows(name):
+    whole = np.round(X)
+
+    def last_column(block):
+        return (block.toarray() if sparse.issparse(block) else block)[:, 2:]
+
+    answer = map_rows(INPUTS[name].make(whole), last_column)
+    np.testing.assert_array_equal(np.asarray(answer), whole[:, 2:])
+
+
+def test_map_rows_over_many_blocks(monkeypatch):
+    monkeypatch.setattr(sys.modules["lowdim.summarize"], "_MAP_BYTES", 64)
+    rows = np.random.default_rng(0).standard_normal((1000, 3))
+    sizes = []
+
+    def norms(block):
+        sizes.append(len(block))
+        return np.sum(block * block, axis=1)
+
+    np.testing.assert_array_equal(map_rows(rows, norms), np.sum(rows * rows, axis=1))
+    assert len(sizes) == 16
+    assert set(sizes) == {64, 40}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_map_rows_of_edge_shapes(shape):
+    rows = np.ones(shape)
+    assert map_rows(rows, lambda block: block * 2).shape == shape
+    assert map_rows(rows, lambda block: block.sum(axis=1)).shape == shape[:1]
+
+
+# ---- Rows, what a solver is handed
+
+
+def test_rows_know_their_features():
+    rows = Rows(open_source(X))
+    assert rows.shape == (8, 3)
+    np.testing.assert_array_equal(rows.map_features(lambda block: block[:, :2]), X.T[:, :2])
+    assert rows.empty(2, 5).shape == (2, 5)
+
+
+def test_streams_have_no_features():
+    rows = Rows(open_source(blocks(X)))
+    with pytest.raises(TypeError, match="cannot be read feature by feature"):
+        rows.map_features(lambda block: block)
+
+
+# ---- Progress
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_progress_hears_of_each_block(name):
+    progress = RecordedProgress()
+    summarize(INPUTS[name].make(np.round(X)), Blocks(3), progress=progress)
+    ((what, n_blocks),) = progress.passes
+    assert what == "Blocks"
+    if INPUTS[name].by_column:
+        assert n_blocks == progress.steps[0] == 3
+    else:
+        assert progress.steps[0] >= 2
+    assert progress.ended == 1
+
+
+def test_the_number_of_blocks_of_a_stream_is_unknown():
+    progress = RecordedProgress()
+    summarize((b for b in blocks(X)), Moments, progress=progress)
+    assert progress.passes == [("Moments", None)]
