@@ -33,26 +33,25 @@ def most_components(n_rows: int, weight: float, n_features: int) -> int:
     return min(max(n_rows, int(weight)), n_features)
 
 
-def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
-    """Eigenpairs of symmetric `A`, largest first: values (k,), vectors as rows (k, p).
+def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array]:
+    """Eigenpairs of symmetric `A`, largest first: values (m,), vectors as rows (m, p).
 
-    With `k` much smaller than p only the leading pairs are computed (NumPy arrays).
+    All p of them, or only the first `at_least` where that is cheaper (many columns, NumPy).
     """
     p = A.shape[0]
-    k = p if k is None else k
-    if isinstance(A, np.ndarray):
-        if p >= _PARTIAL_FROM and k <= p // 4:
-            values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - k, p - 1), check_finite=False)
-        elif _SMALL < p <= _MEDIUM:
-            # Threads gain nothing here, and would go on spinning beside whatever reads the rows next.
-            with single_threaded_blas():
-                values, vectors = np.linalg.eigh(A)
-        else:
+    if not isinstance(A, np.ndarray):
+        xp = namespace(A)
+        values, vectors = xp.linalg.eigh(A)
+        return xp.flip(values), xp.flip(vectors, axis=1).T
+    if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 4:
+        values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
+    elif _SMALL < p <= _MEDIUM:
+        # Threads gain nothing here, and would go on spinning beside whatever reads the rows next.
+        with single_threaded_blas():
             values, vectors = np.linalg.eigh(A)
-        return values[: -k - 1 : -1], vectors.T[: -k - 1 : -1]
-    xp = namespace(A)
-    values, vectors = xp.linalg.eigh(A)
-    return xp.flip(values)[:k], xp.flip(vectors, axis=1).T[:k, :]
+    else:
+        values, vectors = np.linalg.eigh(A)
+    return values[::-1], vectors.T[::-1]
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:

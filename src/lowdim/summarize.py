@@ -27,6 +27,8 @@ S = TypeVar("S", bound=Summary)
 _PARALLEL_BYTES = 8 << 20
 #: Blocks of `map_rows` are small enough to stay in a core's own cache between centring and product.
 _MAP_BYTES = 1 << 20
+#: On a device there is no cache to fit, and each block costs a launch: blocks are large.
+_DEVICE_BYTES = 128 << 20
 
 
 class Progress(Protocol):
@@ -68,7 +70,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         summary = summary(source.shape[1])  # type: ignore[call-arg]
     if weights is not None:
         weights = check_weights(weights, source)
-    rows = summary.block_rows(source.shape[1], source.traits.itemsize)
+    rows = _block_rows(source, summary.block_rows(source.shape[1], source.traits.itemsize))
     parts = _parts(source, summary.threaded_blas)
     if progress is not None:
         progress.begin(type(summary).__name__, _count_blocks(parts, rows))
@@ -89,7 +91,7 @@ def map_rows(X: Any, function: Callable[[Array], Array]) -> Array:
     `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found.
     """
     source = open_source(X)
-    rows = max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize))
+    rows = _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
     if len(parts) == 1:
@@ -159,6 +161,13 @@ def check_weights(weights: Any, source: Source) -> Array:
     if isinstance(out, np.ndarray):
         return w.astype(out.dtype)
     return namespace(out).asarray(w, dtype=out.dtype, device=out.device)
+
+
+def _block_rows(source: Source, wanted: int) -> int:
+    """Rows of a block: as wanted for the cache of a processor, many on a device."""
+    if source.traits.host:
+        return wanted
+    return max(wanted, _DEVICE_BYTES // (source.shape[1] * source.traits.itemsize))
 
 
 def _parts(source: Source, threaded_blas: bool) -> list[Source]:

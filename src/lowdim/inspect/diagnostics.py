@@ -77,30 +77,34 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
 
 
 def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
-    """The value that Q exceeds with probability `alpha`: g chi2(h) with the mean and variance of Q [1]_.
+    """The value that Q exceeds with probability `alpha`: a + b chi2(c) with the mean, variance and skewness of Q [1]_.
 
-    These follow from the discarded eigenvalues (g h their sum, 2 g^2 h twice their sum of squares), or, given rows `X`,
-    from their Q. Solvers that do not see all eigenvalues (krylov) need `X`.
+    For Gaussian rows these follow from the discarded eigenvalues: Q has cumulants sum l, 2 sum l^2 and 8 sum l^3. Given
+    rows `X`, its mean and variance are taken from their Q instead. Solvers that do not see all eigenvalues (krylov) need
+    `X`; where the sum of cubes is missing (many columns), a = 0 and two moments are matched.
 
     References
     ----------
-    .. [1] Box (1954), Some theorems on quadratic forms applied in the study of analysis of variance problems, I.
+    .. [1] Buckley, Eagleson (1988), An approximation to the distribution of quadratic forms in normal random variables.
     """
     _check_alpha(alpha)
+    mean = float(model.noise_variance_) * (model.n_features_in_ - model.n_components_)
+    squares, cubes = model._tail.squares, model._tail.cubes
     if X is not None:
         Q = to_numpy(q_residuals(model, X)).astype(float)
-        mean, variance = float(Q.mean()), float(Q.var())
-        spread = 2 * mean * mean / variance if variance > 0 else 1.0
-    else:
-        mean = float(model.noise_variance_) * (model.n_features_in_ - model.n_components_)
-        spread = model._tail_spread
-        if mean > 0 and spread is None:
-            raise ValueError(
-                f"solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: q_limit(model, X=X)."
-            )
+        mean = float(Q.mean())
+        squares, cubes = (float(Q.var()) / (2 * mean * mean) if mean > 0 else 1.0), None
     if mean <= 0:
         return 0.0
-    return float(mean / spread * special.chdtri(spread, alpha))
+    if squares is None:
+        raise ValueError(
+            f"solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: q_limit(model, X=X)."
+        )
+    if not cubes:
+        return mean * squares * float(special.chdtri(1 / squares, alpha))
+    # In units of the mean: variance 2 squares, third cumulant 8 cubes.
+    scale, dof = cubes / squares, squares**3 / cubes**2
+    return mean * (1 - squares**2 / cubes + scale * float(special.chdtri(dof, alpha)))
 
 
 def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
@@ -174,9 +178,9 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     150 rows, limits at alpha = 0.05
                      limit     largest    beyond
     T2               5.911       10.25         7
-    Q               0.3342      0.5787         7
+    Q               0.3348      0.5787         7
     """
-    needs_rows = model._tail_spread is None and model.n_components_ < model.n_features_in_
+    needs_rows = model._tail.squares is None
     return Diagnostics(
         scores=scores(model, X),
         cos2=cos2(model, X),

@@ -47,9 +47,10 @@ def _traces(spectrum: Spectrum) -> tuple[float, float]:
     xp = namespace(spectrum.values)
     values = spectrum.values / spectrum.weight
     squares = float(xp.sum(values * values))
-    tail = spectrum.tail / spectrum.weight
-    if tail > 0.0 and spectrum.tail_spread:
-        squares += tail * tail / spectrum.tail_spread
+    tail = spectrum.tail.total / spectrum.weight
+    if tail > 0.0:
+        assert spectrum.tail.squares is not None, "Whitening asks solvers for all eigenvalues"
+        squares += tail * tail * spectrum.tail.squares
     return spectrum.total / spectrum.weight, squares
 
 

@@ -7,6 +7,7 @@ read and which solver runs is none of its business.
 from __future__ import annotations
 
 import numbers
+import threading
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
@@ -18,7 +19,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, astype, device, eps, is_sparse, namespace
+from .._xp import Array, Scratch, astype, device, eps, is_sparse, namespace
 from ..errors import (
     ConvergenceWarning,
     ResolutionWarning,
@@ -276,8 +277,8 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
             solver: Any = self.plan_.solver
             warnings.warn(
                 f"solver={self.solver_!r} took {spectrum.passes - 1} steps and stopped at residual "
-                f"{spectrum.residual:.1e} lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or ask "
-                "for fewer components.",
+                f"{spectrum.residual:.1e} lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or "
+                "ask for fewer components.",
                 ConvergenceWarning,
                 stacklevel=7,
             )
@@ -310,14 +311,20 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 def affine(A: Array, mean: Array) -> Any:
     """block -> (block - mean) A, in the dtype of the block; sparse blocks are centred after the product."""
     ready: dict[Any, tuple[Array, Array, Array]] = {}
+    own = threading.local()
 
     def apply(block: Array) -> Array:
         if block.dtype not in ready:
-            cast = astype(A, block.dtype)
-            ready[block.dtype] = (cast, astype(mean, block.dtype), astype(mean @ A, block.dtype))
+            ready[block.dtype] = (
+                astype(A, block.dtype),
+                astype(mean, block.dtype),
+                astype(mean @ A, block.dtype),
+            )
         matrix, centre, offset = ready[block.dtype]
         if is_sparse(block):
             return block @ matrix - offset
-        return (block - centre) @ matrix
+        if not hasattr(own, "scratch"):
+            own.scratch = Scratch()
+        return own.scratch.difference(block, centre) @ matrix
 
     return apply

@@ -82,7 +82,7 @@ class PCA(SpectralModel):
     >>> print(pca)
     PCA of 8 rows, 2 columns (covariance)
                        PC1     PC2
-    std. deviation  3.0564  0.6389
+    std. deviation  3.0565  0.6388
     variance        9.3419  0.4081
     proportion      0.9581  0.0419
     cumulative      0.9581  1.0000
@@ -243,8 +243,8 @@ class PCA(SpectralModel):
         total = spectrum.total or 1.0
         self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
         self.singular_values_ = astype(xp.sqrt(spectrum.values), dtype)
-        self.noise_variance_ = spectrum.tail / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
-        self._tail_spread = spectrum.tail_spread
+        self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
+        self._tail = spectrum.tail
 
     def _reaching(self, spectrum: Spectrum, proportion: float) -> int:
         """The fewest components whose proportion of variance reaches `proportion` (to rounding)."""

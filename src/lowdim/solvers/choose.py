@@ -62,7 +62,7 @@ def plan(
     --------
     >>> from lowdim import plan
     >>> print(plan((200_000, 256), 10))
-    covariance: 1 pass over the rows, about 10.0 MiB beside them; p = 256 is small: one product of the rows is cheapest
+    covariance: 1 pass over the rows, about 6.0 MiB beside them; p = 256 is small: one product of the rows is cheapest
     """
     job = Job(*shape, k, traits or Traits())
     if isinstance(solver, str) and solver == "auto":

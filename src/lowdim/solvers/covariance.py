@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._xp import Array, eps, namespace
 from ..linalg import eigh_descending, fix_signs, most_components
 from ..summaries import Moments
 from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
-from .results import Spectrum, Status
+from .results import Spectrum, Status, Tail
 from .triangle import Triangular
 
 
@@ -47,14 +47,12 @@ class Covariance(Solver):
             S = S / scale[:, None] / scale[None, :]
             squares = xp.linalg.diagonal(S)
         p = moments.n_features
-        n_all = most_components(moments.n_rows, moments.weight, p)
-        k = n_all if request.k is None else request.k
+        k = most_components(moments.n_rows, moments.weight, p) if request.k is None else request.k
         unit = float(xp.max(squares)) or 1.0
         S = S / unit
-        values, vectors = eigh_descending(S, k if request.k is not None and k < n_all else p)
+        values, vectors = eigh_descending(S, at_least=k)
         values = xp.clip(values, 0.0, None)
-        total = float(xp.sum(squares))
-        tail, spread = _tail(S, values[k:], values[:k], total / unit)
+        tail = _beyond(S, values, squares / unit).plus(values[k:])
         values, vectors = values[:k], fix_signs(vectors[:k, :])
         n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
         return Spectrum(
@@ -62,9 +60,7 @@ class Covariance(Solver):
             vectors=vectors,
             mean=moments.mean,
             scale=scale,
-            total=total,
-            tail=tail * unit,
-            tail_spread=spread,
+            tail=replace(tail, total=tail.total * unit),
             weight=moments.weight,
             n_rows=moments.n_rows,
             status=Status.EXACT if is_resolved(values, n_free, product_eps) else Status.UNRESOLVED,
@@ -86,15 +82,14 @@ class Covariance(Solver):
         return Triangular()
 
 
-def _tail(S: Array, rest: Array, kept: Array, total: float) -> tuple[float, float | None]:
-    """Sum of the discarded eigenvalues, and the number of directions they are spread over."""
+def _beyond(S: Array, values: Array, squares: Array) -> Tail:
+    """The tail beyond the eigenvalues that were computed, from trace and norm of S."""
+    if values.shape[0] == S.shape[0]:
+        return Tail()
     xp = namespace(S)
-    if kept.shape[0] + rest.shape[0] == S.shape[0]:
-        first, second = float(xp.sum(rest)), float(xp.sum(rest * rest))
-    else:
-        first = max(total - float(xp.sum(kept)), 0.0)
-        second = max(float(xp.sum(S * S)) - float(xp.sum(kept * kept)), 0.0)
-    return first, first * first / second if second > 0.0 else None
+    total = max(float(xp.sum(squares)) - float(xp.sum(values)), 0.0)
+    second = max(float(xp.sum(S * S)) - float(xp.sum(values * values)), 0.0)
+    return Tail(total, second / total**2, None) if total > 0.0 else Tail()
 
 
 def _residual(S: Array, values: Array, vectors: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..linalg import eigh_descending, most_components, numerical_rank, signs, sv
 from ..summaries import Gram, GramRoot
 from ..summaries.gram import centred_features
 from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved
-from .results import Spectrum, Status
+from .results import Spectrum, Status, Tail
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Dual(Solver):
         ddof = request.ddof if request.standardize else None
         kind = GramRoot if self.root else Gram
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
-        values, vectors, tail, spread, residual = _eigenpairs(gram.product, request.k or n, root=self.root)
+        values, vectors, tail, residual = _eigenpairs(gram.product, request.k or n, root=self.root)
         xp = namespace(values)
         n_used = n if rows.weights is None else int(xp.count_nonzero(rows.weights > 0))
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
@@ -55,9 +55,7 @@ class Dual(Solver):
             vectors=W * signs(W)[:, None],
             mean=mean,
             scale=scale if request.standardize else None,
-            total=float(xp.sum(values)) + tail,
             tail=tail,
-            tail_spread=spread,
             weight=weight,
             n_rows=n_used,
             status=Status.EXACT if resolved else Status.UNRESOLVED,
@@ -80,8 +78,8 @@ class Dual(Solver):
         return None if self.root else Dual(root=True)
 
 
-def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, float, float | None, float]:
-    """Leading pairs of G (or of G^T G for a root), sum and spread of the rest, and the residual."""
+def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, Tail, float]:
+    """Leading pairs of G (or of G^T G for a root), the tail, and the residual."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
     A = G / unit
@@ -92,11 +90,10 @@ def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, float, f
         values, Vt = eigh_descending(A)
         values, action = xp.clip(values, 0.0, None), Vt @ A
     k = min(k, values.shape[0])
-    rest = values[k:]
-    first, second = float(xp.sum(rest)), float(xp.sum(rest * rest))
+    tail = Tail().plus(values[k:])
     D = action[:k, :] - values[:k, None] * Vt[:k, :]
     residual = float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
-    return values[:k] * unit, Vt[:k, :], first * unit, first * first / second if second > 0 else None, residual
+    return values[:k] * unit, Vt[:k, :], replace(tail, total=tail.total * unit), residual
 
 
 def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:

@@ -14,7 +14,7 @@ from ..linalg import fix_signs, orthonormal_block
 from ..summaries import Columns, Sketch
 from .base import Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
 from .covariance import Covariance
-from .results import Spectrum, Status
+from .results import Spectrum, Status, Tail
 
 #: The basis may grow to this many bytes before it is condensed.
 _BASIS_BYTES = 256 << 20
@@ -96,7 +96,7 @@ class Krylov(Solver):
         with single_threaded_blas():
             values, vectors, residual, status, taken = lanczos.run(action, columns.mean)
         values, vectors = values * unit, fix_signs(vectors.T)
-        total = float(xp.sum(squares))
+        rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, columns.n_rows - 1) else 0.0
         n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)
         if status is not Status.NOT_CONVERGED and not is_resolved(values, n_free, 1e-7 if narrow else 1e-16):
             status = Status.UNRESOLVED
@@ -105,9 +105,7 @@ class Krylov(Solver):
             vectors=vectors,
             mean=columns.mean,
             scale=scale,
-            total=total,
-            tail=max(total - float(xp.sum(values)), 0.0) if k < min(p, columns.n_rows - 1) else 0.0,
-            tail_spread=None,
+            tail=Tail(rest, None, None) if rest > 0.0 else Tail(),
             weight=columns.weight,
             n_rows=columns.n_rows,
             status=status,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 from .._xp import Array, namespace
 from ..linalg import divisor
@@ -24,6 +23,27 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
+class Tail:
+    """What is known of the eigenvalues that were not kept: their sum, and the sums of their squares and cubes in units of
+    that sum (None where a solver does not see them)."""
+
+    total: float = 0.0
+    squares: float | None = 0.0
+    cubes: float | None = 0.0
+
+    def plus(self, values: Array) -> Tail:
+        """The tail with further `values` in it."""
+        xp = namespace(values)
+        total = self.total + float(xp.sum(values))
+        if total <= 0.0:
+            return Tail()
+        shares, old = values / total, self.total / total
+        squares = None if self.squares is None else self.squares * old**2 + float(xp.sum(shares**2))
+        cubes = None if self.cubes is None else self.cubes * old**3 + float(xp.sum(shares**3))
+        return Tail(total, squares, cubes)
+
+
+@dataclass(frozen=True)
 class Spectrum:
     """Leading eigenpairs of a scatter matrix (of a covariance, times its divisor)."""
 
@@ -35,45 +55,29 @@ class Spectrum:
     mean: Array
     #: What columns were divided by, (p,), or None.
     scale: Array | None
-    #: Sum of all eigenvalues.
-    total: float
-    #: Sum of the eigenvalues that are not in `values`.
-    tail: float
-    #: (sum of those)^2 / (sum of their squares): how many directions the rest is spread over; None if unknown.
-    tail_spread: float | None
+    #: The eigenvalues that are not in `values`.
+    tail: Tail
     #: Total weight and number of the rows.
     weight: float
     n_rows: int
     status: Status
     #: max_k ||S w_k - lambda_k w_k|| / lambda_1.
     residual: float
-    #: Passes over the rows, None if no rows were read.
+    #: Passes over the rows.
     passes: int = 1
+
+    @property
+    def total(self) -> float:
+        """Sum of all eigenvalues."""
+        return float(namespace(self.values).sum(self.values)) + self.tail.total
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others join the tail."""
         if k >= self.values.shape[0]:
             return self
-        xp = namespace(self.values)
-        cut = self.values[k:]
-        lost = float(xp.sum(cut))
-        tail = self.tail + lost
-        spread = None
-        if tail > 0.0 and (self.tail_spread is not None or self.tail == 0.0):
-            # In units of the largest value cut off, so that no square overflows.
-            unit = float(xp.max(cut)) or 1.0
-            squares = float(xp.sum((cut / unit) ** 2))
-            if self.tail > 0.0 and self.tail_spread:
-                squares += (self.tail / unit) ** 2 / self.tail_spread
-            spread = (tail / unit) ** 2 / squares
-        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail, tail_spread=spread)
+        tail = self.tail.plus(self.values[k:])
+        return replace(self, values=self.values[:k], vectors=self.vectors[:k, :], tail=tail)
 
     def variances(self, ddof: int) -> Array:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
-
-
-def describe(record: Any) -> str:
-    """One line a field, for plans and the like."""
-    width = max(len(name) for name, _ in record)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in record)

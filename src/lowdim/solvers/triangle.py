@@ -9,7 +9,7 @@ from ..linalg import fix_signs, most_components, svd_thin
 from ..summaries import Triangle
 from .base import Cost, Job, Request, RowsLike, Solver, require_rows, scales
 from .gram import Dual
-from .results import Spectrum, Status
+from .results import Spectrum, Status, Tail
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,12 @@ class Triangular(Solver):
         s, Vt = _padded(s, Vt, k)
         vectors = fix_signs(Vt)
         values = s * s
-        total = float(xp.sum(values))
         return Spectrum(
             values=values * unit * unit,
             vectors=vectors,
             mean=triangle.mean,
             scale=scale,
-            total=total * unit * unit,
-            tail=0.0,
-            tail_spread=None,
+            tail=Tail(),
             weight=triangle.weight,
             n_rows=triangle.n_rows,
             status=Status.EXACT,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
+from .._xp import Array, Scratch, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock, too_few_rows
 from ..linalg import divisor
 from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight, two_sum
@@ -73,6 +73,7 @@ class Moments(Summary):
         self.mean: Any = None
         self.rest: Any = None
         self.scatter: Any = None
+        self._scratch = Scratch()
 
     @classmethod
     def from_covariance(cls, cov: Array, n_samples: int, mean: Array | None = None, *, ddof: int = 1) -> Self:
@@ -154,7 +155,7 @@ class Moments(Summary):
         if self.wide:
             block = astype(block, wide_dtype(namespace(block), device(block)))
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
-        Z = block - shift
+        Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
         P = Z.T @ Z
