@@ -1,4 +1,4 @@
-"""Settings of all tests. Hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws others."""
+"""Settings of all tests: hypothesis draws the same examples in every run, others with --hypothesis-profile=explore."""
 
 from hypothesis import settings
 

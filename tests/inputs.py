@@ -9,6 +9,7 @@ import importlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def table(library: str, X: np.ndarray) -> Any:
 def blocks(X: np.ndarray) -> list[np.ndarray]:
     """Blocks of any sizes: one row, none, several."""
     cuts = [0, 1, 1, 4, len(X) // 2 + 1, len(X)]
-    return [X[i:j] for i, j in zip(cuts, cuts[1:], strict=False)]
+    return [X[i:j] for i, j in pairwise(cuts)]
 
 
 def in_namespace(library: str, X: np.ndarray) -> Any:
@@ -138,16 +139,12 @@ INPUTS: dict[str, Input] = {
     "pyarrow": Input(lambda X: table("pyarrow", X), named=True),
     "list of blocks": Input(blocks, by_column=False),
     "tuple of sparse blocks": Input(lambda X: tuple(map(sparse.csr_array, blocks(X))), by_column=False),
-    "list of tables": Input(
-        lambda X: [table("polars", b) for b in blocks(X) if len(b)], by_column=False, named=True
-    ),
+    "list of tables": Input(lambda X: [table("polars", b) for b in blocks(X) if len(b)], by_column=False, named=True),
     "callable": Input(lambda X: lambda: iter(blocks(X)), by_column=False),
     "generator": Input(lambda X: (b for b in blocks(X)), again=False, by_column=False),
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
-    "list of torch blocks": Input(
-        lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"
-    ),
+    "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
 }
 
 

@@ -31,9 +31,7 @@ def runs_on(model, kind):
 BAD = {"NaN": np.nan, "infinity": np.inf, "-infinity": -np.inf}
 # "untidy csr" holds sums of two entries, and the difference of two infinities is NaN.
 FLOAT_INPUTS = [
-    name
-    for name, kind in INPUTS.items()
-    if name != "untidy csr" and not {"int64", "int16", "int32"} & set(kind.dtypes)
+    name for name, kind in INPUTS.items() if name != "untidy csr" and not {"int64", "int16", "int32"} & set(kind.dtypes)
 ]
 
 
@@ -159,7 +157,19 @@ def test_large_but_harmless_values_are_taken():
         (sparse.csr_array((0, 3)), r"0 sample\(s\)"),
         (sparse.csr_array((3, 0)), r"0 feature\(s\)"),
     ],
-    ids=["1-D", "list", "3-D", "number", "NumPy number", "no rows", "no columns", "[]", "[[], []]", "sparse", "sparse 0"],
+    ids=[
+        "1-D",
+        "list",
+        "3-D",
+        "number",
+        "NumPy number",
+        "no rows",
+        "no columns",
+        "[]",
+        "[[], []]",
+        "sparse",
+        "sparse 0",
+    ],
 )
 def test_shapes_that_are_no_table(model, rows, message):
     with pytest.raises(ValueError, match=message):
@@ -176,7 +186,9 @@ def test_tables_without_rows_and_single_columns(library):
         PCA().fit(column)
 
 
-@pytest.mark.parametrize("rows", [None, "rows.csv", b"rows", {"a": [1.0]}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "rows", [None, "rows.csv", b"rows", {"a": [1.0]}, object()], ids=lambda rows: type(rows).__name__
+)
 def test_what_holds_no_rows(rows):
     with pytest.raises(TypeError, match=r"cannot read rows from \w+; pass a 2-D array, a sparse matrix, a data frame"):
         PCA().fit(rows)

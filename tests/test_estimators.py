@@ -136,7 +136,9 @@ def test_sample_weight_is_routed_through_a_pipeline():
     w = np.random.default_rng(1).integers(1, 4, 20).astype(float)
     y = X @ [1.0, 2, 3, 4]
     with config_context(enable_metadata_routing=True):
-        model = make_pipeline(PCA(2).set_fit_request(sample_weight=True), LinearRegression().set_fit_request(sample_weight=False))
+        model = make_pipeline(
+            PCA(2).set_fit_request(sample_weight=True), LinearRegression().set_fit_request(sample_weight=False)
+        )
         model.fit(X, y, sample_weight=w)
     np.testing.assert_allclose(model[0].mean_, w @ X / w.sum())
     np.testing.assert_array_equal(model[0].components_, PCA(2).fit(X, sample_weight=w).components_)
@@ -226,7 +228,7 @@ def test_solvers_of_scikit_learn(theirs, ours):
 
 @pytest.mark.parametrize("svd_solver", ["auto", "full"])
 def test_solver_and_svd_solver_name_the_same_choice(svd_solver):
-    with pytest.raises(ValueError, match="solver='triangle' and svd_solver='.*' name the same choice; give one"):
+    with pytest.raises(ValueError, match=r"solver='triangle' and svd_solver='.*' name the same choice; give one"):
         PCA(2, solver="triangle", svd_solver=svd_solver).fit(X)
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from inputs import INPUTS, to_numpy
 from lowdim import PCA
@@ -167,9 +168,7 @@ def test_names_are_kept(name):
 
 @cache
 def truly_sparse():
-    """400 x 40, two hundredths filled, a few columns stronger than the rest: below the size where blocks become dense."""
-    from scipy import sparse
-
+    """400 x 40, two hundredths filled, below what is multiplied as dense; some columns stronger than others."""
     X = sparse.random_array((400, 40), density=0.02, rng=np.random.default_rng(5), format="csr")
     X = X @ sparse.diags_array(np.linspace(8.0, 1.0, 40) ** 2)
     return sparse.csr_array(np.round(64 * X.toarray()))

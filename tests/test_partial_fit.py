@@ -39,7 +39,9 @@ def same(a, b, condition=100.0):
         if value is not None:
             size = np.abs(value).max() or 1.0
             got = getattr(a, attribute)
-            np.testing.assert_allclose(got, value, rtol=0, atol=tolerance(condition=condition) * size, err_msg=attribute)
+            np.testing.assert_allclose(
+                got, value, rtol=0, atol=tolerance(condition=condition) * size, err_msg=attribute
+            )
 
 
 # ---- partial_fit
@@ -187,7 +189,8 @@ def test_from_a_covariance_alone():
     model = PCA(2).fit_summary(Moments.from_covariance(cov, 24, mean))
     same(model, PCA(2).fit(X))
     same(
-        PCA(2, ddof=0).fit_summary(Moments.from_covariance(np.cov(X.T, ddof=0), 24, mean, ddof=0)), PCA(2, ddof=0).fit(X)
+        PCA(2, ddof=0).fit_summary(Moments.from_covariance(np.cov(X.T, ddof=0), 24, mean, ddof=0)),
+        PCA(2, ddof=0).fit(X),
     )
     without = PCA(2).fit_summary(Moments.from_covariance(cov.tolist(), 24))
     np.testing.assert_array_equal(without.mean_, 0)
@@ -226,7 +229,12 @@ def test_what_is_no_covariance(cov, n, mean, message):
     [
         (PCA(), "rows", TypeError, "fit_summary needs a Moments or a Triangle, got str"),
         (PCA(), X, TypeError, "fit_summary needs a Moments or a Triangle, got ndarray"),
-        (PCA(solver="triangle"), Moments, ValueError, "solver='triangle' cannot start from a Moments; use 'auto' or 'cov"),
+        (
+            PCA(solver="triangle"),
+            Moments,
+            ValueError,
+            "solver='triangle' cannot start from a Moments; use 'auto' or 'cov",
+        ),
         (PCA(solver="covariance"), Triangle, ValueError, "cannot start from a Triangle; use 'auto' or 'triangle'"),
         (PCA(1, solver="krylov"), Moments, ValueError, "solver='krylov' cannot start from a Moments"),
         (PCA(5), Moments, ValueError, "n_components=5 must be between 1 and 4"),

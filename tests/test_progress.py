@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn import decomposition
 from sklearn.callback import ProgressBar
-from sklearn.decomposition import PCA as SklearnPCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -59,7 +59,9 @@ def test_each_pass_is_told(solver, passes):
     assert set(recorder.passes) == set(passes)
 
 
-@pytest.mark.parametrize("model", [Whitening("zca"), Whitening(regularization="ledoit-wolf")], ids=["zca", "ledoit-wolf"])
+@pytest.mark.parametrize(
+    "model", [Whitening("zca"), Whitening(regularization="ledoit-wolf")], ids=["zca", "ledoit-wolf"]
+)
 def test_whitening_too(model):
     assert len(heard(model, X).passes) == 1
 
@@ -147,5 +149,5 @@ def test_without_callbacks_nothing_is_built(monkeypatch):
     """A small fit should not pay for a listener that is not there."""
     monkeypatch.setattr("lowdim.models._progress.CallbackProgress.__init__", lambda *a: pytest.fail("built"))
     np.testing.assert_allclose(
-        PCA(2).fit(X).explained_variance_, SklearnPCA(2, svd_solver="full").fit(X).explained_variance_
+        PCA(2).fit(X).explained_variance_, decomposition.PCA(2, svd_solver="full").fit(X).explained_variance_
     )

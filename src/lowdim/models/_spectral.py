@@ -10,6 +10,8 @@ import numbers
 import threading
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,6 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, Scratch, astype, device, eps, is_sparse, namespace
@@ -24,6 +27,7 @@ from ..errors import (
     ConvergenceWarning,
     ResolutionWarning,
     n_components_out_of_range,
+    other_names,
     other_namespace,
     ragged_blocks,
     too_few_rows,
@@ -32,6 +36,7 @@ from ..linalg import divisor, most_components, rank_cut
 from ..solvers import Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
 from ..sources import Source, StreamSource, open_source
 from ..summaries import Moments, Triangle
+from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows, summarize
 from ._progress import callback_progress
 
@@ -45,6 +50,8 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     n_components: Any
     solver: Any
     ddof: int
+    summary_: Any
+    _dtype: Any
     random_state: Any
 
     @abstractmethod
@@ -94,14 +101,29 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def _projection(self) -> Array:
         """The matrix A that takes centred rows to what `transform` returns."""
 
+    def inverse_transform(self, X: Any) -> Array:
+        """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
+        check_is_fitted(self)
+        source = open_source(X)
+        if source.shape[1] != self.n_components_:
+            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} are needed, one a component.")
+        self._check_namespace(source, "inverse_transform")
+        B = self._lift()
+        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(self.mean_, Z.dtype))
+
+    @abstractmethod
+    def _lift(self) -> Array:
+        """The matrix B that takes what `transform` returns back to centred rows."""
+
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """Fit and return the source, for those who go on reading it."""
         self._check_parameters()
-        source = self._open(X, reset=True)
-        self.__dict__.pop("summary_", None)
-        progress = callback_progress(self, X, y)
-        self._fit_source(source, sample_weight, progress)
+        with self._all_or_nothing():
+            source = self._open(X, reset=True)
+            self.__dict__.pop("summary_", None)
+            progress = callback_progress(self, X, y)
+            self._fit_source(source, sample_weight, progress)
         if progress is not None:
             progress.finish()
         return source
@@ -120,45 +142,65 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         for kind, solver in _FROM_SUMMARY:
             if isinstance(summary, kind):
                 if asked != "auto" and asked != solver.name and not isinstance(asked, solver):
-                    raise ValueError(
-                        f"solver={asked!r} cannot start from a {kind.__name__}; use 'auto' or {solver.name!r}."
-                    )
-                return self._fit_from(summary, solver(), np.float64)
+                    allowed = f"use 'auto' or {solver.name!r}"
+                    raise ValueError(f"solver={asked!r} cannot start from a {kind.__name__}; {allowed}.")
+                with self._all_or_nothing():
+                    self.__dict__.pop("feature_names_in_", None)
+                    return self._fit_from(summary, solver(), np.float64)
         raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
 
+    @available_if(lambda self: self._streams())
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take in further rows, exactly: after all blocks the model is that of all rows at once.
 
         The rows seen so far are kept as `summary_`. Until there are enough of them for `n_components` the model stays
-        unfitted.
+        unfitted. A block that is refused leaves everything as it was. Solvers that keep no summary (gram, krylov) do
+        not have this method.
         """
         self._check_parameters()
-        first = not hasattr(self, "summary_")
         solver = self._streaming_solver()
-        source = self._open(X, reset=first)
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        seen: Any = summarize(source, self._new_summary(solver, source.shape[1]), weights=weights)
-        if first:
-            self.summary_, self._dtype = seen, source.dtype
-        else:
-            self.summary_.merge(seen)
-        least = self.n_components if isinstance(self.n_components, numbers.Integral) else 2
-        if divisor(self.summary_.weight, self.ddof) > 0 and self.summary_.n_rows >= least:
-            self._fit_from(self.summary_, solver, self._dtype)
+        with self._all_or_nothing():
+            first = not hasattr(self, "summary_")
+            source = self._open(X, reset=first)
+            self._k(None, source.shape[1])
+            seen: Any = self._new_summary(solver, source.shape[1])
+            if not first:
+                seen.merge(self.summary_)
+            weights = None if sample_weight is None else check_weights(sample_weight, source)
+            seen.merge(summarize(source, seen.fresh(), weights=weights))
+            self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)
+            if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
+                self._fit_from(seen, solver, self._dtype)
         return self
+
+    def _streams(self) -> bool:
+        asked = self._solver()
+        return isinstance(asked, Covariance | Triangular) or asked in ("auto", "covariance", "triangle")
+
+    def _least_rows(self, p: int) -> int:
+        """Rows from which on a model can be had."""
+        return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 2
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was when the fit inside fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            # What scikit-learn's callbacks have put here they take away themselves.
+            ours = [name for name in self.__dict__ if "callback" not in name]
+            for name in ours:
+                del self.__dict__[name]
+            self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
+            raise
 
     def _streaming_solver(self) -> Covariance | Triangular:
         """The solver whose summary `partial_fit` keeps."""
         asked = self._solver()
         if isinstance(asked, Covariance | Triangular):
             return asked
-        if asked in ("auto", "covariance"):
-            return Covariance()
-        if asked == "triangle":
-            return Triangular()
-        raise ValueError(
-            f"partial_fit needs solver='auto', 'covariance' or 'triangle', not {asked!r}: others read rows again."
-        )
+        return Triangular() if asked == "triangle" else Covariance()
 
     def _new_summary(self, solver: Covariance | Triangular, p: int) -> Moments | Triangle:
         return Triangle(p) if isinstance(solver, Triangular) else Moments(p, wide=solver.wide)
@@ -175,16 +217,30 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                     self.feature_names_in_ = np.asarray(source.names, dtype=object)
             elif p != self.n_features_in_:
                 raise ragged_blocks(0, p, self.n_features_in_)
+            else:
+                self._check_names(source)
         elif type(X) is np.ndarray and reset:
             self.n_features_in_ = p
             self.__dict__.pop("feature_names_in_", None)
         elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
             validate_data(self, X, reset=reset, skip_check_array=True)
-        if not reset and hasattr(self, "mean_"):
-            like = source.empty(0)
-            if namespace(like) is not namespace(self.mean_) or device(like) != device(self.mean_):
-                raise other_namespace(type(self).__name__, method, self.mean_, like)
+        if not reset:
+            self._check_namespace(source, method)
         return source
+
+    def _check_names(self, source: Source) -> None:
+        """Named columns must be those of the fit."""
+        expected = list(getattr(self, "feature_names_in_", []))
+        if expected and source.names is not None and list(source.names) != expected:
+            raise other_names(None, source.names, expected)
+
+    def _check_namespace(self, source: Source, method: str) -> None:
+        """New rows must be arrays of the kind of the fit, on its device."""
+        if not hasattr(self, "mean_"):
+            return
+        like = source.empty(0)
+        if namespace(like) is not namespace(self.mean_) or device(like) != device(self.mean_):
+            raise other_namespace(type(self).__name__, method, self.mean_, like)
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
@@ -306,6 +362,16 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def reaching(spectrum: Spectrum, proportion: float) -> int:
+    """The fewest pairs whose proportion of variance reaches `proportion` (to rounding)."""
+    xp = namespace(spectrum.values)
+    total = spectrum.total
+    if total <= 0.0:
+        return 1
+    reached = xp.cumulative_sum(spectrum.values / total) >= proportion - 1e-12
+    return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))
 
 
 def affine(A: Array, mean: Array) -> Any:

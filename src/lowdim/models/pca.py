@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, namespace
+from .._xp import Array, asarray_like, astype, device, eps, namespace
 from ..errors import RankWarning
-from ..linalg import divisor, numerical_rank
+from ..linalg import divisor, numerical_rank, rank_cut
 from ..solvers import Solver, Spectrum, sklearn_solver
-from ..sources import open_source
 from ..summaries.base import dense
-from ..summarize import map_rows
 from ._display import importance_html, importance_text
-from ._spectral import SpectralModel
+from ._spectral import SpectralModel, reaching
 
 
 class PCA(SpectralModel):
@@ -106,20 +104,6 @@ class PCA(SpectralModel):
         self.svd_solver = svd_solver
         self.ddof = ddof
         self.random_state = random_state
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Points mean + W^T z in the space of the rows, for scores `X`."""
-        check_is_fitted(self)
-        source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} scores per row are needed.")
-        xp = namespace(self.components_)
-        A = self.components_
-        if self.whiten:
-            A = A * xp.sqrt(self.explained_variance_)[:, None]
-        if self.scale_ is not None:
-            A = A * self.scale_[None, :]
-        return map_rows(source, lambda Z: dense(Z) @ astype(A, Z.dtype) + astype(self.mean_, Z.dtype))
 
     def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
@@ -221,7 +205,7 @@ class PCA(SpectralModel):
         p = self.n_features_in_
         k = spectrum.values.shape[0]
         if self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = self._reaching(spectrum, float(self.n_components))
+            k = reaching(spectrum, float(self.n_components))
         if self.whiten:
             rank = numerical_rank(spectrum.values[:k], p)
             if rank < k:
@@ -246,14 +230,6 @@ class PCA(SpectralModel):
         self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
         self._tail = spectrum.tail
 
-    def _reaching(self, spectrum: Spectrum, proportion: float) -> int:
-        """The fewest components whose proportion of variance reaches `proportion` (to rounding)."""
-        xp = namespace(spectrum.values)
-        if spectrum.total <= 0.0:
-            return 1
-        reached = xp.cumulative_sum(spectrum.values / spectrum.total) >= proportion - 1e-12
-        return min(int(xp.count_nonzero(~reached)) + 1, spectrum.values.shape[0])
-
     def _projection(self) -> Array:
         """The p x K matrix that takes centred rows to scores."""
         xp = namespace(self.components_)
@@ -263,6 +239,12 @@ class PCA(SpectralModel):
         if self.whiten:
             A = A / xp.sqrt(self.explained_variance_)[None, :]
         return A
+
+    def _lift(self) -> Array:
+        A = self.components_
+        if self.whiten:
+            A = A * namespace(A).sqrt(self.explained_variance_)[:, None]
+        return A if self.scale_ is None else A * self.scale_[None, :]
 
     def _split(self, block: Array) -> tuple[Array, Array]:
         """Unwhitened scores of a block, and what they leave of its centred (and scaled) rows."""
@@ -285,7 +267,8 @@ class PCA(SpectralModel):
         xp = namespace(self.components_)
         k, p = self.n_components_, self.n_features_in_
         smallest = float(xp.min(self.explained_variance_))
-        if smallest <= 0.0 or (k < p and self.noise_variance_ <= 0.0):
+        cut = rank_cut(float(xp.max(self.explained_variance_)), p, eps(self.explained_variance_))
+        if smallest <= cut or (k < p and self.noise_variance_ <= cut):
             raise ValueError(
                 f"the model's covariance is singular (n_components_={k} of {p} columns, smallest variance kept "
                 f"{smallest:.3g}, noise variance {self.noise_variance_:.3g}), so rows have no density. Keep fewer "

@@ -6,18 +6,15 @@ import numbers
 import warnings
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from .._xp import Array, asarray_like, astype, device, namespace
 from ..errors import RankWarning, choice
 from ..linalg import divisor, numerical_rank, r_factor
 from ..solvers import Covariance, Solver, Spectrum, Triangular
-from ..sources import Source, open_source
+from ..sources import Source
 from ..summaries import FourthMoments, Moments, Triangle
-from ..summaries.base import dense
-from ..summarize import check_weights, map_rows, summarize
+from ..summarize import check_weights, summarize
 from ._shrinkage import SHRINKAGE
-from ._spectral import SpectralModel
+from ._spectral import SpectralModel, reaching
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
@@ -92,21 +89,23 @@ class Whitening(SpectralModel):
         self.ddof = ddof
         self.random_state = random_state
 
-    def inverse_transform(self, X: Any) -> Array:
-        """mean + M^{-1} z: back from whitened rows."""
-        check_is_fitted(self)
-        source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} whitened ones are needed.")
-        A = self.inverse_.T
-        return map_rows(source, lambda Z: dense(Z) @ astype(A, Z.dtype) + astype(self.mean_, Z.dtype))
-
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
     def _projection(self) -> Array:
         return self.components_.T
+
+    def _lift(self) -> Array:
+        return self.inverse_.T
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        # Shrinkage is estimated from all eigenvalues, however few are kept.
+        k = super()._k(n, p)
+        return None if isinstance(self.regularization, str) else k
+
+    def _least_rows(self, p: int) -> int:
+        return p + 1 if self.kind == "cholesky" and self.regularization == 0.0 else super()._least_rows(p)
 
     def _standardize(self) -> bool:
         return self.kind.endswith("-cor")
@@ -117,10 +116,14 @@ class Whitening(SpectralModel):
             raise choice("kind", self.kind, KINDS)
         if self.n_components is not None and not self.kind.startswith("pca"):
             raise ValueError(f"n_components={self.n_components!r} has a meaning for kind='pca' and 'pca-cor' only.")
+        if not isinstance(self.relative, bool):
+            raise ValueError(f"relative={self.relative!r} must be True or False.")
         r = self.regularization
         if isinstance(r, str):
             if r not in SHRINKAGE:
                 raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
+            if r == "ledoit-wolf" and self._standardize():
+                raise ValueError(f"kind={self.kind!r} goes with regularization='oas' or a number, not 'ledoit-wolf'.")
             if self.relative:
                 raise ValueError(f"relative=True goes with a number, not with regularization={r!r}.")
         elif isinstance(r, bool) or not isinstance(r, numbers.Real) or not 0.0 <= r < float("inf"):
@@ -152,21 +155,26 @@ class Whitening(SpectralModel):
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p = self.n_features_in_
         self._regularise(spectrum)
-        rank = spectrum.values.shape[0]
-        if self._added == 0.0:
-            rank = self._whole_rank(spectrum)
-        k = rank if self.kind.startswith("pca") else p
-        if self.kind.startswith("pca") and self.n_components is not None and self.n_components < 1:
-            k = min(k, self._reaching(spectrum))
+        rank = spectrum.values.shape[0] if self._added > 0.0 else self._whole_rank(spectrum)
+        rows = p
+        if self.kind.startswith("pca"):
+            rows = rank = min(rank, self._wanted(spectrum))
         M, inverse = self._matrices(spectrum, rank)
         like = spectrum.values
-        self.n_components_ = k if self.kind.startswith("pca") else p
+        self.n_components_ = rows
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
-        self.components_ = astype(M[: self.n_components_, :], dtype)
-        self.inverse_ = astype(inverse[:, : self.n_components_], dtype)
-        self.explained_variance_ = astype(self._regularised(spectrum)[:k], dtype)
+        self.components_ = astype(M, dtype)
+        self.inverse_ = astype(inverse, dtype)
+        self.explained_variance_ = astype(self._regularised(spectrum)[:rank], dtype)
         del self._added, self._keep
         self.__dict__.pop("_fourth", None)
+
+    def _wanted(self, spectrum: Spectrum) -> int:
+        """How many rows of M `n_components` asks for."""
+        k = self.n_components
+        if k is None:
+            return int(spectrum.values.shape[0])
+        return int(k) if k >= 1 else reaching(spectrum, float(k))
 
     def _regularise(self, spectrum: Spectrum) -> None:
         """Decide by how much eigenvalues are shrunk (`_keep`) and raised (`_added`)."""
@@ -187,9 +195,7 @@ class Whitening(SpectralModel):
         """The numerical rank, with a word about what lies beyond it."""
         p, k = self.n_features_in_, spectrum.values.shape[0]
         rank = numerical_rank(spectrum.values, p)
-        wanted = k if self.kind.startswith("pca") else p
-        if self.kind == "pca" and self.n_components is None:
-            wanted = min(p, k)
+        wanted = min(k, self._wanted(spectrum)) if self.kind.startswith("pca") else p
         if rank < wanted and self.kind == "cholesky":
             raise ValueError(
                 f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass a positive "
@@ -203,11 +209,6 @@ class Whitening(SpectralModel):
                 stacklevel=7,
             )
         return rank
-
-    def _reaching(self, spectrum: Spectrum) -> int:
-        xp = namespace(spectrum.values)
-        reached = xp.cumulative_sum(spectrum.values / (spectrum.total or 1.0)) >= float(self.n_components) - 1e-12
-        return min(int(xp.count_nonzero(~reached)) + 1, spectrum.values.shape[0])
 
     def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
         """M and its inverse."""

@@ -141,7 +141,7 @@ class _Action:
 
     def __init__(self, rows: RowsLike, columns: Columns, scale: Array | None, unit: float) -> None:
         self._rows, self._mean = rows, columns.mean
-        self._implicit = columns.offset_is_harmless(scale)
+        self._implicit = rows.traits.sparse and columns.offset_is_harmless(scale)
         # In two halves, before and after the product, so that no square overflows.
         self._divisor = math.sqrt(unit) if scale is None else scale[:, None] * math.sqrt(unit)
 

@@ -24,8 +24,8 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Tail:
-    """What is known of the eigenvalues that were not kept: their sum, and the sums of their squares and cubes in units of
-    that sum (None where a solver does not see them)."""
+    """What is known of the eigenvalues that were not kept: their sum, and the sums of their squares and cubes in units
+    of that sum (None where a solver does not see them)."""
 
     total: float = 0.0
     squares: float | None = 0.0

@@ -27,6 +27,7 @@ class ArraySource(Source):
             raise empty(n, p, (n, p))
         self._X = X
         self.shape = (n, p)
+        self.kind = f"{type(X).__module__.partition('.')[0]} {X.dtype}"
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
         self.traits = Traits(host=isinstance(X, np.ndarray), n_bytes=n * p * itemsize, itemsize=itemsize)
@@ -37,7 +38,7 @@ class ArraySource(Source):
             yield astype(X, self.dtype)
             return
         for i in range(0, n, rows):
-            yield astype(X[i : i + rows, :], self.dtype)
+            yield astype(X[i : min(i + rows, n), :], self.dtype)
 
     def parts(self, k: int) -> list[Source]:
         return [self._inherit(ArraySource(self._X[i:j, :])) for i, j in cut(self._X.shape[0], k)]

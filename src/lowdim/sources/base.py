@@ -43,6 +43,8 @@ class Source(ABC):
     names: Sequence[str] | None = None
     #: True where the rows are the features of a table and the names are theirs.
     transposed: bool = False
+    #: What the rows are stored as, in words: blocks of one stream must agree on it.
+    kind: str
     traits: Traits
 
     @abstractmethod

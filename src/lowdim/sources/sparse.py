@@ -23,10 +23,11 @@ class SparseSource(Source):
             raise empty(n, p, (n, p))
         csr = sparse.csr_array(X)
         if not csr.has_canonical_format:
-            csr = csr.copy() if csr.data is getattr(X, "data", None) else csr
+            csr = csr.copy() if X.format == "csr" else csr
             csr.sum_duplicates()
         self._X = csr
         self.shape = (n, p)
+        self.kind = f"sparse {X.dtype}"
         self.dtype = np.float32 if csr.dtype == np.float32 else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         n_bytes = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._xp import Array, concat_rows
-from ..errors import exhausted_stream, mixed_dtypes, ragged_blocks
+from ..errors import exhausted_stream, mixed_blocks, other_names, ragged_blocks
 from .base import Source
 
 
@@ -31,8 +31,8 @@ class StreamSource(Source):
         self._blocks = blocks
         self._open = open_block
         self._once = not callable(blocks) and iter(blocks) is blocks
-        self._iterator = iter(blocks() if callable(blocks) else blocks)
-        first = self._next_source(0)
+        self._begin()
+        first = self._next_source()
         if first is None:
             raise exhausted_stream("while a minimum of 1 is required")
         self._first: Source | None = first
@@ -40,6 +40,7 @@ class StreamSource(Source):
         known = isinstance(blocks, list | tuple)
         n = sum(len(b) if not hasattr(b, "shape") else b.shape[0] for b in blocks) if known else None
         self.shape = (n, first.shape[1])
+        self.kind = first.kind
         self.dtype = first.dtype
         self.names = first.names
         self.traits = replace(first.traits, rereadable=not self._once, by_feature=False, n_bytes=0)
@@ -73,27 +74,33 @@ class StreamSource(Source):
         elif self._once:
             raise exhausted_stream("on the second reading")
         else:
-            self._iterator = iter(self._blocks() if callable(self._blocks) else self._blocks)
-            first = self._next_source(0)
+            self._begin()
+            first = self._next_source()
         if first is None:
             raise exhausted_stream("on the second reading")
         yield first
-        index = 1
-        while (source := self._next_source(index)) is not None:
+        while (source := self._next_source()) is not None:
+            index = self._count - 1
             if source.shape[1] != self.shape[1]:
                 raise ragged_blocks(index, source.shape[1], self.shape[1])
-            if source.dtype != self.dtype or source.traits.sparse != self.traits.sparse:
-                raise mixed_dtypes(index, source.dtype, self.dtype)
+            if source.names != self.names:
+                raise other_names(index, source.names, self.names)
+            if source.kind != self.kind or source.dtype != self.dtype:
+                raise mixed_blocks(index, source.kind, self.kind)
             yield source
-            index += 1
 
-    def _next_source(self, index: int) -> Source | None:
-        """The next block that has rows, opened."""
+    def _begin(self) -> None:
+        self._iterator: Iterator[Any] = iter(self._blocks() if callable(self._blocks) else self._blocks)
+        self._count = 0
+
+    def _next_source(self) -> Source | None:
+        """The next block that has rows, opened; `_count` counts the blocks taken."""
         for block in self._iterator:
+            self._count += 1
             if getattr(block, "shape", (1,))[0] == 0:
                 continue
             try:
                 return self._open(block)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"block {index} of the stream: {error}") from error
+                raise type(error)(f"block {self._count - 1} of the stream: {error}") from error
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..errors import empty, not_numeric
+from ..errors import column_label, complex_data, empty, not_numeric
 from .base import Source, Traits, cut
 
 
@@ -23,9 +23,13 @@ class TableSource(Source):
         self.names = [str(name) for name in frame.columns]
         for j, dtype in enumerate(frame.schema.values()):
             if not (dtype.is_numeric() or dtype == nw.Boolean):
-                raise ValueError(not_numeric(j, dtype, self.names, "could not convert string to float or the like"))
+                native = getattr(X[frame.columns[j]], "dtype", dtype) if not isinstance(X, nw.DataFrame) else dtype
+                if "complex" in str(native):
+                    raise complex_data(f"{native} in {column_label(j, self.names)}")
+                raise ValueError(not_numeric(j, native, self.names, "could not convert string to float or the like"))
         self._frame = frame
         self.shape = (n, p)
+        self.kind = "table"
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
@@ -48,13 +52,14 @@ class _ColumnSource(Source):
     def __init__(self, frame: Any, dtype: Any) -> None:
         self._frame = frame
         self.shape = (frame.shape[1], frame.shape[0])
+        self.kind = "table"
         self.dtype = dtype
         self.traits = Traits(by_feature=False)
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
-        columns = self._frame.columns
-        for j in range(0, len(columns), rows):
-            yield np.asarray(self._frame.select(columns[j : j + rows]).to_numpy(), dtype=self.dtype).T
+        p = self._frame.shape[1]
+        for j in range(0, p, rows):
+            yield np.asarray(self._frame[:, j : min(j + rows, p)].to_numpy(), dtype=self.dtype).T
 
 
 def is_table(X: Any) -> bool:

@@ -14,26 +14,50 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._xp import Array, is_sparse, namespace, to_numpy
+from ..errors import NonFiniteBlock
 
 #: Blocks of about this size are summed while they lie in cache.
 CACHE_BYTES = 4 << 20
+#: Up to this many columns the product of a block is too small for a threaded BLAS.
+NARROW = 768
 
 
 class Summary(ABC):
     """What is remembered of rows."""
 
-    #: Names of the attributes that make up the summary, in the order of `save`.
+    #: Names of the attributes that say what is summed: only summaries that agree on them can be merged.
+    parameters: ClassVar[tuple[str, ...]]
+    #: Names of all attributes that make up the summary, for `save`.
     state: ClassVar[tuple[str, ...]]
     #: Whether the product of one block is large enough to keep a threaded BLAS busy by itself.
     threaded_blas: bool = False
 
-    @abstractmethod
     def update(self, block: Array, weights: Array | None = None) -> None:
-        """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times."""
+        """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times (zero: not at all)."""
+        if weights is not None:
+            block, weights = _positive(block, weights)
+        if block.shape[0]:
+            self._update(block, weights)
 
-    @abstractmethod
     def merge(self, other: Self) -> None:
         """Take in all that `other` has seen; `other` is left as it was."""
+        if type(self) is not type(other):
+            raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
+        for name in self.parameters:
+            if not _same(getattr(self, name), getattr(other, name)):
+                raise ValueError(
+                    f"two {type(self).__name__} summaries with different {name} cannot be merged: they are sums of "
+                    "different things."
+                )
+        self._merge(other)
+
+    @abstractmethod
+    def _update(self, block: Array, weights: Array | None) -> None:
+        """Take in a block that has rows, all of positive weight."""
+
+    @abstractmethod
+    def _merge(self, other: Self) -> None:
+        """Take in `other`, which has the same parameters."""
 
     @abstractmethod
     def fresh(self) -> Self:
@@ -99,13 +123,36 @@ def dense(block: Array) -> Array:
     return block.toarray() if is_sparse(block) else block
 
 
-def check_same_columns(a: int, b: int) -> None:
-    """Only summaries of the same columns can be merged."""
-    if a != b:
-        raise ValueError(f"summaries of {a} and of {b} columns cannot be merged; both must see the same columns.")
+def check_columns(expected: int, block: Array) -> None:
+    """A summary sees blocks of one width."""
+    if block.shape[1] != expected:
+        raise ValueError(f"this summary is of {expected} columns, the block has {block.shape[1]}.")
 
 
-def require_kind(summary: Any, other: Any) -> None:
-    """Only summaries of one kind can be merged."""
-    if type(summary) is not type(other):
-        raise TypeError(f"a {type(summary).__name__} cannot be merged with a {type(other).__name__}.")
+def check_squares(squares: Array) -> None:
+    """Sums of squares must be finite, and so must be their sum over the columns."""
+    xp = namespace(squares)
+    limit = float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
+    if not float(xp.max(squares)) <= limit:
+        raise NonFiniteBlock
+
+
+def _positive(block: Array, weights: Array) -> tuple[Array, Array]:
+    """The rows of a block that count, with their weights."""
+    xp = namespace(weights)
+    keep = weights > 0
+    if bool(xp.all(keep)):
+        return block, weights
+    index = xp.nonzero(keep)[0]
+    if is_sparse(block):
+        return block[index], weights[index]
+    return xp.take(block, index, axis=0), xp.take(weights, index, axis=0)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality of parameters that may be arrays."""
+    if a is b:
+        return True
+    if not hasattr(a, "shape") or not hasattr(b, "shape"):
+        return not hasattr(a, "shape") and not hasattr(b, "shape") and a == b
+    return tuple(a.shape) == tuple(b.shape) and bool(namespace(a).all(a == b))

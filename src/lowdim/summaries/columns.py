@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, device, is_sparse, namespace, wide_dtype
-from ..errors import NonFiniteBlock
-from .base import Summary, check_same_columns, column_sums, dense, require_kind, total_weight, two_sum
+from .base import Summary, check_columns, check_squares, column_sums, dense, total_weight, two_sum
 
 
 class Columns(Summary):
@@ -17,7 +16,8 @@ class Columns(Summary):
     One pass, 2 p numbers. Sparse blocks stay sparse unless a filled column lies far from zero.
     """
 
-    state = ("n_rows", "weight", "mean", "rest", "squares")
+    parameters = ("n_features",)
+    state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
 
     def __init__(self, n_features: int) -> None:
         self.n_features = int(n_features)
@@ -27,20 +27,14 @@ class Columns(Summary):
         self.rest: Any = None
         self.squares: Any = None
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
-        check_same_columns(self.n_features, block.shape[1])
-        if block.shape[0] == 0:
-            return
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         shift, step, squares = (_sparse_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
-        xp = namespace(squares)
-        if not bool(xp.all(xp.isfinite(squares))):
-            raise NonFiniteBlock
+        check_squares(squares)
         self._absorb(int(block.shape[0]), weight, shift, step, squares)
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
-        check_same_columns(self.n_features, other.n_features)
+    def _merge(self, other: Self) -> None:
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.squares)
 
@@ -78,14 +72,15 @@ class Columns(Summary):
         both = self.weight + weight
         d = (shift - self.mean) + (step - self.rest)
         self.squares = self.squares + squares + d * d * (self.weight / both * weight)
+        check_squares(self.squares)
         self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
         self.weight = both
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(len(state["mean"]))
+        self = cls(int(state["n_features"]))
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.rest, self.squares = state["mean"], state["rest"], state["squares"]
+        self.mean, self.rest, self.squares = state.get("mean"), state.get("rest"), state.get("squares")
         return self
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
 from .._xp import Array, astype, namespace
+from ..errors import NonFiniteBlock
 from .base import dense
 from .moments import Moments
 
@@ -30,25 +32,25 @@ class FourthMoments(Moments):
         self.third: Any = None
         self.fourth: Any = 0.0
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
-        if block.shape[0] == 0:
-            return
+    def _update(self, block: Array, weights: Array | None) -> None:
         one = self.fresh()
-        Moments.update(one, block, weights)
+        Moments._update(one, block, weights)
         xp = namespace(one.mean)
         Z = astype(dense(block), one.mean.dtype) - one.mean
         q = xp.sum(Z * Z, axis=1)
         wq = q if weights is None else q * astype(weights, q.dtype)
         one.third, one.fourth = wq @ Z, float(xp.sum(wq * q))
-        self.merge(one)
+        if not math.isfinite(one.fourth):
+            raise NonFiniteBlock
+        self._merge(one)
 
-    def merge(self, other: Self) -> None:
+    def _merge(self, other: Self) -> None:
         if other.weight == 0.0:
             return
         mine = (self.mean, self.scatter, self.weight, self.third, self.fourth)
         if self.weight:
             mine = (self.mean, namespace(self.scatter).asarray(self.scatter, copy=True), *mine[2:])
-        super().merge(other)
+        super()._merge(other)
         third, fourth = _moved(other.mean, other.scatter, other.weight, other.third, other.fourth, self.mean)
         if mine[2]:
             third_mine, fourth_mine = _moved(*mine, self.mean)

@@ -11,9 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, device, namespace, wide_dtype
-from ..errors import NonFiniteBlock
 from ..linalg import r_factor
-from .base import Summary, check_same_columns, dense, require_kind
+from .base import Summary, check_columns, check_squares, dense
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
@@ -36,8 +35,7 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
         step = (Z @ w)[:, None] / weight
         Z = (Z - step) * xp.sqrt(w)[None, :]
     squares = xp.sum(Z * Z, axis=1)
-    if not bool(xp.all(xp.isfinite(squares))):
-        raise NonFiniteBlock
+    check_squares(squares)
     scale = xp.ones_like(squares)
     if ddof is not None:
         scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), scale)
@@ -63,6 +61,7 @@ class Gram(Summary):
     the features, n^2 numbers. Weights in `update` are not weights of samples but of features, and are not used.
     """
 
+    parameters = ("n_samples", "sample_weight", "ddof")
     state = ("n_samples", "sample_weight", "ddof", "n_rows", "product")
     threaded_blas = True
 
@@ -73,15 +72,13 @@ class Gram(Summary):
         self.n_rows = 0
         self.product: Any = None
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
-        check_same_columns(self.n_samples, block.shape[1])
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.n_samples, block)
         Z, _, _ = centred_features(block, self.sample_weight, self.ddof)
         self._absorb(Z)
         self.n_rows += block.shape[0]
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
-        check_same_columns(self.n_samples, other.n_samples)
+    def _merge(self, other: Self) -> None:
         if other.product is not None:
             self.product = other.product if self.product is None else self.product + other.product
             self.n_rows += other.n_rows
@@ -108,9 +105,7 @@ class Gram(Summary):
 class GramRoot(Gram):
     """As Gram, but `product` holds R with R^T R = Z^T Z: no digits are lost by squaring."""
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
-        check_same_columns(self.n_samples, other.n_samples)
+    def _merge(self, other: Self) -> None:
         if other.product is not None:
             self._stack(other.product)
             self.n_rows += other.n_rows

@@ -9,14 +9,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._xp import Array, Scratch, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
-from ..errors import NonFiniteBlock, too_few_rows
+from ..errors import too_few_rows
 from ..linalg import divisor
-from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight, two_sum
+from .base import (
+    NARROW,
+    Summary,
+    check_columns,
+    check_squares,
+    column_sums,
+    dense,
+    scaled_rows,
+    total_weight,
+    two_sum,
+)
 
 #: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
 _DENSE_FROM = 0.03
-#: Up to this many columns a block product is too small for a threaded BLAS.
-_NARROW = 768
 #: In float32, squares are trusted between these bounds; beyond them the block is multiplied in float64.
 _FLOAT32_SQUARES = (1e-28, 1e35)
 
@@ -60,6 +68,7 @@ class Moments(Summary):
     .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
     """
 
+    parameters = ("n_features", "groups")
     state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
@@ -91,8 +100,9 @@ class Moments(Summary):
         largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
         if asymmetry > 1e-8 * largest:
             raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
-        if float(xp.min(xp.linalg.diagonal(cov))) < 0:
-            raise ValueError("cov has a negative variance on its diagonal; a covariance has none.")
+        smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
+        if smallest < -1e-8 * largest:
+            raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
         if divisor(n_samples, ddof) <= 0:
             raise too_few_rows(n_samples, n_samples, ddof)
         self = cls(cov.shape[0])
@@ -100,30 +110,27 @@ class Moments(Summary):
         self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)
         if tuple(self.mean.shape) != (self.n_features,):
             raise ValueError(f"mean must have shape ({self.n_features},), got {tuple(self.mean.shape)}.")
+        if not bool(xp.all(xp.isfinite(self.mean))):
+            raise ValueError("mean contains NaN or infinity; every entry must be finite.")
         self.rest = xp.zeros_like(self.mean)
         self.scatter = 0.5 * (cov + cov.T) * divisor(n_samples, ddof)
         return self
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
-        check_same_columns(self.n_features, block.shape[1])
-        if block.shape[0] == 0:
-            return
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         if is_sparse(block):
             shift, s, P = self._sparse_sums(block, weights, weight)
         else:
             shift, s, P = self._dense_sums(block, weights)
         xp = namespace(s)
-        if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(P)))):
-            raise NonFiniteBlock
+        check_squares(xp.linalg.diagonal(P))
         wide = wide_dtype(xp, device(s))
         s = astype(s, wide)
         loss = s / math.sqrt(weight)
         self._absorb(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
-        check_same_columns(self.n_features, other.n_features)
+    def _merge(self, other: Self) -> None:
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
 
@@ -137,7 +144,7 @@ class Moments(Summary):
     @property
     def threaded_blas(self) -> bool:  # type: ignore[override]
         """Products of wide blocks keep all threads of BLAS busy; narrow ones do not."""
-        return self.n_features > _NARROW
+        return self.n_features > NARROW
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
@@ -197,6 +204,7 @@ class Moments(Summary):
             self.scatter += gain[:, None] * gain[None, :]
         else:
             self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
+        check_squares(xp.linalg.diagonal(self.scatter))
         self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
         self.weight = both
 

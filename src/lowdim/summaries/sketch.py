@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, astype, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
-from .base import CACHE_BYTES, Summary, dense, require_kind
+from .base import CACHE_BYTES, Summary, check_columns, dense
 
 
 class Sketch(Summary):
@@ -20,8 +20,8 @@ class Sketch(Summary):
     mean : array of shape (p,)
         The mean of the rows, known from an earlier pass.
     implicit : bool
-        Centre the products instead of the rows, which saves a copy of each block, and is the only way that keeps
-        sparse rows sparse. Only for columns whose mean does not dwarf their spread.
+        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean does not
+        dwarf their spread.
 
     Notes
     -----
@@ -29,6 +29,7 @@ class Sketch(Summary):
     a block of rows lies in cache, so a Krylov step reads the rows once. p b numbers.
     """
 
+    parameters = ("V", "mean", "implicit")
     state = ("V", "mean", "implicit", "product")
 
     def __init__(self, V: Array, mean: Array, *, implicit: bool = False) -> None:
@@ -37,14 +38,16 @@ class Sketch(Summary):
         self.implicit = implicit
         self.product: Any = None
         self._ready: Any = None
+        self._scratch = Scratch()
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.V.shape[0], block)
         if not self.implicit:
             block = dense(block)
         dtype = block.dtype
         V, mean, offset = self._in_dtype(dtype)
         if not self.implicit:
-            block = block - mean
+            block = self._scratch.difference(block, mean)
         Y = block @ V
         if self.implicit:
             Y = Y - offset
@@ -58,8 +61,7 @@ class Sketch(Summary):
             raise NonFiniteBlock
         self._add(astype(P, wide_dtype(xp, device(P))))
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
+    def _merge(self, other: Self) -> None:
         if other.product is not None:
             self._add(other.product)
 
@@ -69,11 +71,11 @@ class Sketch(Summary):
     def block_rows(self, n_columns: int, itemsize: int) -> int:
         if self.implicit:
             return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
-        return max(256, CACHE_BYTES // (itemsize * n_columns))
+        return max(32, CACHE_BYTES // (itemsize * n_columns))
 
     def _add(self, P: Array) -> None:
         if self.product is None:
-            self.product = P
+            self.product = namespace(P).asarray(P, copy=True)
         else:
             self.product += P
 

@@ -8,9 +8,19 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, device, namespace, wide_dtype
-from ..errors import NonFiniteBlock, too_few_rows
+from ..errors import too_few_rows
 from ..linalg import divisor, r_factor
-from .base import Summary, check_same_columns, column_sums, dense, require_kind, scaled_rows, total_weight, two_sum
+from .base import (
+    NARROW,
+    Summary,
+    check_columns,
+    check_squares,
+    column_sums,
+    dense,
+    scaled_rows,
+    total_weight,
+    two_sum,
+)
 
 
 class Triangle(Summary):
@@ -34,8 +44,8 @@ class Triangle(Summary):
     .. [1] Demmel, Grigori, Hoemmen, Langou (2012), Communication-optimal parallel and sequential QR.
     """
 
-    state = ("n_rows", "weight", "mean", "rest", "rows")
-    threaded_blas = True
+    parameters = ("n_features",)
+    state = ("n_features", "n_rows", "weight", "mean", "rest", "rows")
 
     def __init__(self, n_features: int) -> None:
         self.n_features = int(n_features)
@@ -63,10 +73,8 @@ class Triangle(Summary):
             raise too_few_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
 
-    def update(self, block: Array, weights: Array | None = None) -> None:
-        check_same_columns(self.n_features, block.shape[1])
-        if block.shape[0] == 0:
-            return
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.n_features, block)
         xp = namespace(block)
         block = dense(block)
         block = astype(block, wide_dtype(xp, device(block)))
@@ -75,18 +83,20 @@ class Triangle(Summary):
         Z = block - first
         step = column_sums(Z, None if weights is None else astype(weights, Z.dtype)) / weight
         Z = scaled_rows(Z - step, weights)
-        if not bool(xp.all(xp.isfinite(xp.sum(Z * Z, axis=0)))):
-            raise NonFiniteBlock
+        check_squares(xp.sum(Z * Z, axis=0))
         self._absorb(int(block.shape[0]), weight, first, step, Z)
 
-    def merge(self, other: Self) -> None:
-        require_kind(self, other)
-        check_same_columns(self.n_features, other.n_features)
+    def _merge(self, other: Self) -> None:
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.rows)
 
     def fresh(self) -> Self:
         return type(self)(self.n_features)
+
+    @property
+    def threaded_blas(self) -> bool:  # type: ignore[override]
+        """QR of wide blocks keeps all threads of BLAS busy; of narrow ones it does not."""
+        return self.n_features > NARROW
 
     def block_rows(self, n_columns: int, itemsize: int) -> int:
         return max(1024, 4 * n_columns)
@@ -101,6 +111,7 @@ class Triangle(Summary):
             both = self.weight + weight
             d = (shift - self.mean) + (step - self.rest)
             joint = d * math.sqrt(self.weight / both * weight)
+            check_squares(joint * joint)
             self.rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
             self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
             self.weight = both
@@ -109,9 +120,9 @@ class Triangle(Summary):
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["rows"].shape[1]))
+        self = cls(int(state["n_features"]))
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.rest, self.rows = state["mean"], state["rest"], state["rows"]
+        self.mean, self.rest, self.rows = state.get("mean"), state.get("rest"), state.get("rows")
         return self
 
     def __repr__(self) -> str:

@@ -1,0 +1,205 @@
+"""plan: a pure function that chooses as the README's table says, prints itself, and refuses what cannot be."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from inputs import INPUTS
+from lowdim import PCA, open_source, plan
+from lowdim.solvers import SOLVERS, Covariance, Dual, Krylov, Plan, Triangular, choose, sklearn_solver
+from lowdim.sources import Traits
+
+STREAM_ONCE = Traits(rereadable=False, by_feature=False)
+STREAM = Traits(by_feature=False)
+SPARSE = Traits(sparse=True, stored=0.01)
+
+#: README's "which input runs how".
+CHOICES = {
+    "tall dense array": ((200_000, 256), 10, None, "covariance"),
+    "tall dense array, all components": ((200_000, 256), None, None, "covariance"),
+    "fewer rows than columns": ((500, 20_000), 10, None, "gram"),
+    "fewer rows than columns, all components": ((50, 500), None, None, "gram"),
+    "tall and also wide, few components": ((10_000, 5_000), 20, None, "krylov"),
+    "sparse": ((50_000, 20_000), 20, SPARSE, "krylov"),
+    "sparse, few columns": ((50_000, 100), 20, SPARSE, "covariance"),
+    "list of blocks": ((10_000, 100), 5, STREAM, "covariance"),
+    "list of blocks, fewer rows than columns": ((50, 300), 5, STREAM, "covariance"),
+    "list of wide blocks": ((10_000, 5_000), 20, STREAM, "krylov"),
+    "generator": ((None, 100), 5, STREAM_ONCE, "covariance"),
+    "generator of wide blocks": ((None, 2_000), 5, STREAM_ONCE, "covariance"),
+    "small table": ((150, 4), 2, None, "covariance"),
+    "square table": ((100, 100), 5, None, "covariance"),
+}
+
+
+@pytest.mark.parametrize("what", list(CHOICES))
+def test_auto_chooses_as_the_table_says(what):
+    shape, k, traits, expected = CHOICES[what]
+    assert plan(shape, k, traits=traits).solver.name == expected
+
+
+@pytest.mark.parametrize("shape", [(60, 7), (7, 30), (30, 30), (800, 700), (2, 2), (1, 5)])
+@pytest.mark.parametrize("k", [1, None])
+def test_what_is_planned_is_what_runs(shape, k):
+    X = np.random.default_rng(0).standard_normal(shape)
+    pca = PCA(k, ddof=0).fit(X)
+    assert pca.solver_ == plan(shape, k).solver.name
+    assert str(pca.plan_) == str(plan(shape, k, traits=open_source(X).traits))
+
+
+def test_it_is_pure():
+    a, b = (plan((1000, 300), 7, traits=Traits(n_bytes=8)) for _ in range(2))
+    assert a == b
+    assert isinstance(a, Plan)
+    assert hash(a) == hash(b)
+    with pytest.raises(AttributeError):
+        a.passes = 3
+
+
+def test_it_reads_no_rows():
+    """Rows that could not be read are planned for all the same."""
+    assert plan((10**9, 256), 10).solver.name == "covariance"
+    assert plan((None, 256), 10, traits=STREAM_ONCE).passes == 1
+
+
+@pytest.mark.parametrize("name", [*SOLVERS, "auto"])
+def test_it_prints_solver_passes_bytes_and_why(name):
+    text = str(plan((1000, 300), 7, solver=name))
+    planned = plan((1000, 300), 7, solver=name)
+    assert text.startswith(planned.solver.name)
+    assert f"{planned.passes} pass" in text
+    assert "beside them; " in text
+    assert ("as asked" in text) == (name != "auto")
+
+
+def test_small_plans_are_in_bytes_and_large_ones_in_mebibytes():
+    assert " bytes beside them" in str(plan((10, 3), 1, solver="krylov"))
+    assert " MiB beside them" in str(plan((1000, 300), 7))
+
+
+def test_why_names_the_numbers_that_decided():
+    assert "p = 256 is small" in plan((200_000, 256), 10).why
+    assert "n = 500 < p = 20000" in plan((500, 20_000), 10).why
+    assert "k = 20 of p = 5000" in plan((10_000, 5_000), 20).why
+    assert "read once" in plan((None, 100), 5, traits=STREAM_ONCE).why
+
+
+def test_bytes_are_about_what_it_takes():
+    assert plan((10_000, 1000), None).n_bytes >= 8 * 1000 * 1000
+    assert plan((500, 20_000), 10).n_bytes >= 8 * 500 * 500
+    assert plan((10_000, 5_000), 20).n_bytes < 8 * 5_000 * 5_000
+
+
+# ---- Solvers asked for
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"), [("covariance", Covariance), ("triangle", Triangular), ("gram", Dual), ("krylov", Krylov)]
+)
+def test_names_are_shorthands(name, solver):
+    assert plan((100, 20), 3, solver=name) == plan((100, 20), 3, solver=solver())
+    assert SOLVERS[name] is solver
+
+
+def test_options_of_a_solver_are_kept():
+    assert plan((1000, 600), 3, solver=Krylov(steps=4)).solver == Krylov(steps=4)
+    assert plan((1000, 600), 3, solver=Krylov(steps=4)).passes == 5
+
+
+@pytest.mark.parametrize("word", ["svd", "Covariance", "", "full"])
+def test_other_words_are_refused_with_the_list(word):
+    with pytest.raises(
+        ValueError, match=f"solver='{word}' is not one of 'auto', 'covariance', 'triangle', 'gram', 'krylov'"
+    ):
+        plan((100, 20), 3, solver=word)
+
+
+@pytest.mark.parametrize("thing", [None, 3, Krylov])
+def test_other_things_are_refused(thing):
+    with pytest.raises(TypeError, match=f"solver must be a name or a solver object, got {type(thing).__name__}"):
+        plan((100, 20), 3, solver=thing)
+
+
+def test_words_of_scikit_learn():
+    assert sklearn_solver("full") == "triangle"
+    with pytest.raises(
+        ValueError, match=r"svd_solver='lobpcg' is not one of 'auto', 'full', .*Options of a solver go into"
+    ):
+        sklearn_solver("lobpcg")
+
+
+# ---- What cannot be
+
+REFUSED = {
+    "krylov on a stream read once": (
+        "krylov", (None, 100), 3, STREAM_ONCE, "reads the rows several times, but the stream can be read once.*list of"
+    ),
+    "gram on a stream read once": ("gram", (None, 100), 3, STREAM_ONCE, "reads columns, .*use 'triangle'"),
+    "gram on a list of blocks": ("gram", (50, 100), 3, STREAM, "reads columns, which a stream of blocks cannot give"),
+    "krylov with all components": ("krylov", (100, 20), None, None, "leading components only; pass n_components"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", list(REFUSED))
+def test_refusals_say_what_to_do(what):
+    solver, shape, k, traits, message = REFUSED[what]
+    with pytest.raises(ValueError, match=f"solver='{solver}' .*{message}"):
+        plan(shape, k, solver=solver, traits=traits)
+
+
+@pytest.mark.parametrize("k", [None, 0.9])
+def test_all_components_through_the_model(k):
+    with pytest.raises(ValueError, match="solver='krylov' finds leading components only"):
+        PCA(k, solver="krylov").fit(np.eye(5))
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"), [("generator", "krylov"), ("generator", "gram"), ("list of blocks", "gram")]
+)
+def test_streams_through_the_model(name, solver):
+    with pytest.raises(ValueError, match=f"solver='{solver}'"):
+        PCA(2, solver=solver).fit(INPUTS[name].make(np.eye(6)))
+
+
+def test_more_than_the_memory_there_is(monkeypatch):
+    monkeypatch.setattr(choose, "_memory", lambda: 2**30)
+    with pytest.raises(
+        MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in all\. Pass n_comp"
+    ):
+        plan((30_000, 20_000), None)
+    assert plan((30_000, 20_000), 10).solver.name == "krylov"
+    assert plan((500, 200_000), 10).solver.name in ("gram", "krylov")
+
+
+def test_memory_that_is_not_known_is_not_asked_about(monkeypatch):
+    monkeypatch.setattr(choose, "_memory", lambda: 0)
+    assert plan((30_000, 20_000), None).solver.name == "covariance"
+
+
+# ---- auto is never wrong
+
+
+def test_small_eigenvalues_are_solved_again():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4)) * [1e6, 1, 1, 1e-3]
+    pca = PCA().fit(X)
+    assert pca.solver_ == "triangle"
+    assert pca.plan_.why == "covariance ended unresolved, so it was solved again"
+    assert PCA(2, solver="covariance").fit(X[:, 1:]).plan_.why == "as asked"
+
+
+def test_a_stream_shows_in_its_first_block_what_it_needs():
+    X = np.random.default_rng(0).standard_normal((50, 4)) * [1e6, 1, 1, 1e-3]
+    pca = PCA().fit(block for block in (X[:20], X[20:]))
+    assert pca.solver_ == "triangle"
+    assert "first block" in pca.plan_.why
+    plain = PCA().fit(block for block in (X[:20, 1:], X[20:, 1:]))
+    assert plain.solver_ == "covariance"
+
+
+def test_sparse_traits_are_those_of_the_matrix():
+    X = sparse.random_array((1000, 800), density=0.01, rng=np.random.default_rng(0))
+    traits = open_source(X).traits
+    assert traits.sparse
+    assert traits.stored == pytest.approx(0.01)
+    assert plan(X.shape, 3, traits=traits).solver.name == "krylov"
