@@ -73,7 +73,7 @@ def test_categories_are_no_numbers():
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": pd.Categorical(["x", "y", "x"])})
-    with pytest.raises(ValueError, match=r"column 'b' \(number 1\) has dtype Categorical"):
+    with pytest.raises(ValueError, match=r"column 'b' \(number 1\) has dtype (category|Categorical)"):
         PCA().fit(frame)
 
 
@@ -131,7 +131,7 @@ def test_blocks_are_counted_as_given():
 
 
 def test_blocks_of_different_dtypes():
-    message = r"block 1 of the stream has dtype float32, the blocks before it had float64\. Convert them to one dtype"
+    message = r"block 1 of the stream is numpy float32, the blocks before it were numpy float64: .* one dtype.* Convert"
     with pytest.raises(ValueError, match=message):
         PCA().fit([X[:4], X[4:].astype("float32")])
 

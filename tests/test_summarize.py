@@ -135,7 +135,7 @@ WRONG_WEIGHTS = {
     "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),
     "infinite": (np.array([1, 1, 1, 1, 1, 1, 1, np.inf]), r"must be finite.*inf in row 7"),
     "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype"),
-    "complex": (np.ones(8) * 1j, r"must hold numbers.*complex"),
+    "complex": (np.ones(8) * 1j, r"must hold real numbers.*complex"),
 }
 
 

@@ -223,15 +223,21 @@ def test_oas_is_the_formula_of_the_paper(kind):
     close(M @ shrunk(matrix, a) @ M.T, np.eye(4))
 
 
-@each_kind
+@pytest.mark.parametrize("kind", ["pca", "zca", "cholesky"])
 def test_ledoit_wolf_is_that_of_scikit_learn(kind):
-    rows = (X - X.mean(axis=0)) / np.sqrt(V) if kind.endswith("cor") else X
     model = Whitening(kind, regularization="ledoit-wolf").fit(X)
-    a = ledoit_wolf_shrinkage(rows)
+    a = ledoit_wolf_shrinkage(X)
     assert 0 < a < 1
     close(model.shrinkage_, a)
-    M = model.components_ * (np.sqrt(V) if kind.endswith("cor") else 1.0)
-    close(M @ shrunk(P if kind.endswith("cor") else S, a) @ M.T, np.eye(4))
+    M = model.components_
+    close(M @ shrunk(S, a) @ M.T, np.eye(4))
+
+
+@pytest.mark.parametrize("kind", ["pca-cor", "zca-cor"])
+def test_ledoit_wolf_is_not_for_correlations(kind):
+    """Its fourth moments are those of the rows as they are, not of standardized ones."""
+    with pytest.raises(ValueError, match=r"goes with regularization='oas' or a number"):
+        Whitening(kind, regularization="ledoit-wolf").fit(X)
 
 
 @pytest.mark.parametrize("name", ["ledoit-wolf", "oas"])

@@ -133,7 +133,7 @@ def other_names(index: int | None, names: Sequence[str] | None, expected: Sequen
     where = "the stream" if index is None else f"block {index} of the stream"
     return ValueError(
         f"{where} has columns {_listed(names)}, expected were {_listed(expected)}. The feature names should match "
-        "those seen before, in the same order; select them: block[names]."
+        "those that were passed during fit, in the same order; select them: block[names]."
     )
 
 

@@ -33,8 +33,8 @@ from ..errors import (
     too_few_rows,
 )
 from ..linalg import divisor, most_components, rank_cut
-from ..solvers import Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
-from ..sources import Source, StreamSource, open_source
+from ..solvers import SOLVERS, Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
+from ..sources import Source, StreamSource, Traits, open_source
 from ..summaries import Moments, Triangle
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows, summarize
@@ -174,8 +174,9 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         return self
 
     def _streams(self) -> bool:
-        asked = self._solver()
-        return isinstance(asked, Covariance | Triangular) or asked in ("auto", "covariance", "triangle")
+        """Whether the solver asked for keeps a summary; what is no solver at all is for `fit` to refuse."""
+        solver = self.solver if isinstance(self.solver, Solver) else SOLVERS.get(self.solver)
+        return solver is None or solver.one_pass
 
     def _least_rows(self, p: int) -> int:
         """Rows from which on a model can be had."""
@@ -200,7 +201,9 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         asked = self._solver()
         if isinstance(asked, Covariance | Triangular):
             return asked
-        return Triangular() if asked == "triangle" else Covariance()
+        the_plan = plan((None, 1), solver=asked, traits=Traits(rereadable=False, by_feature=False))
+        assert isinstance(the_plan.solver, Covariance | Triangular)
+        return the_plan.solver
 
     def _new_summary(self, solver: Covariance | Triangular, p: int) -> Moments | Triangle:
         return Triangle(p) if isinstance(solver, Triangular) else Moments(p, wide=solver.wide)

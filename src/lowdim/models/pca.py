@@ -124,24 +124,26 @@ class PCA(SpectralModel):
         """Log-density of each row under N(mean, C) with C = W^T (Lambda - sigma2 I) W + sigma2 I.
 
         ln p(x) = -(1/2) [D ln 2 pi + sum_k ln lambda_k + (D-K) ln sigma2 + sum_k z_k^2 / lambda_k + |rest|^2 / sigma2],
-        z the scores and rest what they leave of the centred row. Right whether or not scores are whitened.
+        z the scores and rest what they leave of the centred row. Right whether or not scores are whitened. Directions
+        of no variance are left out, with a warning: the density is then that of the others.
         """
         check_is_fitted(self)
-        self._require_density()
+        rank, noise = self._support()
         xp = namespace(self.components_)
-        p, k = self.n_features_in_, self.n_components_
-        variances = self.explained_variance_
-        constant = p * math.log(2 * math.pi) + float(xp.sum(xp.log(variances)))
-        if k < p:
-            constant += (p - k) * math.log(self.noise_variance_)
+        p, variances = self.n_features_in_, self.explained_variance_[:rank]
+        dimension = p if noise > 0.0 else rank
+        constant = dimension * math.log(2 * math.pi) + float(xp.sum(xp.log(variances)))
+        if noise > 0.0:
+            constant += (p - rank) * math.log(noise)
         if self.scale_ is not None:
             constant += 2 * float(xp.sum(xp.log(self.scale_)))
 
         def log_density(block: Array) -> Array:
             scores, rest = self._split(block)
+            scores = scores[:, :rank]
             distance = xp.sum(scores * scores / astype(variances, scores.dtype), axis=1)
-            if k < p:
-                distance = distance + xp.sum(rest * rest, axis=1) / self.noise_variance_
+            if noise > 0.0:
+                distance = distance + xp.sum(rest * rest, axis=1) / noise
             return -0.5 * (distance + constant)
 
         return self._map(X, log_density, "score_samples")
@@ -158,11 +160,15 @@ class PCA(SpectralModel):
         return C if self.scale_ is None else C * self.scale_[:, None] * self.scale_[None, :]
 
     def get_precision(self) -> Array:
-        """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2: nothing is inverted."""
+        """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2: nothing is inverted.
+
+        The pseudo-inverse, with a warning, where there are directions of no variance.
+        """
         check_is_fitted(self)
-        self._require_density()
-        rest = 1.0 / self.noise_variance_ if self.n_components_ < self.n_features_in_ else 0.0
-        C = self._spectral_matrix(1.0 / self.explained_variance_, rest)
+        rank, noise = self._support()
+        along = namespace(self.components_).zeros_like(self.explained_variance_)
+        along[:rank] = 1.0 / self.explained_variance_[:rank]
+        C = self._spectral_matrix(along, 1.0 / noise if noise > 0.0 else 0.0)
         return C if self.scale_ is None else C / self.scale_[:, None] / self.scale_[None, :]
 
     @property
@@ -262,15 +268,21 @@ class PCA(SpectralModel):
         identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
         return (W.T * (along - elsewhere)[None, :]) @ W + elsewhere * identity
 
-    def _require_density(self) -> None:
-        """A density needs variance in every direction."""
-        xp = namespace(self.components_)
+    def _support(self) -> tuple[int, float]:
+        """How many components have variance, and the variance orthogonal to them all (0: none)."""
         k, p = self.n_components_, self.n_features_in_
-        smallest = float(xp.min(self.explained_variance_))
-        cut = rank_cut(float(xp.max(self.explained_variance_)), p, eps(self.explained_variance_))
-        if smallest <= cut or (k < p and self.noise_variance_ <= cut):
-            raise ValueError(
-                f"the model's covariance is singular (n_components_={k} of {p} columns, smallest variance kept "
-                f"{smallest:.3g}, noise variance {self.noise_variance_:.3g}), so rows have no density. Keep fewer "
-                "components."
+        variances = self.explained_variance_
+        rank = numerical_rank(variances, p)
+        if rank == 0:
+            raise ValueError("all rows of the fit were the same, so there is no density; score needs some variance.")
+        cut = rank_cut(float(variances[0]), p, eps(variances))
+        noise = float(self.noise_variance_) if k < p and rank == k and self.noise_variance_ > cut else 0.0
+        without = p - rank if noise == 0.0 else 0
+        if without:
+            warnings.warn(
+                f"{without} of {p} directions have no variance and were left out of the density; keep fewer components "
+                "to spread the noise over them.",
+                RankWarning,
+                stacklevel=3,
             )
+        return rank, noise

@@ -9,7 +9,7 @@ from typing import Any
 from .._xp import Array, asarray_like, astype, device, namespace
 from ..errors import RankWarning, choice
 from ..linalg import divisor, numerical_rank, r_factor
-from ..solvers import Covariance, Solver, Spectrum, Triangular
+from ..solvers import Covariance, Krylov, Solver, Spectrum, Triangular
 from ..sources import Source
 from ..summaries import FourthMoments, Moments, Triangle
 from ..summarize import check_weights, summarize
@@ -124,6 +124,10 @@ class Whitening(SpectralModel):
                 raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
             if r == "ledoit-wolf" and self._standardize():
                 raise ValueError(f"kind={self.kind!r} goes with regularization='oas' or a number, not 'ledoit-wolf'.")
+            if self.solver == "krylov" or isinstance(self.solver, Krylov):
+                raise ValueError(
+                    f"regularization={r!r} is estimated from all eigenvalues; solver='krylov' finds a few."
+                )
             if self.relative:
                 raise ValueError(f"relative=True goes with a number, not with regularization={r!r}.")
         elif isinstance(r, bool) or not isinstance(r, numbers.Real) or not 0.0 <= r < float("inf"):

@@ -49,7 +49,8 @@ class Summary(ABC):
                     f"two {type(self).__name__} summaries with different {name} cannot be merged: they are sums of "
                     "different things."
                 )
-        self._merge(other)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._merge(other)
 
     @abstractmethod
     def _update(self, block: Array, weights: Array | None) -> None:
