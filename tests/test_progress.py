@@ -67,8 +67,8 @@ def test_whitening_too(model):
 
 
 def test_each_block_is_told_and_their_number_beforehand():
-    recorder = heard(PCA(2, solver="covariance"), X)
-    (n_blocks,) = [n for name, n in recorder.begun if name == "Moments"]
+    recorder = heard(PCA(2, solver="triangle"), X)
+    (n_blocks,) = [n for name, n in recorder.begun if name == "Triangle"]
     assert n_blocks == sum(name == "block" for name, _ in recorder.begun)
     assert n_blocks >= 2
 
@@ -88,7 +88,7 @@ def test_threads_tell_each_block():
     rows = np.tile(X, (40, 1))
     with threadpool_limits(2, user_api="blas"):
         recorder = heard(PCA(2, solver="covariance"), rows)
-    (n_blocks,) = [n for name, n in recorder.begun if name == "Moments"]
+    (n_blocks,) = [n for name, n in recorder.begun if name == "Triangle"]
     assert n_blocks == sum(name == "block" for name, _ in recorder.begun)
 
 

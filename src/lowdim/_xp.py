@@ -118,7 +118,7 @@ class Scratch:
             return a - b
         room = self._room
         if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            self._room = room = np.empty_like(a, order="C", subok=False)
+            self._room = room = np.empty_like(a, order="K", subok=False)
         return np.subtract(a, b, out=room[: a.shape[0]])
 
     def __reduce__(self) -> tuple[Any, ...]:

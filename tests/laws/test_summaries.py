@@ -297,7 +297,7 @@ def test_sample_weights_of_gram_are_repetitions_of_samples(name, data):
     weighted.update(X)
     repeated = SUMMARIES[name](counts.sum())
     repeated.update(np.repeat(X, counts, axis=1))
-    a, b = (np.linalg.eigvalsh(see(name, s)["product"])[::-1] for s in (weighted, repeated))
+    a, b = (np.linalg.eigvalsh(s.centred())[::-1] for s in (weighted, repeated))
     both = min(len(a), len(b))
     size = 8 * len(X) * 100.0
     np.testing.assert_allclose(a[:both], b[:both], rtol=0, atol=tolerance() * size)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._xp import Array, asarray_like, device, namespace
+from .._xp import Array, asarray_like, astype, device, namespace
 from ..linalg import eigh_descending, most_components, numerical_rank, signs, svd_thin
 from ..summaries import Gram, GramRoot
+from ..summaries.base import dense
 from ..summaries.gram import centred_features
 from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved
 from .results import Spectrum, Status, Tail
@@ -39,7 +40,9 @@ class Dual(Solver):
         ddof = request.ddof if request.standardize else None
         kind = GramRoot if self.root else Gram
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
-        values, vectors, tail, residual = _eigenpairs(gram.product, request.k or n, root=self.root)
+        values, vectors, tail, residual = _eigenpairs(
+            gram.product if self.root else gram.centred(), request.k or n, self.root
+        )
         xp = namespace(values)
         n_used = n if rows.weights is None else int(xp.count_nonzero(rows.weights > 0))
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
@@ -78,7 +81,7 @@ class Dual(Solver):
         return None if self.root else Dual(root=True)
 
 
-def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, Tail, float]:
+def _eigenpairs(G: Array, k: int, root: bool) -> tuple[Array, Array, Tail, float]:
     """Leading pairs of G (or of G^T G for a root), the tail, and the residual."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
@@ -97,15 +100,28 @@ def _eigenpairs(G: Array, k: int, *, root: bool) -> tuple[Array, Array, Tail, fl
 
 
 def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
-    """(Z^T v) as rows, and mean and scale of each column, in one pass over the columns."""
+    """(Z^T v) as rows, and mean and scale of each column, in one pass over the columns.
+
+    v is orthogonal to the (root) weights, so it does not matter from where features are measured; the mean comes out of
+    the same product as one column more.
+    """
+    xp = namespace(vectors)
+    w = xp.ones_like(vectors[0, :]) if rows.weights is None else astype(rows.weights, vectors.dtype)
+    rooted = (vectors * xp.sqrt(w)[None, :]).T
+    rooted = rooted - w[:, None] * (xp.sum(rooted, axis=0) / xp.sum(w))[None, :]
+    together = xp.concat([rooted, (w / xp.sum(w))[:, None]], axis=1)
+    k = vectors.shape[0]
 
     def lift(block: Array) -> Array:
-        Z, mean, scale = centred_features(block, rows.weights, ddof)
-        xp = namespace(Z)
-        return xp.concat([Z @ asarray_like(vectors, Z, dtype=Z.dtype).T, mean[:, None], scale[:, None]], axis=1)
+        block = dense(block)
+        if ddof is not None:
+            Z, mean, scale = centred_features(block, rows.weights, ddof)
+            lifted = Z @ astype(together, Z.dtype)
+            return xp.concat([lifted[:, :k], mean[:, None], scale[:, None]], axis=1)
+        lifted = (block - block[:, :1]) @ astype(together, block.dtype)
+        return xp.concat([lifted[:, :k], lifted[:, k:] + block[:, :1], xp.ones_like(block[:, :1])], axis=1)
 
     lifted = rows.map_features(lift)
-    k = vectors.shape[0]
     return lifted[:, :k].T, lifted[:, k], lifted[:, k + 1]
 
 

@@ -10,60 +10,56 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, astype, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
 from ..linalg import r_factor
-from .base import Summary, check_columns, check_squares, dense
+from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, dense
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
-    """Features (rows of `block`, one entry a sample) centred over the samples, times sqrt of the sample weights.
+    """Features (rows of `block`, one entry a sample) centred over the samples, with their means and scales.
 
-    Returns them with their means and scales; `ddof` None leaves the scale at one, otherwise features are divided by
-    their standard deviation (constant ones by one).
+    `ddof` None leaves the scale at one; otherwise features are divided by their standard deviation (constant ones by
+    one).
     """
     xp = namespace(block)
-    block = dense(block)
     first = block[:, :1]
     Z = block - first
-    if sample_weight is None:
-        weight = float(block.shape[1])
-        step = xp.mean(Z, axis=1, keepdims=True)
-        Z = Z - step
-    else:
-        w = astype(sample_weight, Z.dtype)
-        weight = float(xp.sum(w))
-        step = (Z @ w)[:, None] / weight
-        Z = (Z - step) * xp.sqrt(w)[None, :]
-    squares = xp.sum(Z * Z, axis=1)
-    check_squares(squares)
-    scale = xp.ones_like(squares)
+    n = block.shape[1]
+    w = xp.ones_like(first[0, :]) + xp.zeros_like(block[0, :]) if sample_weight is None else sample_weight
+    w = astype(w, Z.dtype)
+    weight = float(n) if sample_weight is None else float(xp.sum(sample_weight))
+    step = (Z @ w)[:, None] / weight
+    Z = Z - step
+    scale = xp.ones_like(step[:, 0])
     if ddof is not None:
+        squares = (Z * Z) @ w
+        check_squares(squares)
         scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), scale)
         Z = Z / scale[:, None]
     return Z, (first + step)[:, 0], scale
 
 
 class Gram(Summary):
-    """`product` = Z^T Z over features: the n x n inner products of centred samples.
+    """`product` = sum over features of z z^T, z the feature about its first entry: n x n inner products of samples.
 
     Parameters
     ----------
     n_samples : int
         Length of a feature, n.
     sample_weight : array of shape (n,), optional
-        Weights of the samples; entry (i, j) is then times sqrt(w_i w_j).
+        Weights of the samples.
     ddof : int, optional
         Given, each feature is divided by its standard deviation with this ddof.
 
     Notes
     -----
-    product = J X X^T J for J = I - 1 1^T / n, computed feature by feature, so that no offset does harm. One pass over
-    the features, n^2 numbers. Weights in `update` are not weights of samples but of features, and are not used.
+    Samples are measured from the first one, so that no offset of a feature does harm; `centred` then moves the origin
+    to their mean. One pass over the features, n^2 numbers. Weights in `update` would be weights of features, and are
+    not used.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
     state = ("n_samples", "sample_weight", "ddof", "n_rows", "product")
-    threaded_blas = True
 
     def __init__(self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None) -> None:
         self.n_samples = int(n_samples)
@@ -71,27 +67,53 @@ class Gram(Summary):
         self.ddof = ddof
         self.n_rows = 0
         self.product: Any = None
+        self._scratch = Scratch()
+
+    def centred(self) -> Array:
+        """Inner products of centred samples: J product J^T times sqrt(w_i w_j), with J = I - 1 w^T / sum(w)."""
+        G = self.product
+        xp = namespace(G)
+        if self.sample_weight is None:
+            means = xp.mean(G, axis=1)
+            return G - means[:, None] - means[None, :] + xp.mean(means)
+        w = astype(self.sample_weight, G.dtype)
+        share = w / xp.sum(w)
+        means = G @ share
+        root = xp.sqrt(w)
+        return (G - means[:, None] - means[None, :] + means @ share) * root[:, None] * root[None, :]
+
+    @property
+    def threaded_blas(self) -> bool:  # type: ignore[override]
+        """Products of many samples keep all threads of BLAS busy; of few they do not."""
+        return self.n_samples > NARROW
 
     def _update(self, block: Array, weights: Array | None) -> None:
         check_columns(self.n_samples, block)
-        Z, _, _ = centred_features(block, self.sample_weight, self.ddof)
-        self._absorb(Z)
+        self._take(dense(block))
         self.n_rows += block.shape[0]
 
     def _merge(self, other: Self) -> None:
         if other.product is not None:
-            self.product = other.product if self.product is None else self.product + other.product
+            self._add(other.product)
             self.n_rows += other.n_rows
 
     def fresh(self) -> Self:
         return type(self)(self.n_samples, sample_weight=self.sample_weight, ddof=self.ddof)
 
     def block_rows(self, n_columns: int, itemsize: int) -> int:
-        return max(1024, 2 * n_columns)
+        return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
-    def _absorb(self, Z: Array) -> None:
-        xp = namespace(Z)
-        P = astype(Z.T @ Z, wide_dtype(xp, device(Z)))
+    def _take(self, block: Array) -> None:
+        """Add the products of a dense block of features."""
+        if self.ddof is None:
+            Z = self._scratch.difference(block, block[:, :1])
+        else:
+            Z = centred_features(block, self.sample_weight, self.ddof)[0]
+        P = Z.T @ Z
+        check_squares(namespace(P).linalg.diagonal(P))
+        self._add(astype(P, wide_dtype(namespace(P), device(P))))
+
+    def _add(self, P: Array) -> None:
         self.product = P if self.product is None else self.product + P
 
     @classmethod
@@ -103,16 +125,21 @@ class Gram(Summary):
 
 
 class GramRoot(Gram):
-    """As Gram, but `product` holds R with R^T R = Z^T Z: no digits are lost by squaring."""
+    """As Gram, but `product` holds R with R^T R = `centred` of the Gram matrix: no digits are lost by squaring."""
 
-    def _merge(self, other: Self) -> None:
-        if other.product is not None:
-            self._stack(other.product)
-            self.n_rows += other.n_rows
+    def centred(self) -> Array:
+        """R^T R."""
+        return self.product.T @ self.product
 
-    def _absorb(self, Z: Array) -> None:
-        self._stack(astype(Z, wide_dtype(namespace(Z), device(Z))))
+    def _take(self, block: Array) -> None:
+        xp = namespace(block)
+        block = astype(block, wide_dtype(xp, device(block)))
+        Z, _, _ = centred_features(block, self.sample_weight, self.ddof)
+        check_squares(xp.sum(Z * Z, axis=1))
+        if self.sample_weight is not None:
+            Z = Z * xp.sqrt(astype(self.sample_weight, Z.dtype))[None, :]
+        self._add(Z)
 
-    def _stack(self, rows: Array) -> None:
-        both = rows if self.product is None else namespace(rows).concat([self.product, rows], axis=0)
+    def _add(self, P: Array) -> None:
+        both = P if self.product is None else namespace(P).concat([self.product, P], axis=0)
         self.product = r_factor(both) if both.shape[0] > self.n_samples else both

@@ -12,6 +12,7 @@ from .._xp import Array, Scratch, asarray_like, astype, device, eps, is_sparse, 
 from ..errors import too_few_rows
 from ..linalg import divisor
 from .base import (
+    CACHE_BYTES,
     NARROW,
     Summary,
     check_columns,
@@ -138,8 +139,8 @@ class Moments(Summary):
         return type(self)(self.n_features, groups=self.groups, wide=self.wide)
 
     def block_rows(self, n_columns: int, itemsize: int) -> int:
-        # Adding P up costs p^2 a block: many rows for each.
-        return max(2048, 2 * n_columns)
+        # Half a cache, since the shifted block lies there too; but adding P up costs p^2 a block.
+        return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
     @property
     def threaded_blas(self) -> bool:  # type: ignore[override]
