@@ -88,7 +88,7 @@ def test_threads_tell_each_block():
     rows = np.tile(X, (40, 1))
     with threadpool_limits(2, user_api="blas"):
         recorder = heard(PCA(2, solver="covariance"), rows)
-    (n_blocks,) = [n for name, n in recorder.begun if name == "Triangle"]
+    (n_blocks,) = [n for name, n in recorder.begun if name == "Moments"]
     assert n_blocks == sum(name == "block" for name, _ in recorder.begun)
 
 
