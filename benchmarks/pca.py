@@ -192,6 +192,16 @@ CASES = [
         [ours(), theirs("arpack")],
     ),
     Case(
+        "sparse-flat",
+        "the same without decay: columns alike, a spectrum of noise",
+        "(no target: the hardest case for both)",
+        (50_000, 20_000),
+        20,
+        partial(sparse, decay=False),
+        sparse_eigenvalues,
+        [ours(), ours("lowdim Krylov(tol=1e-4)", solver=Krylov(tol=1e-4)), theirs("arpack")],
+    ),
+    Case(
         "small",
         "150 x 4, K=2, fit and transform",
         "no slower than scikit-learn",

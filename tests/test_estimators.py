@@ -267,5 +267,5 @@ def test_rank_loss_without_whitening_is_no_matter():
 
 
 def test_rows_that_are_all_the_same_have_no_density():
-    with pytest.raises(ValueError, match="no density"):
+    with pytest.raises(ValueError, match="there is no variance, and a density needs some"):
         PCA(1).fit(np.ones((4, 3))).score_samples(np.ones((4, 3)))

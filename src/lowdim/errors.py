@@ -106,6 +106,11 @@ def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
     )
 
 
+def no_variance(purpose: str) -> ValueError:
+    """Rows that are all the same."""
+    return ValueError(f"all rows of the fit are the same: there is no variance, and {purpose} needs some. Check X.")
+
+
 def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:
     """A word that is not on the list."""
     listed = ", ".join(repr(a) for a in allowed)

@@ -13,22 +13,20 @@ from .._xp import to_numpy
 _SHOWN = 8
 
 
-def importance_rows(model: Any, most: int = _SHOWN) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
-    """Column heads and rows (name, numbers) of the importance table, the first `most` components."""
-    variance = to_numpy(model.explained_variance_)[:most].astype(float)
-    ratio = to_numpy(model.explained_variance_ratio_)[:most].astype(float)
+def importance_rows(model: Any) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
+    """Column heads and rows (name, numbers) of the importance table, the first few components."""
+    variance = to_numpy(model.explained_variance_)[:_SHOWN].astype(float)
     heads = [f"PC{i + 1}" for i in range(len(variance))]
-    return heads, [
-        ("std. deviation", np.sqrt(variance)),
-        ("variance", variance),
-        ("proportion", ratio),
-        ("cumulative", np.cumsum(ratio)),
-    ]
+    rows = [("std. deviation", np.sqrt(variance)), ("variance", variance)]
+    if hasattr(model, "explained_variance_ratio_"):
+        ratio = to_numpy(model.explained_variance_ratio_)[:_SHOWN].astype(float)
+        rows += [("proportion", ratio), ("cumulative", np.cumsum(ratio))]
+    return heads, rows
 
 
 def headline(model: Any) -> str:
     """One line: what was fitted to what, by which solver."""
-    kept = model.n_components_
+    kept = model.explained_variance_.shape[0]
     more = f"; the first {_SHOWN} of {kept} components" if kept > _SHOWN else ""
     return f"{type(model).__name__} of {model.n_samples_} rows, {model.n_features_in_} columns ({model.solver_}){more}"
 

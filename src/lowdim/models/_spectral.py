@@ -38,6 +38,7 @@ from ..sources import Source, StreamSource, Traits, open_source
 from ..summaries import Moments, Triangle
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows, summarize
+from ._display import importance_html, importance_text
 from ._progress import callback_progress
 
 #: Which solver starts from which summary.
@@ -90,16 +91,27 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. `X` must be readable twice."""
         source = self._fit(X, y, sample_weight)
-        return map_rows(source, affine(self._projection(), self.mean_))
+        return map_rows(source, self._scoring())
 
     def transform(self, X: Any) -> Array:
         """(x - mean) A for each row x of `X`, in one pass and without a copy of `X`."""
         check_is_fitted(self)
-        return self._map(X, affine(self._projection(), self.mean_), "transform")
+        return self._map(X, self._scoring(), "transform")
 
     @abstractmethod
     def _projection(self) -> Array:
         """The matrix A that takes centred rows to what `transform` returns."""
+
+    @abstractmethod
+    def _deviation(self) -> float:
+        """The largest standard deviation of what `transform` returns."""
+
+    def _scoring(self) -> Any:
+        """block -> (block - mean) A."""
+        A = self._projection()
+        xp = namespace(A)
+        far = float(xp.max(xp.abs(self.mean_ @ A))) > 1e3 * self._deviation()
+        return affine(A, self.mean_, keep_sparse=not far)
 
     def inverse_transform(self, X: Any) -> Array:
         """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
@@ -141,12 +153,13 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         asked = self._solver()
         for kind, solver in _FROM_SUMMARY:
             if isinstance(summary, kind):
+                mean: Any = getattr(summary, "mean", None)
                 if asked != "auto" and asked != solver.name and not isinstance(asked, solver):
                     allowed = f"use 'auto' or {solver.name!r}"
                     raise ValueError(f"solver={asked!r} cannot start from a {kind.__name__}; {allowed}.")
                 with self._all_or_nothing():
                     self.__dict__.pop("feature_names_in_", None)
-                    return self._fit_from(summary, solver(), np.float64)
+                    return self._fit_from(summary, solver(), getattr(mean, "dtype", None))
         raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
 
     @available_if(lambda self: self._streams())
@@ -175,7 +188,11 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _streams(self) -> bool:
         """Whether the solver asked for keeps a summary; what is no solver at all is for `fit` to refuse."""
-        solver = self.solver if isinstance(self.solver, Solver) else SOLVERS.get(self.solver)
+        try:
+            asked = self._solver()
+        except ValueError:
+            return True
+        solver = asked if isinstance(asked, Solver) else SOLVERS.get(asked)
         return solver is None or solver.one_pass
 
     def _least_rows(self, p: int) -> int:
@@ -356,6 +373,12 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
         return map_rows(self._open(X, reset=False, method=method), function)
 
+    def __str__(self) -> str:
+        return importance_text(self) if hasattr(self, "components_") else repr(self)
+
+    def _html_repr(self) -> str:
+        return (importance_html(self) if hasattr(self, "components_") else "") + super()._html_repr()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
 
@@ -377,8 +400,9 @@ def reaching(spectrum: Spectrum, proportion: float) -> int:
     return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))
 
 
-def affine(A: Array, mean: Array) -> Any:
-    """block -> (block - mean) A, in the dtype of the block; sparse blocks are centred after the product."""
+def affine(A: Array, mean: Array, keep_sparse: bool) -> Any:
+    """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
+    digits where the mean is far away: then they are made dense, block by block."""
     ready: dict[Any, tuple[Array, Array, Array]] = {}
     own = threading.local()
 
@@ -391,7 +415,9 @@ def affine(A: Array, mean: Array) -> Any:
             )
         matrix, centre, offset = ready[block.dtype]
         if is_sparse(block):
-            return block @ matrix - offset
+            if keep_sparse:
+                return block @ matrix - offset
+            block = dense(block)
         if not hasattr(own, "scratch"):
             own.scratch = Scratch()
         return own.scratch.difference(block, centre) @ matrix

@@ -10,11 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, eps, namespace
-from ..errors import RankWarning
+from ..errors import RankWarning, no_variance
 from ..linalg import divisor, numerical_rank, rank_cut
 from ..solvers import Solver, Spectrum, sklearn_solver
 from ..summaries.base import dense
-from ._display import importance_html, importance_text
 from ._spectral import SpectralModel, reaching
 
 
@@ -181,13 +180,6 @@ class PCA(SpectralModel):
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def __str__(self) -> str:
-        return importance_text(self) if hasattr(self, "components_") else repr(self)
-
-    def _html_repr(self) -> str:
-        table = importance_html(self) if hasattr(self, "components_") else ""
-        return table + super()._html_repr()
-
     def _solver(self) -> str | Solver:
         if self.svd_solver is None:
             return self.solver
@@ -214,6 +206,8 @@ class PCA(SpectralModel):
             k = reaching(spectrum, float(self.n_components))
         if self.whiten:
             rank = numerical_rank(spectrum.values[:k], p)
+            if rank == 0:
+                raise no_variance("whitening")
             if rank < k:
                 warnings.warn(
                     f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
@@ -246,6 +240,9 @@ class PCA(SpectralModel):
             A = A / xp.sqrt(self.explained_variance_)[None, :]
         return A
 
+    def _deviation(self) -> float:
+        return 1.0 if self.whiten else math.sqrt(float(self.explained_variance_[0]))
+
     def _lift(self) -> Array:
         A = self.components_
         if self.whiten:
@@ -274,7 +271,7 @@ class PCA(SpectralModel):
         variances = self.explained_variance_
         rank = numerical_rank(variances, p)
         if rank == 0:
-            raise ValueError("all rows of the fit were the same, so there is no density; score needs some variance.")
+            raise no_variance("a density")
         cut = rank_cut(float(variances[0]), p, eps(variances))
         noise = float(self.noise_variance_) if k < p and rank == k and self.noise_variance_ > cut else 0.0
         without = p - rank if noise == 0.0 else 0

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from .._xp import Array, asarray_like, astype, device, namespace
-from ..errors import RankWarning, choice
+from ..errors import RankWarning, choice, no_variance
 from ..linalg import divisor, numerical_rank, r_factor
 from ..solvers import Covariance, Krylov, Solver, Spectrum, Triangular
 from ..sources import Source
@@ -95,6 +95,9 @@ class Whitening(SpectralModel):
 
     def _projection(self) -> Array:
         return self.components_.T
+
+    def _deviation(self) -> float:
+        return 1.0
 
     def _lift(self) -> Array:
         return self.inverse_.T
@@ -199,6 +202,8 @@ class Whitening(SpectralModel):
         """The numerical rank, with a word about what lies beyond it."""
         p, k = self.n_features_in_, spectrum.values.shape[0]
         rank = numerical_rank(spectrum.values, p)
+        if rank == 0:
+            raise no_variance("whitening")
         wanted = min(k, self._wanted(spectrum)) if self.kind.startswith("pca") else p
         if rank < wanted and self.kind == "cholesky":
             raise ValueError(

@@ -24,10 +24,8 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     xp = namespace(block)
     first = block[:, :1]
     Z = block - first
-    n = block.shape[1]
-    w = xp.ones_like(first[0, :]) + xp.zeros_like(block[0, :]) if sample_weight is None else sample_weight
-    w = astype(w, Z.dtype)
-    weight = float(n) if sample_weight is None else float(xp.sum(sample_weight))
+    w = xp.ones_like(block[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
+    weight = float(xp.sum(w))
     step = (Z @ w)[:, None] / weight
     Z = Z - step
     scale = xp.ones_like(step[:, 0])
