@@ -25,12 +25,13 @@ def gaussian(shape, dtype=np.float64, scale=1.0, mean=0.0, seed=0):
     return X
 
 
-def sparse(shape, density=0.01, seed=0):
-    """CSR, entries uniform in 0..1 in random places; column scales fall as 1 / sqrt(i), in no order."""
+def sparse(shape, density=0.01, decay=True, seed=0):
+    """CSR, entries uniform in 0..1 in random places; with `decay` column scales fall as 1 / sqrt(i), in no order."""
     rng = np.random.default_rng(seed)
     X = scipy.sparse.random_array(shape, density=density, format="csr", rng=rng)
-    scales = 1 / np.sqrt(rng.permutation(shape[1]) + 1.0)
-    X.data *= scales[X.indices]
+    if decay:
+        scales = 1 / np.sqrt(rng.permutation(shape[1]) + 1.0)
+        X.data *= scales[X.indices]
     return X
 
 

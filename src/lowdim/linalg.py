@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ RESOLUTION = 1e-10
 RESOLUTION_FLOAT32 = 1e-3
 
 #: From this size on LAPACK is asked for the leading eigenvectors only.
-_PARTIAL_FROM = 400
+_PARTIAL_FROM = 128
 #: Eigenproblems of these sizes are solved on one thread.
 _SMALL, _MEDIUM = 32, 400
 
@@ -43,14 +44,12 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         xp = namespace(A)
         values, vectors = xp.linalg.eigh(A)
         return xp.flip(values), xp.flip(vectors, axis=1).T
-    if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 4:
-        values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
-    elif _SMALL < p <= _MEDIUM:
-        # Threads gain nothing here, and would go on spinning beside whatever reads the rows next.
-        with single_threaded_blas():
+    # Up to a medium size threads gain nothing, and would go on spinning beside whatever reads the rows next.
+    with single_threaded_blas() if _SMALL < p <= _MEDIUM else nullcontext():
+        if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
+            values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
+        else:
             values, vectors = np.linalg.eigh(A)
-    else:
-        values, vectors = np.linalg.eigh(A)
     return values[::-1], vectors.T[::-1]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles import long_spectrum, tolerance
 from scipy import sparse
 
 from lowdim import PCA, Whitening
 from lowdim.solvers import Krylov
+from oracles import long_spectrum, tolerance
 
 
 @pytest.fixture

@@ -12,6 +12,9 @@ from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved, 
 from .results import Spectrum, Status, Tail
 from .triangle import Triangular
 
+#: For more columns the trace of S^3 costs as much as the eigenproblem.
+_CUBES_UP_TO = 512
+
 
 @dataclass(frozen=True)
 class Covariance(Solver):
@@ -83,13 +86,18 @@ class Covariance(Solver):
 
 
 def _beyond(S: Array, values: Array, squares: Array) -> Tail:
-    """The tail beyond the eigenvalues that were computed, from trace and norm of S."""
+    """The tail beyond the eigenvalues that were computed, from the traces of S, S^2 and S^3."""
     if values.shape[0] == S.shape[0]:
         return Tail()
     xp = namespace(S)
     total = max(float(xp.sum(squares)) - float(xp.sum(values)), 0.0)
     second = max(float(xp.sum(S * S)) - float(xp.sum(values * values)), 0.0)
-    return Tail(total, second / total**2, None) if total > 0.0 else Tail()
+    if total == 0.0:
+        return Tail()
+    cubes = None
+    if S.shape[0] <= _CUBES_UP_TO:
+        cubes = max(float(xp.sum((S @ S) * S)) - float(xp.sum(values**3)), 0.0) / total**3
+    return Tail(total, second / total**2, cubes)
 
 
 def _residual(S: Array, values: Array, vectors: Array) -> float:

@@ -30,6 +30,15 @@ _DENSE_FROM = 0.03
 _FLOAT32_SQUARES = (1e-28, 1e35)
 
 
+#: A block is merged as a whole, but multiplied in so many slices.
+_SLICES = 8
+
+
+def _slice_rows(n_columns: int, itemsize: int) -> int:
+    """Half a cache, since the rows and the shifted rows both lie there; but each slice costs p^2 to add up."""
+    return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
+
+
 class Moments(Summary):
     """Total weight, mean and scatter about the mean of the rows seen.
 
@@ -139,8 +148,7 @@ class Moments(Summary):
         return type(self)(self.n_features, groups=self.groups, wide=self.wide)
 
     def block_rows(self, n_columns: int, itemsize: int) -> int:
-        # Half a cache, since the shifted block lies there too; but adding P up costs p^2 a block.
-        return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
+        return _SLICES * _slice_rows(n_columns, itemsize)
 
     @property
     def threaded_blas(self) -> bool:  # type: ignore[override]
@@ -159,10 +167,27 @@ class Moments(Summary):
         return self.scatter[start[0] : start[0] + self.groups[i], start[1] : start[1] + self.groups[j]]
 
     def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array]:
-        """Shift, sums and products of a dense block about the shift."""
+        """Shift, sums and products of a dense block about the shift, slice by slice while each lies in cache."""
+        xp = namespace(block)
+        wide = wide_dtype(xp, device(block))
         if self.wide:
-            block = astype(block, wide_dtype(namespace(block), device(block)))
+            block = astype(block, wide)
+        n, p = block.shape
+        rows = _slice_rows(p, block.itemsize) if isinstance(block, np.ndarray) else n
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        if n <= rows:
+            return shift, *self._products(block, shift, weights)
+        s = xp.zeros_like(shift, dtype=wide)
+        P = xp.zeros((p, p), dtype=wide, device=device(block))
+        for i in range(0, n, rows):
+            part = slice(i, min(i + rows, n))
+            s_part, P_part = self._products(block[part, :], shift, None if weights is None else weights[part])
+            s += s_part
+            P += P_part
+        return shift, s, P
+
+    def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array]:
+        """Sums and products of rows about the shift, in their own dtype unless their squares do not fit it."""
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
@@ -173,7 +198,7 @@ class Moments(Summary):
             if not low < float(xp.max(xp.linalg.diagonal(P))) < high:
                 Z = astype(Z, wide_dtype(xp, device(P)))
                 P = Z.T @ Z
-        return shift, s, P
+        return s, P
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         """The same for a sparse block, about zero; as dense where that would lose digits or time."""
