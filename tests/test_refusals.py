@@ -190,7 +190,7 @@ OTHER_WIDTH = [
 def test_another_number_of_columns(name, method):
     make = INPUTS[name].make
     pca = PCA(2).partial_fit(make(X))
-    with pytest.raises(ValueError, match=r"has 3 (features|columns).* 4|feature names should match"):
+    with pytest.raises(ValueError, match=r"(has|have) 3 (features|columns).* 4|feature names should match"):
         getattr(pca, method)(make(X[:, :3]))
 
 
@@ -231,8 +231,8 @@ OUT_OF_RANGE = [0, -1, 5, 0.0, 1.0, 1.5, -0.5, True, "mle", float("nan"), float(
 @pytest.mark.parametrize("k", OUT_OF_RANGE, ids=repr)
 def test_components_out_of_range(k, solver):
     message = (
-        f"n_components={k!r} must be between 1 and 4 = min(n_samples, n_features)=4 for X of shape (12, 4); "
-        "pass 4 or less, a fraction of variance between 0 and 1, or None to keep all."
+        f"n_components={k!r} must be a whole number between 1 and 4 = min(n_samples, n_features)=4 for X of shape "
+        "(12, 4), a fraction of variance strictly between 0 and 1, or None to keep all."
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         PCA(k, solver=solver).fit(X)
@@ -240,16 +240,22 @@ def test_components_out_of_range(k, solver):
 
 @pytest.mark.parametrize("model", [PCA(4), Whitening(n_components=4)], ids=["PCA", "Whitening"])
 def test_no_more_components_than_rows(model):
-    with pytest.raises(ValueError, match=r"n_components=4 must be between 1 and 3 = min\(n_samples, n_features\)=3"):
+    with pytest.raises(
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+    ):
         model.fit(X[:3])
-    with pytest.raises(ValueError, match=r"n_components=4 must be between 1 and 3 = min\(n_samples, n_features\)=3"):
+    with pytest.raises(
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+    ):
         model.fit(b for b in [X[:2], X[2:3]])
-    with pytest.raises(ValueError, match=r"n_components=4 must be between 1 and 3 = min\(n_samples, n_features\)=3"):
+    with pytest.raises(
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+    ):
         model.fit(X, sample_weight=[1, 1, 1] + [0] * 9)
 
 
 def test_more_components_than_columns_are_refused_at_the_first_block():
-    with pytest.raises(ValueError, match="n_components=5 must be between 1 and 4"):
+    with pytest.raises(ValueError, match="n_components=5 must be a whole number between 1 and 4"):
         PCA(5).partial_fit(X[:3])
 
 

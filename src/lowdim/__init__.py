@@ -1,4 +1,4 @@
-"""Linear and nonlinear dimension reduction: rows -> a mergeable summary -> a solve."""
+"""The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
 from . import errors, inspect, solvers
 from .models import PCA, Whitening

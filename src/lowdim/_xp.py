@@ -65,6 +65,15 @@ def astype(x: Array, dtype: Any) -> Array:
     return x.astype(dtype, copy=False) if xp is np else xp.astype(x, dtype, copy=False)
 
 
+def in_range(x: Array, dtype: Any) -> Array:
+    """`x` in `dtype`, or as it is where `dtype` has no room for it (squares of float32 numbers, say)."""
+    xp = namespace(x)
+    with np.errstate(over="ignore", under="ignore"):
+        cast = astype(x, dtype)
+    fits = xp.isfinite(cast) & ((xp.abs(cast) >= xp.finfo(dtype).smallest_normal) | (x == 0))
+    return cast if bool(xp.all(fits)) else x
+
+
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
     """`x` (NumPy or the namespace of `like`) as an array of the namespace and device of `like`."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):

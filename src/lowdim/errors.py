@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +34,14 @@ class NonFiniteBlock(ValueError):
         )
 
 
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside lowdim and scikit-learn that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowdim", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
 def column_label(j: int, names: Sequence[str] | None) -> str:
     """How a column is called in messages."""
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
@@ -42,7 +52,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None)
     kind = "NaN" if value != value else "infinity"
     return ValueError(
         f"Input X contains {kind}: {column_label(column, names)}, first in row {row}. Finite numbers are needed: "
-        "drop those rows, impute them, or use a model that takes missing values."
+        "drop those rows, or fill them in, for example with sklearn.impute.SimpleImputer."
     )
 
 
@@ -93,17 +103,20 @@ def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int) -> Valu
     rows = "" if n is None else f" for X of shape ({n}, {p})"
     bound = f"n_features={p}" if n is None else f"min(n_samples, n_features)={upper}"
     return ValueError(
-        f"n_components={k!r} must be between 1 and {upper} = {bound}{rows}; pass {upper} or less, a fraction of "
-        "variance between 0 and 1, or None to keep all."
+        f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}, a fraction of variance "
+        "strictly between 0 and 1, or None to keep all."
     )
 
 
 def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
     """A covariance with divisor weight - ddof needs more than ddof."""
-    return ValueError(
-        f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
-        f"is needed. Give more rows{', or pass ddof=0' if ddof and n > 0 and weight > 0 else ''}."
-    )
+    start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
+    start += "is needed."
+    if n > 1 and 0 < weight < n:
+        return ValueError(
+            f"{start} Weights are frequencies, not shares: multiply them by the number of rows, or pass ddof=0."
+        )
+    return ValueError(f"{start} Give more rows{', or pass ddof=0' if ddof and n > 0 and weight > 0 else ''}.")
 
 
 def no_variance(purpose: str) -> ValueError:
@@ -115,6 +128,11 @@ def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> Val
     """A word that is not on the list."""
     listed = ", ".join(repr(a) for a in allowed)
     return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
+
+
+def other_width(width: int, expected: int) -> ValueError:
+    """A stream at transform with other columns than those of the fit."""
+    return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features.")
 
 
 def ragged_blocks(index: int, width: int, expected: int) -> ValueError:

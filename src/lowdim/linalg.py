@@ -18,6 +18,10 @@ RESOLUTION = 1e-10
 #: The same for products in float32, which are right to about 1e-7 of lambda_1: four digits are left.
 RESOLUTION_FLOAT32 = 1e-3
 
+#: Rounding of products in either precision.
+FLOAT64_EPS = 2.0**-52
+FLOAT32_EPS = 2.0**-23
+
 #: From this size on LAPACK is asked for the leading eigenvectors only.
 _PARTIAL_FROM = 128
 #: Eigenproblems of these sizes are solved on one thread.
@@ -25,8 +29,9 @@ _SMALL, _MEDIUM = 32, 400
 
 
 def divisor(weight: float, ddof: int) -> float:
-    """What a scatter matrix is divided by to give a covariance: total weight minus `ddof`."""
-    return weight - ddof
+    """What a scatter matrix is divided by to give a covariance: total weight minus `ddof`, zero up to rounding."""
+    left = weight - ddof
+    return left if left > 1e-9 * weight else 0.0
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from . import _threads
-from ._xp import Array, concat_rows, is_sparse, namespace, to_numpy
+from ._xp import Array, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
 from .sources import Source, open_source
 from .summaries.base import Summary
@@ -68,6 +68,8 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     source = open_source(X)
     if isinstance(summary, type):
         summary = summary(source.shape[1])  # type: ignore[call-arg]
+    if not isinstance(summary, Summary):
+        raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
     if weights is not None:
         weights = check_weights(weights, source)
     rows = _block_rows(source, summary.block_rows(source.shape[1], source.traits.itemsize))
@@ -159,10 +161,12 @@ def check_weights(weights: Any, source: Source) -> Array:
         raise bad_weights("must not be negative", f"{w.min():g} in row {int(np.argmin(w))}")
     if not np.any(w > 0):
         raise bad_weights("must not be all zero", f"{len(w)} zeros")
-    out = source.empty(len(w))
-    if isinstance(out, np.ndarray):
-        return w.astype(out.dtype)
-    return namespace(out).asarray(w, dtype=out.dtype, device=out.device)
+    if source.traits.itemsize < 8:
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = w.astype(np.float32)
+        if not np.all(np.isfinite(narrow)) or np.any((narrow == 0) & (w > 0)):
+            raise bad_weights("must fit the float32 of the rows", f"values from {w[w > 0].min():g} to {w.max():g}")
+    return asarray_like(w, source.empty(0), dtype=source.dtype)
 
 
 def _block_rows(source: Source, wanted: int) -> int:

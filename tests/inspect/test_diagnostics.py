@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
-from lowdim import PCA
+from lowdim import PCA, Whitening
+from lowdim.errors import RankWarning
 from lowdim.inspect import (
     contributions,
     correlations,
@@ -16,7 +18,6 @@ from lowdim.inspect import (
     hotelling_t2,
     q_limit,
     q_residuals,
-    scores,
     t2_limit,
 )
 from oracles import tolerance
@@ -56,8 +57,8 @@ def test_cos2_and_q_share_out_the_squared_distance(model, X):
     Z = centred(model, X)
     whole = (Z**2).sum(axis=1)
     Q = q_residuals(model, X)
-    np.testing.assert_allclose((scores(model, X) ** 2).sum(axis=1) + Q, whole, rtol=tolerance(X.dtype, 100))
-    np.testing.assert_allclose(cos2(model, X), scores(model, X) ** 2 / whole[:, None], rtol=tolerance(X.dtype, 100))
+    np.testing.assert_allclose((model.scores(X) ** 2).sum(axis=1) + Q, whole, rtol=tolerance(X.dtype, 100))
+    np.testing.assert_allclose(cos2(model, X), model.scores(X) ** 2 / whole[:, None], rtol=tolerance(X.dtype, 100))
 
 
 def test_cos2_of_the_mean_row_is_zero(model, X):
@@ -109,15 +110,17 @@ def test_q_limit_without_all_eigenvalues_asks_for_rows():
     assert diagnose(model, X).q_limit > 0
 
 
-def test_q_limit_is_zero_where_nothing_is_left(X):
-    assert q_limit(PCA().fit(X)) == 0.0
+def test_no_row_is_far_from_a_subspace_that_holds_all(X):
+    model = PCA().fit(X)
+    assert q_limit(model) < 1e-12
+    assert not np.any(q_residuals(model, X) > q_limit(model))
 
 
 def test_supplementary_columns_correlate_as_numpy_says(model, X):
     rng = np.random.default_rng(0)
     Y = np.column_stack([X[:, 0] ** 2, rng.standard_normal(150) + 1e8, np.full(150, 3.0)])
     got = correlations(model, X, Y)
-    Z = scores(model, X)
+    Z = model.scores(X)
     expected = np.array([[np.corrcoef(y, z)[0, 1] for z in Z.T] for y in Y.T[:2]])
     np.testing.assert_allclose(got[:2], expected, atol=1e-7)
     np.testing.assert_array_equal(got[2], 0.0)
@@ -142,7 +145,7 @@ def test_alpha_lies_between_zero_and_one(model, alpha):
 
 def test_too_few_rows_for_a_limit():
     model = PCA(2).fit(np.random.default_rng(0).standard_normal((3, 4)))
-    with pytest.raises(ValueError, match="more than n_components_"):
+    with pytest.raises(ValueError, match="more than K"):
         t2_limit(model)
 
 
@@ -151,3 +154,28 @@ def test_outliers_are_named_and_counted(X):
     result = diagnose(PCA(2).fit(X), rows, new_rows=True)
     assert 150 in result.outliers
     assert "151 rows, limits at alpha = 0.05" in str(result)
+
+
+def test_components_without_variance_are_left_out(X):
+    doubled = PCA().fit(np.column_stack([X, X]))
+    rows = np.column_stack([X, X])
+    with pytest.warns(RankWarning, match="4 of 8 components have no variance and were left out"):
+        np.testing.assert_allclose(hotelling_t2(doubled, rows), hotelling_t2(PCA().fit(X), X), rtol=1e-9)
+    with pytest.warns(RankWarning, match="4 of 8"):
+        np.testing.assert_allclose(contributions(doubled, rows).sum(axis=0), [1, 1, 1, 1, 0, 0, 0, 0], atol=1e-12)
+    with pytest.warns(RankWarning, match="4 of 8"):
+        assert t2_limit(doubled) == pytest.approx(t2_limit(PCA().fit(X)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_they_are_arrays_whatever_set_output_says(X, library):
+    model = PCA(2).set_output(transform=library).fit(X)
+    plain = diagnose(PCA(2).fit(X), X)
+    np.testing.assert_array_equal(diagnose(model, X).scores, plain.scores)
+
+
+def test_it_needs_a_fitted_pca(X):
+    with pytest.raises(NotFittedError):
+        diagnose(PCA(2), X)
+    with pytest.raises(TypeError, match="diagnose needs a fitted PCA, got Whitening"):
+        diagnose(Whitening().fit(X), X)

@@ -37,8 +37,9 @@ def columns(s):
     return {"n_rows": s.n_rows, "weight": s.weight, "mean": s.mean, "squares": s.squares}
 
 
-def products(s):
-    return {"n_rows": s.n_rows, "product": s.product}
+def products(summary):
+    """Inner products as solvers take them: of centred samples."""
+    return {"n_rows": summary.n_rows, "product": None if summary.product is None else summary.centred()}
 
 
 def squared_root(s):

@@ -23,7 +23,7 @@ CHOICES = {
     "sparse": ((50_000, 20_000), 20, SPARSE, "krylov"),
     "sparse, few columns": ((50_000, 100), 20, SPARSE, "covariance"),
     "list of blocks": ((10_000, 100), 5, STREAM, "covariance"),
-    "list of blocks, fewer rows than columns": ((50, 300), 5, STREAM, "covariance"),
+    "list of blocks, fewer rows than columns": ((50, 300), 5, STREAM, "triangle"),
     "list of wide blocks": ((10_000, 5_000), 20, STREAM, "krylov"),
     "generator": ((None, 100), 5, STREAM_ONCE, "covariance"),
     "generator of wide blocks": ((None, 2_000), 5, STREAM_ONCE, "covariance"),
@@ -44,7 +44,10 @@ def test_what_is_planned_is_what_runs(shape, k):
     X = np.random.default_rng(0).standard_normal(shape)
     pca = PCA(k, ddof=0).fit(X)
     assert pca.solver_ == plan(shape, k).solver.name
-    assert str(pca.plan_) == str(plan(shape, k, traits=open_source(X).traits))
+    planned = plan(shape, k, traits=open_source(X).traits)
+    assert (pca.plan_.n_bytes, pca.plan_.why) == (planned.n_bytes, planned.why)
+    if pca.solver_ != "krylov":  # whose steps are known only afterwards
+        assert pca.plan_ == planned
 
 
 def test_it_is_pure():
@@ -78,9 +81,9 @@ def test_small_plans_are_in_bytes_and_large_ones_in_mebibytes():
 
 
 def test_why_names_the_numbers_that_decided():
-    assert "p = 256 is small" in plan((200_000, 256), 10).why
-    assert "n = 500 < p = 20000" in plan((500, 20_000), 10).why
-    assert "k = 20 of p = 5000" in plan((10_000, 5_000), 20).why
+    assert "for 256 columns" in plan((200_000, 256), 10).why
+    assert "500 rows of 20000 columns" in plan((500, 20_000), 10).why
+    assert "20 of 5000 columns" in plan((10_000, 5_000), 20).why
     assert "read once" in plan((None, 100), 5, traits=STREAM_ONCE).why
 
 

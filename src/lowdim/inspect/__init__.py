@@ -9,7 +9,6 @@ from .diagnostics import (
     hotelling_t2,
     q_limit,
     q_residuals,
-    scores,
     t2_limit,
 )
 
@@ -22,6 +21,5 @@ __all__ = [
     "hotelling_t2",
     "q_limit",
     "q_residuals",
-    "scores",
     "t2_limit",
 ]

@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy import special
+from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, is_sparse, namespace, to_numpy
-
-
-def scores(model: Any, X: Any) -> Array:
-    """Scores with their own variances lambda_k, whether or not the model whitens."""
-    Z = model.transform(X)
-    xp = namespace(model.components_)
-    return Z * xp.sqrt(model.explained_variance_)[None, :] if model.whiten else Z
+from .._xp import Array, device, is_sparse, namespace, to_numpy
+from ..errors import RankWarning, warn_user
 
 
 def contributions(model: Any, X: Any = None) -> Array:
@@ -30,8 +25,10 @@ def contributions(model: Any, X: Any = None) -> Array:
     xp = namespace(model.components_)
     if X is None:
         return xp.asarray(model.components_.T**2, copy=True)
-    Z = scores(model, X)
-    return Z * Z / (model.singular_values_**2)[None, :]
+    Z = model.scores(X)[:, : _rank(model)]
+    shares = Z * Z / (model.singular_values_[: Z.shape[1]] ** 2)[None, :]
+    beyond = xp.zeros((Z.shape[0], model.n_components_ - Z.shape[1]), dtype=Z.dtype, device=device(Z))
+    return xp.concat([shares, beyond], axis=1)
 
 
 def cos2(model: Any, X: Any) -> Array:
@@ -39,7 +36,7 @@ def cos2(model: Any, X: Any) -> Array:
 
     A row at the mean has no direction: zeros.
     """
-    Z = scores(model, X)
+    Z = model.scores(X)
     xp = namespace(Z)
     squares = Z * Z
     whole = xp.sum(squares, axis=1) + q_residuals(model, X)
@@ -47,9 +44,9 @@ def cos2(model: Any, X: Any) -> Array:
 
 
 def hotelling_t2(model: Any, X: Any) -> Array:
-    """T2_i = sum_k z_ik^2 / lambda_k: distance from the mean inside the subspace."""
-    Z = scores(model, X)
-    return namespace(Z).sum(Z * Z / model.explained_variance_[None, :], axis=1)
+    """T2_i = sum_k z_ik^2 / lambda_k: distance from the mean inside the subspace, along components with variance."""
+    Z = model.scores(X)[:, : _rank(model)]
+    return namespace(Z).sum(Z * Z / model.explained_variance_[: Z.shape[1]][None, :], axis=1)
 
 
 def q_residuals(model: Any, X: Any) -> Array:
@@ -68,12 +65,14 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
     .. [1] Tracy, Young, Mason (1992), Multivariate control charts for individual observations.
     """
     _check_alpha(alpha)
-    n, k = model.n_samples_, model.n_components_
+    n, k = round(model._weight), _rank(model)
     if n <= k + 1:
-        raise ValueError(f"the T2 limit needs more than n_components_ + 1 = {k + 1} rows, the model was fitted on {n}.")
+        raise ValueError(f"the T2 limit needs more than K + 1 = {k + 1} rows, the model was fitted on {n}.")
+    # T2 divides by variances with divisor n - ddof.
+    unit = (n - model.ddof) / (n - 1)
     if new_rows:
-        return float(k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
-    return float((n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))
+        return float(unit * k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
+    return float(unit * (n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))
 
 
 def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
@@ -94,8 +93,10 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
         Q = to_numpy(q_residuals(model, X)).astype(float)
         mean = float(Q.mean())
         squares, cubes = (float(Q.var()) / (2 * mean * mean) if mean > 0 else 1.0), None
-    if mean <= 0:
-        return 0.0
+    # What is left after all directions of variance is rounding, and no row is far away for that.
+    rounding = float(model._rank_cut)
+    if mean <= rounding:
+        return rounding
     if squares is None:
         raise ValueError(
             f"solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: q_limit(model, X=X)."
@@ -113,7 +114,7 @@ def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
     The columns of `X` itself, or supplementary ones: `Y` has a row for each row of `X`. A constant column has
     correlation zero. Squared, they are the cos2 of columns.
     """
-    Z = to_numpy(scores(model, X)).astype(float)
+    Z = to_numpy(model.scores(X)).astype(float)
     columns = X if Y is None else Y
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
@@ -132,7 +133,7 @@ def _unit_columns(A: np.ndarray) -> np.ndarray:
     return A / np.where(norms > 0, norms, 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnostics:
     """All of the above for one table of rows."""
 
@@ -148,6 +149,9 @@ class Diagnostics:
     def outliers(self) -> np.ndarray:
         """Numbers of the rows beyond one of the limits."""
         return np.flatnonzero((to_numpy(self.t2) > self.t2_limit) | (to_numpy(self.q) > self.q_limit))
+
+    def __repr__(self) -> str:
+        return f"Diagnostics({len(self.outliers)} of {len(to_numpy(self.t2))} rows beyond a limit)"
 
     def __str__(self) -> str:
         t2, q = to_numpy(self.t2), to_numpy(self.q)
@@ -180,9 +184,12 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     T2               5.911       10.25         7
     Q               0.3348      0.5787         7
     """
+    check_is_fitted(model)
+    if not hasattr(model, "scores"):
+        raise TypeError(f"diagnose needs a fitted PCA, got {type(model).__name__}.")
     needs_rows = model._tail.squares is None
     return Diagnostics(
-        scores=scores(model, X),
+        scores=model.scores(X),
         cos2=cos2(model, X),
         t2=hotelling_t2(model, X),
         q=q_residuals(model, X),
@@ -190,6 +197,15 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
         q_limit=q_limit(model, alpha, X if needs_rows else None),
         alpha=alpha,
     )
+
+
+def _rank(model: Any) -> int:
+    """Components that have variance; the others cannot be divided by it."""
+    rank: int = model.rank_
+    if rank < model.n_components_:
+        lost = model.n_components_ - rank
+        warn_user(f"{lost} of {model.n_components_} components have no variance and were left out.", RankWarning)
+    return rank
 
 
 def _check_alpha(alpha: float) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numbers
 import threading
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,17 +21,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, Scratch, astype, device, eps, is_sparse, namespace
+from .._xp import Array, Scratch, astype, device, is_sparse, namespace
 from ..errors import (
     ConvergenceWarning,
     ResolutionWarning,
+    exhausted_stream,
     n_components_out_of_range,
     other_names,
     other_namespace,
-    ragged_blocks,
+    other_width,
     too_few_rows,
+    warn_user,
 )
-from ..linalg import divisor, most_components, rank_cut
+from ..linalg import divisor, most_components
 from ..solvers import SOLVERS, Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
 from ..sources import Source, StreamSource, Traits, open_source
 from ..summaries import Moments, Triangle
@@ -42,7 +43,7 @@ from ._display import importance_html, importance_text
 from ._progress import callback_progress
 
 #: Which solver starts from which summary.
-_FROM_SUMMARY: list[tuple[type, type[Covariance] | type[Triangular]]] = [(Moments, Covariance), (Triangle, Triangular)]
+_FROM_SUMMARY: list[tuple[Any, type[Covariance] | type[Triangular]]] = [(Moments, Covariance), (Triangle, Triangular)]
 
 
 class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -90,7 +91,7 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. `X` must be readable twice."""
-        source = self._fit(X, y, sample_weight)
+        source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring())
 
     def transform(self, X: Any) -> Array:
@@ -128,11 +129,13 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         """The matrix B that takes what `transform` returns back to centred rows."""
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        """Fit and return the source, for those who go on reading it."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
+        """Fit and return the source, for those who go on to read it a second time."""
         self._check_parameters()
         with self._all_or_nothing():
             source = self._open(X, reset=True)
+            if twice and not source.traits.rereadable:
+                raise exhausted_stream("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             self._fit_source(source, sample_weight, progress)
@@ -141,7 +144,7 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         return source
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows, from a Moments or Triangle summary of them.
+        """Fit without rows, from a Moments or Triangle summary of them; `partial_fit` can go on from there.
 
         Examples
         --------
@@ -151,24 +154,34 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         """
         self._check_parameters()
         asked = self._solver()
+        mean: Any = getattr(summary, "mean", None)
         for kind, solver in _FROM_SUMMARY:
             if isinstance(summary, kind):
-                mean: Any = getattr(summary, "mean", None)
                 if asked != "auto" and asked != solver.name and not isinstance(asked, solver):
                     allowed = f"use 'auto' or {solver.name!r}"
                     raise ValueError(f"solver={asked!r} cannot start from a {kind.__name__}; {allowed}.")
                 with self._all_or_nothing():
                     self.__dict__.pop("feature_names_in_", None)
-                    return self._fit_from(summary, solver(), getattr(mean, "dtype", None))
-        raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
+                    self._fit_from(
+                        summary, asked if isinstance(asked, solver) else solver(), getattr(mean, "dtype", None)
+                    )
+                    # A copy, for partial_fit to go on from.
+                    self.summary_, self._dtype = summary.fresh(), getattr(mean, "dtype", None)
+                    self.summary_.merge(summary)
+                    return self
+        raise TypeError(
+            f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. A covariance matrix becomes one "
+            "by Moments.from_covariance(cov, n_samples)."
+        )
 
     @available_if(lambda self: self._streams())
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take in further rows, exactly: after all blocks the model is that of all rows at once.
 
-        The rows seen so far are kept as `summary_`. Until there are enough of them for `n_components` the model stays
-        unfitted. A block that is refused leaves everything as it was. Solvers that keep no summary (gram, krylov) do
-        not have this method.
+        The rows seen since the first `partial_fit` (or `fit_summary`; `fit` begins anew) are kept as `summary_`, and
+        the model is solved from it after each block. Until there are enough rows for `n_components` it stays unfitted.
+        A block that is refused leaves everything as it was. Solvers that keep no summary (gram, krylov) do not have
+        this method.
         """
         self._check_parameters()
         solver = self._streaming_solver()
@@ -193,7 +206,12 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         except ValueError:
             return True
         solver = asked if isinstance(asked, Solver) else SOLVERS.get(asked)
-        return solver is None or solver.one_pass
+        if solver is not None and not solver.one_pass:
+            raise AttributeError(
+                f"solver={solver.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+                "'triangle'."
+            )
+        return True
 
     def _least_rows(self, p: int) -> int:
         """Rows from which on a model can be had."""
@@ -236,7 +254,7 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                 if source.names is not None:
                     self.feature_names_in_ = np.asarray(source.names, dtype=object)
             elif p != self.n_features_in_:
-                raise ragged_blocks(0, p, self.n_features_in_)
+                raise other_width(p, self.n_features_in_)
             else:
                 self._check_names(source)
         elif type(X) is np.ndarray and reset:
@@ -300,9 +318,14 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
             if finer is None:
                 break
             why = f"{the_plan.solver.name} ended {spectrum.status.name.lower()}, so it was solved again"
-            the_plan = replace(plan(source.shape, k, solver=finer, traits=source.traits), why=why)
+            next_plan = replace(plan(source.shape, k, solver=finer, traits=source.traits), why=why)
+            if not next_plan.fits_memory:
+                break
+            the_plan = next_plan
+            before = spectrum.passes
             spectrum = finer.solve(rows, request)
-        self._finish(spectrum, the_plan, source.dtype)
+            spectrum = replace(spectrum, passes=before + spectrum.passes)
+        self._finish(spectrum, the_plan, source.dtype, last_chance=not source.traits.rereadable)
 
     def _pilot(self, source: Source, the_plan: Plan, request: Request) -> Plan:
         """For a stream that cannot be read again, look at its first block: if the covariance of that cannot resolve
@@ -325,48 +348,48 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
             seed = int(check_random_state(seed).randint(2**31 - 1))
         return Request(k=k, ddof=self.ddof, standardize=self._standardize(), seed=int(seed))
 
-    def _fit_from(self, summary: Any, solver: Covariance | Triangular, dtype: Any) -> Self:
+    def _fit_from(self, summary: Any, solver: Covariance | Triangular, dtype: Any, passes: int = 0) -> Self:
         self.n_features_in_ = summary.n_features
-        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
         if summary.mean is None:
-            raise too_few_rows(0, 0.0, self.ddof)
-        spectrum = replace(solver.from_summary(summary, self._request(k)), passes=0)
+            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
+        spectrum = replace(solver.from_summary(summary, self._request(k)), passes=passes)
         shape = (summary.n_rows, summary.n_features)
-        self._finish(spectrum, replace(plan(shape, k, solver=solver), passes=0, why="from a summary"), dtype)
+        self._finish(spectrum, replace(plan(shape, k, solver=solver), why="from a summary"), dtype)
         return self
 
-    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any) -> None:
+    def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
         n, p = spectrum.n_rows, self.n_features_in_
         most = most_components(n, spectrum.weight, p)
         if spectrum.values.shape[0] > most:
             raise n_components_out_of_range(self.n_components, most, n, p)
-        self.plan_ = the_plan
+        self.plan_ = replace(the_plan, passes=spectrum.passes)
         self.solver_ = the_plan.solver.name
         self.status_ = spectrum.status
         self.residual_ = spectrum.residual
         self.n_samples_ = n
-        self._warn(spectrum, p)
+        self._warn(spectrum, last_chance)
         self._unpack(spectrum, dtype)
 
-    def _warn(self, spectrum: Spectrum, p: int) -> None:
+    def _warn(self, spectrum: Spectrum, last_chance: bool) -> None:
+        """Say what the status says. An eigenvalue at or below the rank cut is zero and worth no word, unless the rows
+        are gone and cannot be asked again."""
         if spectrum.status is Status.NOT_CONVERGED:
             solver: Any = self.plan_.solver
-            warnings.warn(
-                f"solver={self.solver_!r} took {spectrum.passes - 1} steps and stopped at residual "
+            warn_user(
+                f"solver={self.solver_!r} stopped after {spectrum.passes} passes at residual "
                 f"{spectrum.residual:.1e} lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or "
                 "ask for fewer components.",
                 ConvergenceWarning,
-                stacklevel=7,
             )
         elif spectrum.status is Status.UNRESOLVED:
             values = spectrum.values
             largest, smallest = float(values[0]), float(values[-1])
-            if smallest > rank_cut(largest, p, eps(values)):
-                warnings.warn(
+            if last_chance or smallest > spectrum.rank_cut:
+                warn_user(
                     f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
                     f"solver={self.solver_!r} loses its digits. Use solver='triangle', or keep fewer components.",
                     ResolutionWarning,
-                    stacklevel=7,
                 )
 
     def _map(self, X: Any, function: Any, method: str) -> Array:

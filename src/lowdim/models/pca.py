@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, eps, namespace
-from ..errors import RankWarning, no_variance
-from ..linalg import divisor, numerical_rank, rank_cut
+from .._xp import Array, asarray_like, astype, device, in_range, namespace
+from ..errors import RankWarning, no_variance, warn_user
+from ..linalg import divisor
 from ..solvers import Solver, Spectrum, sklearn_solver
 from ..summaries.base import dense
 from ._spectral import SpectralModel, reaching
@@ -56,6 +55,8 @@ class PCA(SpectralModel):
         Average of the discarded eigenvalues, over n_features_in_ - n_components_.
     loadings_ : array of shape (n_features_in_, n_components_)
         w_k sqrt(lambda_k) as columns.
+    rank_ : int
+        How many of the components kept have variance, as far as the solver can tell.
     n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_, residual_
         What ran, as planned, how it ended, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
@@ -103,6 +104,13 @@ class PCA(SpectralModel):
         self.svd_solver = svd_solver
         self.ddof = ddof
         self.random_state = random_state
+
+    def scores(self, X: Any) -> Array:
+        """Scores with their own variances lambda_k: `transform` without whitening, and an array whatever `set_output`
+        says."""
+        check_is_fitted(self)
+        Z = self._map(X, self._scoring(), "scores")
+        return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
 
     def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
@@ -205,15 +213,14 @@ class PCA(SpectralModel):
         if self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = reaching(spectrum, float(self.n_components))
         if self.whiten:
-            rank = numerical_rank(spectrum.values[:k], p)
+            rank = min(spectrum.rank, k)
             if rank == 0:
                 raise no_variance("whitening")
             if rank < k:
-                warnings.warn(
+                warn_user(
                     f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
                     f"{rank} are left.",
                     RankWarning,
-                    stacklevel=7,
                 )
                 k = rank
         spectrum = spectrum.truncated(k)
@@ -223,12 +230,15 @@ class PCA(SpectralModel):
         self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
         self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
         self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
-        self.explained_variance_ = astype(variances, dtype)
+        self.explained_variance_ = in_range(variances, dtype)
         total = spectrum.total or 1.0
         self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
-        self.singular_values_ = astype(xp.sqrt(spectrum.values), dtype)
+        self.singular_values_ = in_range(xp.sqrt(spectrum.values), dtype)
         self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
         self._tail = spectrum.tail
+        self._weight = spectrum.weight
+        self.rank_ = min(spectrum.rank, k)
+        self._rank_cut = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
 
     def _projection(self) -> Array:
         """The p x K matrix that takes centred rows to scores."""
@@ -268,18 +278,15 @@ class PCA(SpectralModel):
     def _support(self) -> tuple[int, float]:
         """How many components have variance, and the variance orthogonal to them all (0: none)."""
         k, p = self.n_components_, self.n_features_in_
-        variances = self.explained_variance_
-        rank = numerical_rank(variances, p)
+        rank = self.rank_
         if rank == 0:
             raise no_variance("a density")
-        cut = rank_cut(float(variances[0]), p, eps(variances))
-        noise = float(self.noise_variance_) if k < p and rank == k and self.noise_variance_ > cut else 0.0
+        noise = float(self.noise_variance_) if k < p and rank == k and self.noise_variance_ > self._rank_cut else 0.0
         without = p - rank if noise == 0.0 else 0
         if without:
-            warnings.warn(
+            warn_user(
                 f"{without} of {p} directions have no variance and were left out of the density; keep fewer components "
                 "to spread the noise over them.",
                 RankWarning,
-                stacklevel=3,
             )
         return rank, noise

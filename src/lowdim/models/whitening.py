@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any
 
-from .._xp import Array, asarray_like, astype, device, namespace
-from ..errors import RankWarning, choice, no_variance
-from ..linalg import divisor, numerical_rank, r_factor
+from .._xp import Array, asarray_like, astype, device, in_range, namespace
+from ..errors import RankWarning, choice, no_variance, warn_user
+from ..linalg import divisor, r_factor
 from ..solvers import Covariance, Krylov, Solver, Spectrum, Triangular
 from ..sources import Source
 from ..summaries import FourthMoments, Moments, Triangle
@@ -20,20 +19,21 @@ KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
 
 class Whitening(SpectralModel):
-    """z = M (x - mean) with covariance of z the identity.
+    """z = W (x - mean) with covariance of z the identity; `kind` says what else is maximised.
 
     Parameters
     ----------
     kind : {"pca", "zca", "cholesky", "pca-cor", "zca-cor"}
-        Which of the many such M: with S = W^T L W the covariance, P = G^T T G the correlation and V the variances,
+        Which of the many such W: with S = V Lambda V^T the covariance, T its diagonal, and P = G Theta G^T the
+        correlation matrix,
 
-        - "pca": L^{-1/2} W, scores of unit variance in order of variance
-        - "zca": W^T L^{-1/2} W = S^{-1/2}, symmetric, z as near to x as can be
-        - "cholesky": upper triangular with M^T M = S^{-1}
-        - "pca-cor": T^{-1/2} G V^{-1/2}
-        - "zca-cor": P^{-1/2} V^{-1/2}, each z as correlated with its x as can be
+        - "pca": Lambda^{-1/2} V^T, scores of unit variance in order of variance
+        - "zca": S^{-1/2}, symmetric, z as near to x as can be
+        - "cholesky": upper triangular with W^T W = S^{-1}
+        - "pca-cor": Theta^{-1/2} G^T T^{-1/2}
+        - "zca-cor": P^{-1/2} T^{-1/2}, each z as correlated with its x as can be
     n_components : int, float or None
-        For "pca" and "pca-cor": how many rows of M to keep.
+        For "pca" and "pca-cor": how many rows of W to keep.
     regularization : float, "ledoit-wolf" or "oas"
         Added to the eigenvalues before they are divided by; or the name of a shrinkage
         (1 - a) S + a (tr S / p) I with the intensity `shrinkage_` estimated from the moments.
@@ -45,7 +45,7 @@ class Whitening(SpectralModel):
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        M.
+        W.
     inverse_ : array of shape (n_features_in_, n_components_)
         Its (pseudo-)inverse.
     mean_, explained_variance_ (regularised eigenvalues, of P for the "-cor" kinds), shrinkage_
@@ -54,7 +54,7 @@ class Whitening(SpectralModel):
     Notes
     -----
     Without regularisation directions of zero variance cannot be whitened: they are dropped ("pca" kinds) or left out of
-    M ("zca" kinds), with a warning that says how many; "cholesky" refuses. One pass for `covariance`.
+    W ("zca" kinds), with a warning that says how many; "cholesky" refuses. One pass for `covariance`.
 
     References
     ----------
@@ -127,6 +127,12 @@ class Whitening(SpectralModel):
                 raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
             if r == "ledoit-wolf" and self._standardize():
                 raise ValueError(f"kind={self.kind!r} goes with regularization='oas' or a number, not 'ledoit-wolf'.")
+            if (
+                r == "ledoit-wolf"
+                and self.solver not in ("auto", "covariance")
+                and not isinstance(self.solver, Covariance)
+            ):
+                raise ValueError(f"regularization={r!r} solves from the covariance, not with solver={self.solver!r}.")
             if self.solver == "krylov" or isinstance(self.solver, Krylov):
                 raise ValueError(
                     f"regularization={r!r} is estimated from all eigenvalues; solver='krylov' finds a few."
@@ -148,16 +154,21 @@ class Whitening(SpectralModel):
         # Its intensity needs fourth moments, so the whole fit starts from that summary.
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         summary = summarize(source, FourthMoments(source.shape[1]), weights=weights, progress=progress)
-        self._fit_from(summary, self._streaming_solver(), source.dtype)
+        self._fit_from(summary, self._streaming_solver(), source.dtype, passes=1)
 
-    def _fit_from(self, summary: Any, solver: Any, dtype: Any) -> Any:
+    def _fit_from(self, summary: Any, solver: Any, dtype: Any, passes: int = 0) -> Any:
         if self.regularization == "ledoit-wolf":
             if not isinstance(summary, FourthMoments):
                 raise TypeError(
                     "regularization='ledoit-wolf' needs FourthMoments; pass that summary, rows, or use 'oas'."
                 )
+            if summary.fourth == 0.0 and summary.n_rows > 1:
+                raise ValueError(
+                    "regularization='ledoit-wolf' finds no fourth moments: the rows are all the same, or so small that "
+                    "fourth powers vanish. Multiply them by a constant, or use 'oas'."
+                )
             self._fourth = summary.fourth
-        return super()._fit_from(summary, solver, dtype)
+        return super()._fit_from(summary, solver, dtype, passes)
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p = self.n_features_in_
@@ -172,7 +183,7 @@ class Whitening(SpectralModel):
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
         self.components_ = astype(M, dtype)
         self.inverse_ = astype(inverse, dtype)
-        self.explained_variance_ = astype(self._regularised(spectrum)[:rank], dtype)
+        self.explained_variance_ = in_range(self._regularised(spectrum)[:rank], dtype)
         del self._added, self._keep
         self.__dict__.pop("_fourth", None)
 
@@ -201,7 +212,7 @@ class Whitening(SpectralModel):
     def _whole_rank(self, spectrum: Spectrum) -> int:
         """The numerical rank, with a word about what lies beyond it."""
         p, k = self.n_features_in_, spectrum.values.shape[0]
-        rank = numerical_rank(spectrum.values, p)
+        rank = spectrum.rank
         if rank == 0:
             raise no_variance("whitening")
         wanted = min(k, self._wanted(spectrum)) if self.kind.startswith("pca") else p
@@ -210,12 +221,12 @@ class Whitening(SpectralModel):
                 f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass a positive "
                 "regularization or 'oas', or kind='pca' or 'zca'."
             )
+        fate = "dropped" if self.kind.startswith("pca") else "left out of the matrix"
         if rank < wanted:
-            warnings.warn(
-                f"{wanted - rank} of {wanted} directions have no variance and cannot be whitened; they were dropped. "
+            warn_user(
+                f"{wanted - rank} of {wanted} directions have no variance and cannot be whitened; they were {fate}. "
                 "Pass regularization to keep them.",
                 RankWarning,
-                stacklevel=7,
             )
         return rank
 

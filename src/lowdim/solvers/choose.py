@@ -38,9 +38,17 @@ class Plan:
     n_bytes: int
     why: str
 
+    @property
+    def fits_memory(self) -> bool:
+        """Whether this machine has the bytes (True where it does not say how many it has)."""
+        have = _memory()
+        return not have or self.n_bytes <= have
+
     def __str__(self) -> str:
-        size = f"{self.n_bytes / 2**20:.1f} MiB" if self.n_bytes >= 2**16 else f"{self.n_bytes} bytes"
-        often = f"{self.passes} pass{'es' if self.passes > 1 else ''} over the rows"
+        size = f"{self.n_bytes} bytes"
+        for unit, factor in (("MiB", 2**20), ("GiB", 2**30)):
+            size = f"{self.n_bytes / factor:.1f} {unit}" if self.n_bytes >= factor / 16 else size
+        often = {0: "no pass", 1: "1 pass"}.get(self.passes, f"{self.passes} passes") + " over the rows"
         return f"{self.solver.name}: {often}, about {size} beside them; {self.why}"
 
 
@@ -62,17 +70,23 @@ def plan(
     --------
     >>> from lowdim import plan
     >>> print(plan((200_000, 256), 10))
-    covariance: 1 pass over the rows, about 6.0 MiB beside them; p = 256 is small: one product of the rows is cheapest
+    covariance: 1 pass over the rows, about 6.0 MiB beside them; one product of the rows is cheapest for 256 columns
     """
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    if k is not None and not 1 <= k <= shape[1]:
+        raise ValueError(f"k={k} must be between 1 and p={shape[1]}, or None for all.")
     job = Job(*shape, k, traits or Traits())
     if isinstance(solver, str) and solver == "auto":
         return _cheapest(job)
     if isinstance(solver, str):
         if solver not in SOLVERS:
-            raise choice("solver", solver, ["auto", *SOLVERS])
+            advice = f"scikit-learn's names go into svd_solver={solver!r}." if solver in SKLEARN_SOLVERS else ""
+            raise choice("solver", solver, ["auto", *SOLVERS], advice)
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
-        raise TypeError(f"solver must be a name or a solver object, got {type(solver).__name__}.")
+        made = f"; make one: {solver.__name__}()" if isinstance(solver, type) else ""
+        raise TypeError(f"solver must be a name or a solver object, got {type(solver).__name__}{made}.")
     refusal = solver.refusal(job)
     if refusal is not None:
         raise refusal

@@ -35,11 +35,11 @@ class Covariance(Solver):
     wide: bool = False
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
-        moments = rows.summarize(Moments(rows.shape[1], wide=self.wide))
-        narrow = not self.wide and rows.traits.itemsize < 8
-        return self.from_summary(moments, request, product_eps=1e-7 if narrow else 1e-16)
+        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        wide = self.wide or request.standardize
+        return self.from_summary(rows.summarize(Moments(rows.shape[1], wide=wide)), request)
 
-    def from_summary(self, moments: Moments, request: Request, product_eps: float = 1e-16) -> Spectrum:
+    def from_summary(self, moments: Moments, request: Request) -> Spectrum:
         """Solve without rows."""
         require_rows(moments.n_rows, moments.weight, request.ddof)
         S = moments.scatter
@@ -66,14 +66,15 @@ class Covariance(Solver):
             tail=replace(tail, total=tail.total * unit),
             weight=moments.weight,
             n_rows=moments.n_rows,
-            status=Status.EXACT if is_resolved(values, n_free, product_eps) else Status.UNRESOLVED,
+            status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
             residual=_residual(S, values, vectors),
+            epsilon=moments.product_eps,
         )
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
         why = (
-            f"p = {p} is small: one product of the rows is cheapest"
+            f"one product of the rows is cheapest for {p} columns"
             if job.traits.rereadable
             else "the stream can be read once"
         )

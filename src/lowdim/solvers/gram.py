@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._xp import Array, asarray_like, astype, device, namespace
-from ..linalg import eigh_descending, most_components, numerical_rank, signs, svd_thin
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending, most_components, numerical_rank, signs, svd_thin
 from ..summaries import Gram, GramRoot
 from ..summaries.base import dense
 from ..summaries.gram import centred_features
@@ -48,11 +48,13 @@ class Dual(Solver):
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
         k = most_components(n_used, weight, p) if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof)
-        rank = min(numerical_rank(values, max(n, p)), k)
+        narrow = rows.traits.itemsize < 8 and not self.root and not request.standardize
+        epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
+        rank = min(numerical_rank(values, max(n, p), epsilon), k)
         W = _orthonormal_rows(W, rank, k)
         if values.shape[0] != k:
             values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
-        resolved = self.root or is_resolved(values, min(n_used - 1, p), 1e-7 if rows.traits.itemsize < 8 else 1e-16)
+        resolved = self.root or is_resolved(values, min(n_used - 1, p), epsilon)
         return Spectrum(
             values=values,
             vectors=W * signs(W)[:, None],
@@ -63,13 +65,14 @@ class Dual(Solver):
             n_rows=n_used,
             status=Status.EXACT if resolved else Status.UNRESOLVED,
             residual=residual,
+            epsilon=epsilon,
             passes=2,
         )
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
         k = min(n, p) if job.k is None else job.k
-        why = f"n = {n} < p = {p}: inner products of rows are cheapest"
+        why = f"inner products are cheapest for {n} rows of {p} columns"
         return Cost(n * n * p + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
 
     def refusal(self, job: Job) -> Exception | None:
@@ -102,27 +105,21 @@ def _eigenpairs(G: Array, k: int, root: bool) -> tuple[Array, Array, Tail, float
 def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
     """(Z^T v) as rows, and mean and scale of each column, in one pass over the columns.
 
-    v is orthogonal to the (root) weights, so it does not matter from where features are measured; the mean comes out of
-    the same product as one column more.
+    v is orthogonal to the (root) weights, so the rounding of the means does not matter.
     """
     xp = namespace(vectors)
-    w = xp.ones_like(vectors[0, :]) if rows.weights is None else astype(rows.weights, vectors.dtype)
-    rooted = (vectors * xp.sqrt(w)[None, :]).T
-    rooted = rooted - w[:, None] * (xp.sum(rooted, axis=0) / xp.sum(w))[None, :]
-    together = xp.concat([rooted, (w / xp.sum(w))[:, None]], axis=1)
-    k = vectors.shape[0]
+    rooted = vectors.T
+    if rows.weights is not None:
+        w = astype(rows.weights, vectors.dtype)
+        rooted = rooted * xp.sqrt(w)[:, None]
 
     def lift(block: Array) -> Array:
-        block = dense(block)
-        if ddof is not None:
-            Z, mean, scale = centred_features(block, rows.weights, ddof)
-            lifted = Z @ astype(together, Z.dtype)
-            return xp.concat([lifted[:, :k], mean[:, None], scale[:, None]], axis=1)
-        lifted = (block - block[:, :1]) @ astype(together, block.dtype)
-        return xp.concat([lifted[:, :k], lifted[:, k:] + block[:, :1], xp.ones_like(block[:, :1])], axis=1)
+        Z, mean, scale = centred_features(dense(block), rows.weights, ddof)
+        return xp.concat([Z @ astype(rooted, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
 
     lifted = rows.map_features(lift)
-    return lifted[:, :k].T, lifted[:, k], lifted[:, k + 1]
+    k = vectors.shape[0]
+    return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
 
 
 def _orthonormal_rows(W: Array, rank: int, k: int) -> Array:
@@ -133,8 +130,9 @@ def _orthonormal_rows(W: Array, rank: int, k: int) -> Array:
     """
     xp = namespace(W)
     rows = W[:rank, :]
+    if rank:
+        rows = rows / xp.max(xp.abs(rows))
     if rank < k:
         noise = np.random.default_rng(0).standard_normal((k - rank, W.shape[1]))
-        largest = xp.max(xp.abs(rows)) if rank else 1.0
-        rows = xp.concat([rows, asarray_like(noise, W, dtype=W.dtype) * largest], axis=0)
+        rows = xp.concat([rows, asarray_like(noise, W, dtype=W.dtype)], axis=0)
     return xp.linalg.qr(rows.T, mode="reduced")[0].T

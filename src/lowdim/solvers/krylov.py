@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from .._threads import single_threaded_blas
 from .._xp import Array, asarray_like, device, eps, namespace, to_numpy
-from ..linalg import fix_signs, orthonormal_block
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, orthonormal_block
 from ..summaries import Columns, Sketch
 from .base import Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
 from .covariance import Covariance
@@ -22,7 +23,6 @@ _BASIS_BYTES = 256 << 20
 _COVARIANCE_UP_TO = 20_000
 #: Up to this basis the Ritz values are looked at after each step.
 _LOOK_ALWAYS = 256
-_SPARSE_BLOCK = 8
 #: Steps for which a random block looks for copies of eigenvalues that a block thinner than k can miss.
 _PROBE_STEPS = 4
 #: A dozen steps are usual. Thin products run at half the speed of square ones, sparse ones at a fortieth.
@@ -38,7 +38,8 @@ class Krylov(Solver):
     Parameters
     ----------
     block : int, optional
-        Vectors multiplied at a time; default: k rounded up to a multiple of 8, and 8 for sparse rows.
+        Vectors multiplied at a time; default: k rounded up to a multiple of 8. With fewer than k, copies of a tied
+        eigenvalue are looked for with a random block at the end, but close neighbours can hide them.
     tol : float
         Iterate until ||S w - lambda w|| <= tol * lambda for each pair. Eigenvalues are then right to about tol^2 over
         their relative gap, vectors to tol over it.
@@ -70,14 +71,14 @@ class Krylov(Solver):
     def __post_init__(self) -> None:
         for name in ("block", "steps", "max_steps"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
                 raise ValueError(f"Krylov({name}={value!r}): a whole number of at least 1 is needed.")
-        if not 0.0 < self.tol < 1.0:
+        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise ValueError(f"Krylov(tol={self.tol!r}): a number between 0 and 1 is needed.")
 
-    def block_size(self, k: int, sparse: bool) -> int:
-        """Vectors per step: a sparse product gains nothing from more than fill a cache line."""
-        return self.block or (_SPARSE_BLOCK if sparse else 8 * math.ceil(k / 8))
+    def block_size(self, k: int) -> int:
+        """Vectors per step: at least k, so that no copy of an eigenvalue can be missed."""
+        return self.block or 8 * math.ceil(k / 8)
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         p, k = rows.shape[1], request.k
@@ -91,14 +92,16 @@ class Krylov(Solver):
         action = _Action(rows, columns, scale, unit)
         narrow = rows.traits.itemsize < 8
         floor = (eps(rows.empty(1)) if narrow else eps(columns.mean)) * 30
-        lanczos = _Lanczos(self, k, self.block_size(k, rows.traits.sparse), min(p, columns.n_rows), request.seed, floor)
+        lanczos = _Lanczos(self, k, self.block_size(k), min(p, columns.n_rows), request.seed, floor)
         # Threads of BLAS would go on spinning after each small product, beside those that read the rows.
         with single_threaded_blas():
             values, vectors, residual, status, taken = lanczos.run(action, columns.mean)
         values, vectors = values * unit, fix_signs(vectors.T)
         rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, columns.n_rows - 1) else 0.0
         n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)
-        if status is not Status.NOT_CONVERGED and not is_resolved(values, n_free, 1e-7 if narrow else 1e-16):
+        if status is not Status.NOT_CONVERGED and not is_resolved(
+            values, n_free, FLOAT32_EPS if narrow else FLOAT64_EPS
+        ):
             status = Status.UNRESOLVED
         return Spectrum(
             values=values,
@@ -110,15 +113,16 @@ class Krylov(Solver):
             n_rows=columns.n_rows,
             status=status,
             residual=residual,
+            epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
             passes=taken + 1,
         )
 
     def cost(self, job: Job) -> Cost:
         n, p, k = job.rows, job.p, job.k or 1
-        b = self.block_size(k, job.traits.sparse)
+        b = self.block_size(k)
         steps = self.steps or _USUAL_STEPS
         work = steps * 4 * n * p * b * (_SPARSE_SLOWNESS * job.traits.stored if job.traits.sparse else _NARROW_SLOWNESS)
-        why = f"k = {k} of p = {p}: a few products with thin blocks are cheapest"
+        why = f"products with thin blocks are cheapest for {k} of {p} columns"
         return Cost(work, 1 + steps, 8 * p * (k + (steps + 3) * b), why)
 
     def refusal(self, job: Job) -> Exception | None:
@@ -130,7 +134,7 @@ class Krylov(Solver):
 
     def is_sensible(self, job: Job) -> bool:
         short = min(job.rows, job.p)
-        return job.k is not None and short > 500 and 5 * job.k <= short
+        return job.k is not None and (short > 500 or not job.traits.by_feature) and 5 * job.k <= short
 
     def finer(self, rows: RowsLike) -> Solver | None:
         return Covariance(wide=True) if rows.shape[1] <= _COVARIANCE_UP_TO else None
@@ -167,7 +171,7 @@ class _Lanczos:
         T = np.zeros((room, room))
         start = asarray_like(self.random.standard_normal((p, self.b)), like, dtype=like.dtype)
         V = xp.linalg.qr(start, mode="reduced")[0]
-        m, step, next_look = 0, 0, 0
+        m, step, next_look, left_behind = 0, 0, 0, 0.0
         status: Status | None = None
         while status is None:
             before, m = m, m + V.shape[1]
@@ -189,7 +193,7 @@ class _Lanczos:
             residuals = np.linalg.norm(to_numpy(R) @ U[before:m, : self.k], axis=0)
             status = self._status(theta, residuals, step, m, exhausted)
             if status is None and self.doubt.wants_probe:
-                V = self._probe(Q[:, :m], V)
+                V, left_behind = self._probe(Q[:, :m], V), float(residuals.max())
             if status is None and full:
                 keep = min(self.k + room // 4, room - V.shape[1])
                 Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q, dtype=Q.dtype)
@@ -198,7 +202,7 @@ class _Lanczos:
                 m, next_look = keep, 0
         values = np.clip(theta[: self.k], 0.0, None)
         vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, : self.k]), Q, dtype=Q.dtype)
-        residual = float(residuals.max()) / (float(values[0]) or 1.0)
+        residual = max(float(residuals.max()), left_behind) / (float(values[0]) or 1.0)
         return asarray_like(values, like, dtype=like.dtype), vectors, residual, status, step
 
     def _probe(self, Q: Array, V: Array) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from .._xp import Array, namespace
-from ..linalg import divisor
+from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
 class Status(Enum):
@@ -63,6 +63,8 @@ class Spectrum:
     status: Status
     #: max_k ||S w_k - lambda_k w_k|| / lambda_1.
     residual: float
+    #: Rounding of the products the eigenvalues come from, in units of lambda_1.
+    epsilon: float = FLOAT64_EPS
     #: Passes over the rows.
     passes: int = 1
 
@@ -70,6 +72,16 @@ class Spectrum:
     def total(self) -> float:
         """Sum of all eigenvalues."""
         return float(namespace(self.values).sum(self.values)) + self.tail.total
+
+    @property
+    def rank_cut(self) -> float:
+        """Values at or below this are zero as far as the solver can tell."""
+        return rank_cut(float(self.values[0]), int(self.vectors.shape[1]), self.epsilon)
+
+    @property
+    def rank(self) -> int:
+        """How many of the values are not."""
+        return int(namespace(self.values).count_nonzero(self.values > self.rank_cut))
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others join the tail."""

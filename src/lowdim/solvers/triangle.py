@@ -62,7 +62,8 @@ class Triangular(Solver):
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
         why = "nothing is squared, so small eigenvalues keep their digits"
-        return Cost(6 * n * p * p + 20 * p**3, 1, 8 * p * (6 * p + max(1024, 4 * p)), why)
+        short = min(n, p)
+        return Cost(6 * n * p * short + 20 * short**3, 1, 8 * p * (6 * short + min(n, max(1024, 4 * p))), why)
 
 
 def residual(R: Array, values: Array, vectors: Array) -> float:

@@ -24,7 +24,6 @@ def _is_stream(X: Any) -> bool:
 
 #: What is asked of X, in this order, and what then reads it.
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
-    (is_sparse, SparseSource),
     (is_array, ArraySource),
     (is_table, TableSource),
     (lambda X: hasattr(X, "__array__"), lambda X: open_source(np.asarray(X))),
@@ -43,6 +42,8 @@ def open_source(X: Any) -> Source:
         return X
     if isinstance(X, np.ndarray):
         return ArraySource(X)
+    if is_sparse(X):
+        return SparseSource(X)
     if isinstance(X, list | tuple) and not _is_stream(X):
         return ArraySource(np.asarray(X))
     if isinstance(X, str | bytes | dict) or np.isscalar(X) or X is None:

@@ -27,7 +27,9 @@ class TableSource(Source):
                 if "complex" in str(native):
                     raise complex_data(f"{native} in {column_label(j, self.names)}")
                 raise ValueError(not_numeric(j, native, self.names, "could not convert string to float or the like"))
-        self._frame = frame
+        booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
+        # Nullable booleans have no number for what is missing; floats do.
+        self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
         self.shape = (n, p)
         self.kind = "table"
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64

@@ -13,13 +13,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, is_sparse, namespace, to_numpy
+from .._xp import Array, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ..errors import NonFiniteBlock
 
 #: Blocks of about this size are summed while they lie in cache.
 CACHE_BYTES = 4 << 20
 #: Up to this many columns the product of a block is too small for a threaded BLAS.
 NARROW = 768
+#: Squares in float32 are trusted between these bounds.
+_FLOAT32_SQUARES = (1e-28, 1e35)
 
 
 class Summary(ABC):
@@ -136,6 +138,26 @@ def check_squares(squares: Array) -> None:
     limit = float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
     if not float(xp.max(squares)) <= limit:
         raise NonFiniteBlock
+
+
+def is_far(s: Array, squares: Array, weight: float) -> bool:
+    """Whether, in some column, sums `s` and sums of squares `squares` about a shift are nearly all offset: the mean is
+    more than ten deviations away, and a subtraction would cost digits."""
+    xp = namespace(squares)
+    spread = squares - s * s / weight
+    return bool(xp.any(spread < 0.01 * squares))
+
+
+def products_in_range(Z: Array) -> Array:
+    """Z^T Z, in float64 where float32 has no room for the squares."""
+    P = Z.T @ Z
+    xp = namespace(P)
+    if P.dtype == xp.float32:
+        low, high = _FLOAT32_SQUARES
+        if not low < float(xp.max(xp.linalg.diagonal(P))) < high:
+            Z = astype(Z, wide_dtype(xp, device(P)))
+            P = Z.T @ Z
+    return P
 
 
 def _positive(block: Array, weights: Array) -> tuple[Array, Array]:

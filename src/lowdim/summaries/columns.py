@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, device, is_sparse, namespace, wide_dtype
-from .base import Summary, check_columns, check_squares, column_sums, dense, total_weight, two_sum
+from .base import Summary, check_columns, check_squares, column_sums, dense, is_far, total_weight, two_sum
 
 
 class Columns(Summary):
@@ -55,12 +55,14 @@ class Columns(Summary):
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
+        w = None if weights is None else astype(weights, wide)
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
-        Z = block - shift
-        step = astype(column_sums(Z, weights), wide) / weight
-        Z = astype(Z, wide)
-        squares = column_sums(Z * Z, None if weights is None else astype(weights, wide))
-        return astype(shift, wide), step, xp.clip(squares - weight * step * step, 0.0, None)
+        s, squares = _sums_about(shift, block, w)
+        if is_far(s, squares, weight):
+            shift = shift + astype(s / weight, shift.dtype)
+            s, squares = _sums_about(shift, block, w)
+        step = s / weight
+        return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
 
     def _absorb(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> None:
         """Merge rows of mean `shift + step` and sums of squares `squares` about it."""
@@ -82,6 +84,12 @@ class Columns(Summary):
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
         self.mean, self.rest, self.squares = state.get("mean"), state.get("rest"), state.get("squares")
         return self
+
+
+def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Sums and sums of squares of a dense block about the shift, in float64."""
+    Z = astype(block - shift, wide_dtype(namespace(block), device(block)))
+    return column_sums(Z, weights), column_sums(Z * Z, weights)
 
 
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
 from ..linalg import r_factor
-from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, dense
+from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, dense, products_in_range
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
@@ -22,23 +22,35 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     one).
     """
     xp = namespace(block)
-    first = block[:, :1]
-    Z = block - first
-    w = xp.ones_like(block[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
-    weight = float(xp.sum(w))
-    step = (Z @ w)[:, None] / weight
-    Z = Z - step
-    scale = xp.ones_like(step[:, 0])
+    mean = feature_means(block, sample_weight)
+    Z = block - mean
+    # Far from zero the mean is rounded: what that left is of the size of the features themselves.
+    Z = Z - feature_means(Z, sample_weight)
+    scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
+        Z = astype(Z, wide_dtype(xp, device(Z)))
+        w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
+        weight = float(xp.sum(w))
         squares = (Z * Z) @ w
+        scale = xp.ones_like(squares)
         check_squares(squares)
         scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), scale)
         Z = Z / scale[:, None]
-    return Z, (first + step)[:, 0], scale
+    return Z, mean[:, 0], scale
+
+
+def feature_means(block: Array, sample_weight: Array | None) -> Array:
+    """Means over the samples, as a column: taken about the first sample, so that a constant feature is met exactly."""
+    xp = namespace(block)
+    first = block[:, :1]
+    if sample_weight is None:
+        return first + xp.mean(block - first, axis=1, keepdims=True)
+    w = astype(sample_weight, block.dtype)
+    return first + xp.sum((block - first) * w[None, :], axis=1, keepdims=True) / xp.sum(w)
 
 
 class Gram(Summary):
-    """`product` = sum over features of z z^T, z the feature about its first entry: n x n inner products of samples.
+    """`product` = sum over features of z z^T, z the feature about its mean: n x n inner products of samples.
 
     Parameters
     ----------
@@ -51,9 +63,9 @@ class Gram(Summary):
 
     Notes
     -----
-    Samples are measured from the first one, so that no offset of a feature does harm; `centred` then moves the origin
-    to their mean. One pass over the features, n^2 numbers. Weights in `update` would be weights of features, and are
-    not used.
+    Each feature is centred by itself, so that no offset does harm; `centred` removes what rounding of the means has
+    left and puts the weights in. One pass over the features, n^2 numbers. Weights in `update` would be weights of
+    features, and are not used.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
@@ -104,10 +116,10 @@ class Gram(Summary):
     def _take(self, block: Array) -> None:
         """Add the products of a dense block of features."""
         if self.ddof is None:
-            Z = self._scratch.difference(block, block[:, :1])
+            Z = self._scratch.difference(block, feature_means(block, self.sample_weight))
         else:
             Z = centred_features(block, self.sample_weight, self.ddof)[0]
-        P = Z.T @ Z
+        P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
         self._add(astype(P, wide_dtype(namespace(P), device(P))))
 

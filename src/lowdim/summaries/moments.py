@@ -10,7 +10,7 @@ import numpy as np
 
 from .._xp import Array, Scratch, asarray_like, astype, device, eps, is_sparse, namespace, wide_dtype
 from ..errors import too_few_rows
-from ..linalg import divisor
+from ..linalg import FLOAT64_EPS, divisor
 from .base import (
     CACHE_BYTES,
     NARROW,
@@ -19,6 +19,8 @@ from .base import (
     check_squares,
     column_sums,
     dense,
+    is_far,
+    products_in_range,
     scaled_rows,
     total_weight,
     two_sum,
@@ -26,8 +28,6 @@ from .base import (
 
 #: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
 _DENSE_FROM = 0.03
-#: In float32, squares are trusted between these bounds; beyond them the block is multiplied in float64.
-_FLOAT32_SQUARES = (1e-28, 1e35)
 
 
 #: A block is merged as a whole, but multiplied in so many slices.
@@ -59,13 +59,16 @@ class Moments(Summary):
         Sum of their weights.
     mean, rest : arrays of shape (p,)
         The mean, and what its rounding left out.
+    product_eps : float
+        The coarsest rounding of the products in it.
     scatter : array of shape (p, p)
         sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
 
     Notes
     -----
-    A block is summed about a shift c near its mean: c is the first row for the first block, the mean so far for the
-    others. With s = sum w (x - c) and P = sum w (x - c)(x - c)^T the block has mean c + s/w and scatter
+    A block is summed about a shift c near its mean: the first row for the first block, the mean so far for the others,
+    and its own mean where those turn out to be far away. With s = sum w (x - c) and P = sum w (x - c)(x - c)^T the
+    block has mean c + s/w and scatter
     P - s s^T / w, and two sets of rows merge as [1]_
 
         scatter = scatter_1 + scatter_2 + (w_1 w_2 / (w_1 + w_2)) d d^T,   d = mean_2 - mean_1.
@@ -79,7 +82,7 @@ class Moments(Summary):
     """
 
     parameters = ("n_features", "groups")
-    state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups")
+    state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups", "product_eps")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         self.n_features = int(n_features)
@@ -92,6 +95,7 @@ class Moments(Summary):
         self.mean: Any = None
         self.rest: Any = None
         self.scatter: Any = None
+        self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
     @classmethod
@@ -141,6 +145,7 @@ class Moments(Summary):
         self._absorb(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
 
     def _merge(self, other: Self) -> None:
+        self.product_eps = max(self.product_eps, other.product_eps)
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
 
@@ -167,16 +172,26 @@ class Moments(Summary):
         return self.scatter[start[0] : start[0] + self.groups[i], start[1] : start[1] + self.groups[j]]
 
     def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array]:
-        """Shift, sums and products of a dense block about the shift, slice by slice while each lies in cache."""
-        xp = namespace(block)
-        wide = wide_dtype(xp, device(block))
+        """Shift, sums and products of a dense block about the shift."""
         if self.wide:
-            block = astype(block, wide)
+            block = astype(block, wide_dtype(namespace(block), device(block)))
+        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        s, P = self._sums_about(shift, block, weights)
+        weight = total_weight(block, weights)
+        if is_far(s, namespace(P).linalg.diagonal(P), weight):
+            # The shift was an outlier, or the rows have moved on: measure from their own mean.
+            shift = shift + astype(s / weight, shift.dtype)
+            s, P = self._sums_about(shift, block, weights)
+        return shift, s, P
+
+    def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
+        """Sums and products of a block about the shift, slice by slice while each lies in cache."""
         n, p = block.shape
         rows = _slice_rows(p, block.itemsize) if isinstance(block, np.ndarray) else n
-        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
         if n <= rows:
-            return shift, *self._products(block, shift, weights)
+            return self._products(block, shift, weights)
+        xp = namespace(block)
+        wide = wide_dtype(xp, device(block))
         s = xp.zeros_like(shift, dtype=wide)
         P = xp.zeros((p, p), dtype=wide, device=device(block))
         for i in range(0, n, rows):
@@ -184,24 +199,20 @@ class Moments(Summary):
             s_part, P_part = self._products(block[part, :], shift, None if weights is None else weights[part])
             s += s_part
             P += P_part
-        return shift, s, P
+        return s, P
 
     def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array]:
         """Sums and products of rows about the shift, in their own dtype unless their squares do not fit it."""
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
-        P = Z.T @ Z
-        if eps(P) > 1e-10:
-            xp = namespace(P)
-            low, high = _FLOAT32_SQUARES
-            if not low < float(xp.max(xp.linalg.diagonal(P))) < high:
-                Z = astype(Z, wide_dtype(xp, device(P)))
-                P = Z.T @ Z
+        P = products_in_range(Z)
+        self.product_eps = max(self.product_eps, eps(P))
         return s, P
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         """The same for a sparse block, about zero; as dense where that would lose digits or time."""
+        block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
             return self._dense_sums(dense(block), weights)
         rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
@@ -238,8 +249,9 @@ class Moments(Summary):
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
         self = cls(int(state["groups"].sum()), groups=state["groups"].tolist())
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
+        self.product_eps = float(state["product_eps"])
         for name in cls.state:
-            if name in state and name not in ("n_rows", "weight", "groups"):
+            if name in state and name not in ("n_rows", "weight", "groups", "product_eps"):
                 setattr(self, name, state[name])
         return self
 

@@ -1,4 +1,4 @@
-"""The lectures' worked numbers and formulas about projections, PCA and whitening. Divisor 1/N."""
+"""Worked numbers and formulas about projections, PCA and whitening, small enough to check by hand. Divisor 1/N."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_mean_of_the_projections_is_the_projected_mean(diagonal):
     points = np.array([(2.0, 4.0), (1.0, 3.0), (1.0, -3.0)])
     projections = diagonal.transform(points)
     np.testing.assert_allclose(projections.mean(), 4 / 3 * math.sqrt(2), rtol=tolerance())
-    # The mean is (4/3, 4/3); the slide's (4, 4) is the sum.
+    # The mean is (4/3, 4/3).
     np.testing.assert_allclose(PCA(1).fit(points).mean_, [4 / 3, 4 / 3], rtol=tolerance())
     projected_mean = diagonal.transform([[4 / 3, 4 / 3]])
     np.testing.assert_allclose(projected_mean, [[projections.mean()]], rtol=tolerance())
