@@ -67,6 +67,8 @@ def astype(x: Array, dtype: Any) -> Array:
 
 def in_range(x: Array, dtype: Any) -> Array:
     """`x` in `dtype`, or as it is where `dtype` has no room for it (squares of float32 numbers, say)."""
+    if x.dtype == dtype:
+        return x
     xp = namespace(x)
     with np.errstate(over="ignore", under="ignore"):
         cast = astype(x, dtype)

@@ -109,10 +109,7 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _scoring(self) -> Any:
         """block -> (block - mean) A."""
-        A = self._projection()
-        xp = namespace(A)
-        far = float(xp.max(xp.abs(self.mean_ @ A))) > 1e3 * self._deviation()
-        return affine(A, self.mean_, keep_sparse=not far)
+        return affine(self._projection(), self.mean_, self._deviation())
 
     def inverse_transform(self, X: Any) -> Array:
         """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
@@ -423,9 +420,9 @@ def reaching(spectrum: Spectrum, proportion: float) -> int:
     return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))
 
 
-def affine(A: Array, mean: Array, keep_sparse: bool) -> Any:
+def affine(A: Array, mean: Array, deviation: float) -> Any:
     """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
-    digits where the mean is far away: then they are made dense, block by block."""
+    digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
     ready: dict[Any, tuple[Array, Array, Array]] = {}
     own = threading.local()
 
@@ -438,7 +435,7 @@ def affine(A: Array, mean: Array, keep_sparse: bool) -> Any:
             )
         matrix, centre, offset = ready[block.dtype]
         if is_sparse(block):
-            if keep_sparse:
+            if np.abs(offset).max() <= 1e3 * deviation:
                 return block @ matrix - offset
             block = dense(block)
         if not hasattr(own, "scratch"):

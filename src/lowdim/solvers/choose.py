@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..errors import choice, needs_memory
@@ -78,7 +79,7 @@ def plan(
         raise ValueError(f"k={k} must be between 1 and p={shape[1]}, or None for all.")
     job = Job(*shape, k, traits or Traits())
     if isinstance(solver, str) and solver == "auto":
-        return _cheapest(job)
+        return _cheapest(job, _memory())
     if isinstance(solver, str):
         if solver not in SOLVERS:
             advice = f"scikit-learn's names go into svd_solver={solver!r}." if solver in SKLEARN_SOLVERS else ""
@@ -93,11 +94,11 @@ def plan(
     return _plan(solver, solver.cost(job), "as asked")
 
 
-def _cheapest(job: Job) -> Plan:
-    """The solver of least work among those that can, should, and fit into memory."""
+@lru_cache(maxsize=256)
+def _cheapest(job: Job, have: int) -> Plan:
+    """The solver of least work among those that can, should, and fit into the `have` bytes of memory (0: unknown)."""
     candidates = [cls() for cls in SOLVERS.values()]
     costs = {s: s.cost(job) for s in candidates if s.refusal(job) is None}
-    have = _memory()
     fitting = {s: c for s, c in costs.items() if not have or c.n_bytes <= have}
     if not fitting:
         least = min(costs, key=lambda s: costs[s].n_bytes)
