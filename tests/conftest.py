@@ -1,4 +1,13 @@
-"""Settings of all tests: hypothesis draws the same examples in every run, others with --hypothesis-profile=explore."""
+"""Settings of all tests: hypothesis draws the same examples in every run, others with --hypothesis-profile=explore.
+
+BLAS keeps to one thread unless a test raises that itself, and scikit-learn's checks of other array libraries are on;
+both are read when NumPy and SciPy are first imported.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 from hypothesis import settings
 

@@ -191,3 +191,39 @@ def test_fits_in_several_threads_at_once(rows):
         assert _threads.available() == 2
     for model in answers:
         np.testing.assert_array_equal(model.components_, answers[0].components_)
+
+
+# ---- Streams: blocks go to the threads in turn
+
+
+def in_blocks(X, size=700):
+    return (X[i : i + size] for i in range(0, len(X), size))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", ["covariance", "triangle"])
+def test_a_stream_read_by_two_threads(solver, weighted):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((30_000, 40)) * np.arange(1, 41) + 1e6
+    w = rng.integers(0, 3, len(X)) if weighted else None
+    with threadpool_limits(2, user_api="blas"):
+        one, two = (PCA(5, solver=solver).fit(in_blocks(X), sample_weight=w) for _ in range(2))
+    with threadpool_limits(1, user_api="blas"):
+        serial = PCA(5, solver=solver).fit(in_blocks(X), sample_weight=w)
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.explained_variance_, two.explained_variance_)
+    np.testing.assert_allclose(one.explained_variance_, serial.explained_variance_, rtol=1e-12)
+    assert one.n_samples_ == serial.n_samples_
+
+
+def test_the_first_bad_row_of_a_stream_is_named_whichever_thread_meets_it():
+    X = np.random.default_rng(4).standard_normal((60_000, 10))
+    X[[41_000, 59_000], [3, 5]] = np.nan
+    with threadpool_limits(2, user_api="blas"), pytest.raises(ValueError, match=r"NaN: column 3, first in row 41000"):
+        PCA(2).fit(in_blocks(X))
+
+
+def test_weights_of_a_stream_are_counted():
+    X = np.random.default_rng(5).standard_normal((5_000, 10))
+    with threadpool_limits(2, user_api="blas"), pytest.raises(ValueError, match="one entry per row"):
+        PCA(2).fit(in_blocks(X), sample_weight=np.ones(4_999))

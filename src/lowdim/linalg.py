@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ FLOAT32_EPS = 2.0**-23
 
 #: From this size on LAPACK is asked for the leading eigenvectors only.
 _PARTIAL_FROM = 128
-#: Eigenproblems of these sizes are solved on one thread.
-_SMALL, _MEDIUM = 32, 400
+#: Matrices of these sizes are worked on by one thread.
+_SMALL, _MEDIUM = 32, 512
 
 
 def divisor(weight: float, ddof: int) -> float:
@@ -39,6 +39,12 @@ def most_components(n_rows: int, weight: float, n_features: int) -> int:
     return min(max(n_rows, int(weight)), n_features)
 
 
+def quiet_blas(p: int) -> AbstractContextManager[None]:
+    """Around the algebra of p x p matrices: up to a medium size threads of BLAS gain nothing there, and would go on
+    spinning beside whatever reads the rows next."""
+    return single_threaded_blas() if _SMALL < p <= _MEDIUM else nullcontext()
+
+
 def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array]:
     """Eigenpairs of symmetric `A`, largest first: values (m,), vectors as rows (m, p).
 
@@ -49,8 +55,7 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         xp = namespace(A)
         values, vectors = xp.linalg.eigh(A)
         return xp.flip(values), xp.flip(vectors, axis=1).T
-    # Up to a medium size threads gain nothing, and would go on spinning beside whatever reads the rows next.
-    with single_threaded_blas() if _SMALL < p <= _MEDIUM else nullcontext():
+    with quiet_blas(p):
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
             values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
         else:

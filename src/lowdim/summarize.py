@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
@@ -76,8 +77,11 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     parts = _parts(source, summary.threaded_blas)
     if progress is not None:
         progress.begin(type(summary).__name__, _count_blocks(parts, rows))
-    if len(parts) == 1:
-        _fill(source, summary, weights, 0, rows, None if progress is None else progress.step)
+    step = None if progress is None else progress.step
+    if len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
+        _fill_in_turn(source, summary, weights, rows, step)
+    elif len(parts) == 1:
+        _fill(source, summary, weights, 0, rows, step)
     else:
         fill = partial(_filled, like=summary, weights=weights, rows=rows)
         for filled in _in_threads(parts, fill, progress):
@@ -224,18 +228,48 @@ def _fill(
     source: Source, summary: Summary, weights: Array | None, start: int, rows: int, tick: Callable[[], None] | None
 ) -> None:
     """Feed the blocks of `source`, whose first row is row `start` of the table, to `summary`."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for block in source.blocks(rows):
-            stop = start + block.shape[0]
-            try:
-                summary.update(block, None if weights is None else _slice(weights, start, stop))
-            except NonFiniteBlock:
-                raise _explain(block, start, source) from None
-            start = stop
-            if tick is not None:
-                tick()
+    for block in source.blocks(rows):
+        _take(summary, block, start, weights=weights, source=source)
+        start += block.shape[0]
+        if tick is not None:
+            tick()
     if weights is not None and source.shape[0] is None and start != weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
+
+
+def _fill_in_turn(
+    source: Source, summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
+) -> None:
+    """As `_fill` for a stream, which cannot be cut beforehand: as many blocks as there are threads are taken at a time,
+    and block i goes to summary i modulo their number, so that it does not matter which thread was quicker."""
+    summaries = [summary, *(summary.fresh() for _ in range(_threads.available() - 1))]
+    start, blocks = 0, source.blocks(rows)
+    with _threads.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
+        while batch := list(islice(blocks, len(summaries))):
+            starts = [start]
+            for block in batch:
+                starts.append(starts[-1] + block.shape[0])
+            take = partial(_take, weights=weights, source=source)
+            # All answers are asked for, so that the first bad block is the one that is named.
+            list(pool.map(take, summaries, batch, starts))
+            start = starts[-1]
+            for _ in batch:
+                if tick is not None:
+                    tick()
+    if weights is not None and start != weights.shape[0]:
+        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
+    for other in summaries[1:]:
+        summary.merge(other)
+
+
+def _take(summary: Summary, block: Array, start: int, *, weights: Array | None, source: Source) -> None:
+    """One block into one summary."""
+    stop = start + block.shape[0]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        try:
+            summary.update(block, None if weights is None else _slice(weights, start, stop))
+        except NonFiniteBlock:
+            raise _explain(block, start, source) from None
 
 
 def _slice(weights: Array, start: int, stop: int) -> Array:

@@ -33,7 +33,7 @@ from ..errors import (
     too_few_rows,
     warn_user,
 )
-from ..linalg import divisor, most_components
+from ..linalg import divisor, most_components, quiet_blas
 from ..solvers import SOLVERS, Covariance, Plan, Request, Solver, Spectrum, Status, Triangular, plan
 from ..sources import Source, StreamSource, Traits, open_source
 from ..summaries import Moments, Triangle
@@ -332,7 +332,11 @@ class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         first = source.first_block
         n, p = first.shape
         k = min(p if request.k is None else request.k, (n or 1) - 1)
-        if k < 1 or Covariance(wide=True).solve(Rows(first), replace(request, k=k)).status is Status.EXACT:
+        if k < 1:
+            return the_plan
+        with quiet_blas(p):
+            pilot = Covariance(wide=True).solve(Rows(first), replace(request, k=k))
+        if pilot.status is Status.EXACT:
             return the_plan
         why = "the stream can be read once, and the covariance of its first block loses the small eigenvalues"
         return replace(plan(source.shape, request.k, solver=Triangular(), traits=source.traits), why=why)

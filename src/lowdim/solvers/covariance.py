@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._xp import Array, eps, namespace
-from ..linalg import eigh_descending, fix_signs, most_components
+from ..linalg import eigh_descending, fix_signs, most_components, quiet_blas
 from ..summaries import Moments
 from .base import EIGH_WORK, Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
 from .results import Spectrum, Status, Tail
@@ -41,35 +41,8 @@ class Covariance(Solver):
 
     def from_summary(self, moments: Moments, request: Request) -> Spectrum:
         """Solve without rows."""
-        require_rows(moments.n_rows, moments.weight, request.ddof)
-        S = moments.scatter
-        xp = namespace(S)
-        squares = xp.linalg.diagonal(S)
-        scale = scales(squares, moments.weight, request)
-        if scale is not None:
-            S = S / scale[:, None] / scale[None, :]
-            squares = xp.linalg.diagonal(S)
-        p = moments.n_features
-        k = most_components(moments.n_rows, moments.weight, p) if request.k is None else request.k
-        unit = float(xp.max(squares)) or 1.0
-        S = S / unit
-        values, vectors = eigh_descending(S, at_least=k)
-        values = xp.clip(values, 0.0, None)
-        tail = _beyond(S, values, squares / unit).plus(values[k:])
-        values, vectors = values[:k], fix_signs(vectors[:k, :])
-        n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
-        return Spectrum(
-            values=values * unit,
-            vectors=vectors,
-            mean=moments.mean,
-            scale=scale,
-            tail=replace(tail, total=tail.total * unit),
-            weight=moments.weight,
-            n_rows=moments.n_rows,
-            status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
-            residual=_residual(S, values, vectors),
-            epsilon=moments.product_eps,
-        )
+        with quiet_blas(moments.n_features):
+            return _solved(moments, request)
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
@@ -84,6 +57,39 @@ class Covariance(Solver):
         if not self.wide and rows.traits.itemsize < 8:
             return Covariance(wide=True)
         return Triangular()
+
+
+def _solved(moments: Moments, request: Request) -> Spectrum:
+    """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
+    require_rows(moments.n_rows, moments.weight, request.ddof)
+    S = moments.scatter
+    xp = namespace(S)
+    squares = xp.linalg.diagonal(S)
+    scale = scales(squares, moments.weight, request)
+    if scale is not None:
+        S = S / scale[:, None] / scale[None, :]
+        squares = xp.linalg.diagonal(S)
+    p = moments.n_features
+    k = most_components(moments.n_rows, moments.weight, p) if request.k is None else request.k
+    unit = float(xp.max(squares)) or 1.0
+    S = S / unit
+    values, vectors = eigh_descending(S, at_least=k)
+    values = xp.clip(values, 0.0, None)
+    tail = _beyond(S, values, squares / unit).plus(values[k:])
+    values, vectors = values[:k], fix_signs(vectors[:k, :])
+    n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
+    return Spectrum(
+        values=values * unit,
+        vectors=vectors,
+        mean=moments.mean,
+        scale=scale,
+        tail=replace(tail, total=tail.total * unit),
+        weight=moments.weight,
+        n_rows=moments.n_rows,
+        status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
+        residual=_residual(S, values, vectors),
+        epsilon=moments.product_eps,
+    )
 
 
 def _beyond(S: Array, values: Array, squares: Array) -> Tail:

@@ -23,8 +23,8 @@ class StreamSource(Source):
 
     Notes
     -----
-    Small blocks are gathered and large ones cut until they have about the size asked for; at most one gathered block
-    is held at a time.
+    Large blocks are cut to the size asked for, and small ones gathered, which copies them, until they have at least an
+    eighth of it; at most one gathered block is held at a time.
     """
 
     def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
@@ -52,7 +52,7 @@ class StreamSource(Source):
             for block in source.blocks(rows):
                 gathered.append(block)
                 count += block.shape[0]
-                if count >= rows:
+                if 8 * count >= rows:
                     yield concat_rows(gathered)
                     gathered, count = [], 0
         if gathered:
