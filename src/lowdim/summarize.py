@@ -68,6 +68,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     """
     source = open_source(X)
     if isinstance(summary, type):
+        # Moments, Triangle and Columns are made with a number of columns; others have to be given ready-made.
         summary = summary(source.shape[1])  # type: ignore[call-arg]
     if not isinstance(summary, Summary):
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")

@@ -46,6 +46,7 @@ from ._progress import callback_progress
 _FROM_SUMMARY: list[tuple[Any, type[Covariance] | type[Triangular]]] = [(Moments, Covariance), (Triangle, Triangular)]
 
 
+# scikit-learn has no types, so its bases are Any.
 class SpectralModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the models that are read off the eigenpairs of a covariance."""
 

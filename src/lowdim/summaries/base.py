@@ -31,8 +31,11 @@ class Summary(ABC):
     parameters: ClassVar[tuple[str, ...]]
     #: Names of all attributes that make up the summary, for `save`.
     state: ClassVar[tuple[str, ...]]
-    #: Whether the product of one block is large enough to keep a threaded BLAS busy by itself.
-    threaded_blas: bool = False
+
+    @property
+    def threaded_blas(self) -> bool:
+        """Whether the product of one block is large enough to keep a threaded BLAS busy by itself."""
+        return False
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times (zero: not at all)."""

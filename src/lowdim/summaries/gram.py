@@ -93,7 +93,7 @@ class Gram(Summary):
         return (G - means[:, None] - means[None, :] + means @ share) * root[:, None] * root[None, :]
 
     @property
-    def threaded_blas(self) -> bool:  # type: ignore[override]
+    def threaded_blas(self) -> bool:
         """Products of many samples keep all threads of BLAS busy; of few they do not."""
         return self.n_samples > NARROW
 

@@ -156,7 +156,7 @@ class Moments(Summary):
         return _SLICES * _slice_rows(n_columns, itemsize)
 
     @property
-    def threaded_blas(self) -> bool:  # type: ignore[override]
+    def threaded_blas(self) -> bool:
         """Products of wide blocks keep all threads of BLAS busy; narrow ones do not."""
         return self.n_features > NARROW
 

@@ -94,7 +94,7 @@ class Triangle(Summary):
         return type(self)(self.n_features)
 
     @property
-    def threaded_blas(self) -> bool:  # type: ignore[override]
+    def threaded_blas(self) -> bool:
         """QR of wide blocks keeps all threads of BLAS busy; of narrow ones it does not."""
         return self.n_features > NARROW
 
