@@ -27,7 +27,7 @@ class Blocks(Columns):
         self.sizes.append(block.shape[0])
         super().update(block, weights)
 
-    def block_rows(self, n_columns, itemsize):
+    def block_rows(self, n_columns, itemsize, stored=1.0):
         return 3
 
 

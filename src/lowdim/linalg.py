@@ -127,10 +127,10 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array
     xp = namespace(Z)
     size = math.sqrt(float(xp.sum(Z * Z)))
     C = basis.T @ Z
-    Q, R = xp.linalg.qr(Z - basis @ C, mode="reduced")
+    Q, R = _qr_of_thin(Z - basis @ C)
     # What is left of a nearly dependent column is mostly rounding: only at unit length can it be projected once more.
     again = basis.T @ Q
-    Q, turn = xp.linalg.qr(Q - basis @ again, mode="reduced")
+    Q, turn = _qr_of_thin(Q - basis @ again)
     kept = np.flatnonzero(
         (np.abs(to_numpy(xp.linalg.diagonal(R))) > 1e3 * eps(Z) * size)
         & (np.abs(to_numpy(xp.linalg.diagonal(turn))) > 0.5)
@@ -149,3 +149,25 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array
         Q = xp.concat([Q, fresh], axis=1)
         R = xp.concat([R, xp.zeros((n_new, R.shape[1]), dtype=R.dtype, device=device(R))], axis=0)
     return Q, R, C, n_new
+
+
+def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
+    """Q and R of a tall and thin block: by the Cholesky factor of Z^T Z where its columns are far from dependent, which
+    is products only; done twice, as here, this is as orthogonal as Householder's [1].
+
+    References
+    ----------
+    [1] Yamamoto, Nakatsukasa, Yanagisawa, Fukaya (2015), Roundoff error analysis of the CholeskyQR2 algorithm.
+    """
+    xp = namespace(Z)
+    gram = to_numpy(Z.T @ Z).astype(np.float64)
+    lengths = np.sqrt(np.diagonal(gram))
+    if lengths.size and np.all(np.isfinite(gram)) and np.all(lengths > 0.0):
+        try:
+            L = np.linalg.cholesky(gram / lengths / lengths[:, None])
+        except np.linalg.LinAlgError:
+            L = np.zeros_like(gram)
+        if np.diagonal(L).min() > 0.01:
+            R = L.T * lengths
+            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), asarray_like(R, Z, dtype=Z.dtype)
+    return xp.linalg.qr(Z, mode="reduced")

@@ -74,7 +74,8 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
     if weights is not None:
         weights = check_weights(weights, source)
-    rows = _block_rows(source, summary.block_rows(source.shape[1], source.traits.itemsize))
+    traits = source.traits
+    rows = _block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
     parts = _parts(source, summary.threaded_blas)
     if progress is not None:
         progress.begin(type(summary).__name__, _count_blocks(parts, rows))
@@ -140,6 +141,11 @@ class Rows:
     def map_features(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the columns, a row of the answer for each."""
         return map_rows(self._source.features(), function)
+
+    def narrowed(self) -> Rows | None:
+        """The same rows in float32, where that is cheap to keep; None where not."""
+        source = self._source.narrowed()
+        return None if source is None else Rows(source, self.weights, self._progress)
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""

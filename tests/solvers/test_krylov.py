@@ -238,3 +238,72 @@ def test_sparse_rows_with_a_mean():
     theirs = exact(X.toarray(), 5)
     np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-8)
     assert principal_angles(ours.components_, theirs.components_)[0] < 1e-3
+
+
+# ---- Rehearsal in float32
+
+
+@pytest.fixture
+def rehearsals(monkeypatch):
+    """Small sparse tables are rehearsed too; what comes back counts how often."""
+    monkeypatch.setattr(krylov, "_WORTH_REHEARSING", 0)
+    seen = []
+    narrowed = krylov._Action.narrowed
+
+    def counted(action):
+        rows = narrowed(action)
+        seen.append(rows is not None)
+        return rows
+
+    monkeypatch.setattr(krylov._Action, "narrowed", counted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        decaying([4.0, 2.0, 1.0]),
+        decaying([1.0] * 20),
+        decaying([1.0 + 1e-9, 1.0, 1.0 - 1e-9]),
+        decaying([1.0, 1e-4, 1e-5], n_tail=5) * np.r_[1.0, np.ones(2), np.full(5, 1e-6)],
+        np.r_[1.0, 0.5],
+    ],
+    ids=["decay", "ties", "cluster", "small beside large", "rank below k"],
+)
+def test_rehearsed_in_float32_the_answer_is_that_of_float64(values, rehearsals):
+    X = sparse.csr_array(with_values(values))
+    ours, theirs = PCA(3, solver=Krylov(tol=1e-7)).fit(X), exact(X.toarray(), 3)
+    assert rehearsals == [True]
+    expected = theirs.explained_variance_
+    np.testing.assert_allclose(ours.explained_variance_, expected, rtol=0, atol=1e-12 * expected[0])
+    np.testing.assert_allclose(ours.components_ @ ours.components_.T, np.eye(3), rtol=0, atol=1e-10)
+    assert ours.residual_ < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-20, 1e-8, 1e8, 1e20, 1e120])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_rehearsal_keeps_out_of_where_float32_ends(scale, standardize, rehearsals):
+    X = sparse.csr_array(with_values(decaying([4.0, 2.0, 1.0])) * scale)
+    ours = PCA(3, solver=Krylov(tol=1e-7), standardize=standardize).fit(X)
+    theirs = PCA(3, solver="triangle", standardize=standardize).fit(X.toarray())
+    assert rehearsals == [1e-12 < scale < 1e12]
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [1e-30, 3.0, 1e30])
+def test_rehearsal_with_weights(weight, rehearsals):
+    X = with_values(decaying([4.0, 2.0, 1.0]))
+    weights = np.where(np.arange(N) % 3, 1.0, 2.0)
+    ours = PCA(3, ddof=0, solver=Krylov(tol=1e-7)).fit(sparse.csr_array(X), sample_weight=weights * weight)
+    theirs = PCA(3, ddof=0, solver="covariance").fit(X, sample_weight=weights)
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-10)
+    assert len(rehearsals) == 1
+
+
+def test_rehearsal_of_integers_and_float32(rehearsals):
+    X = sparse.random_array((N, P), density=0.05, rng=np.random.default_rng(1), format="csr")
+    X.data = np.ceil(5 * X.data)
+    for dtype, rehearsed in (("int64", True), ("float32", False)):
+        ours, theirs = PCA(3, solver="krylov").fit(X.astype(dtype)), exact(X.toarray(), 3)
+        np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-6)
+        assert rehearsals.pop() is rehearsed

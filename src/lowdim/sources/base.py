@@ -59,6 +59,10 @@ class Source(ABC):
         """The source whose rows are the features of this one."""
         raise TypeError(f"{type(self).__name__} cannot be read feature by feature.")
 
+    def narrowed(self) -> Source | None:
+        """This source in float32, where that costs little memory and no value leaves its range; None where not."""
+        return None
+
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the namespace and device of the rows, in their dtype."""
         return np.empty(shape, dtype=self.dtype)

@@ -11,6 +11,9 @@ from scipy import sparse
 from ..errors import complex_data, empty
 from .base import Source, Traits, cut
 
+#: Products of values up to here stay in the range of float32.
+_NARROW_MAX = 1e15
+
 
 class SparseSource(Source):
     """Rows of a sparse matrix. CSR is read as it lies; other formats are converted to it once."""
@@ -43,11 +46,23 @@ class SparseSource(Source):
     def features(self) -> Source:
         return self._inherit(SparseSource(self._X.T), transposed=True)
 
+    def narrowed(self) -> Source | None:
+        X = self._X
+        if X.dtype == np.float32 or X.nnz == 0 or not max(-float(X.data.min()), float(X.data.max())) < _NARROW_MAX:
+            return None
+        data = X.data.astype(np.float32)
+        return self._inherit(SparseSource(_csr(data, X.indices, X.indptr, X.shape)))
+
 
 def row_view(X: Any, i: int, j: int) -> Any:
     """Rows i to j of a CSR array without a copy of their entries."""
     start, stop = int(X.indptr[i]), int(X.indptr[j])
     data, indices = X.data[start:stop], X.indices[start:stop]
-    view = sparse.csr_array((data, indices, X.indptr[i : j + 1] - start), shape=(j - i, X.shape[1]), copy=False)
+    return _csr(data, indices, X.indptr[i : j + 1] - start, (j - i, X.shape[1]))
+
+
+def _csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    """A CSR array around these parts, which are in order and without repeats."""
+    view = sparse.csr_array((data, indices, indptr), shape=shape, copy=False)
     view.has_canonical_format = True
     return view

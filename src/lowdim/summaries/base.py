@@ -69,8 +69,8 @@ class Summary(ABC):
     def fresh(self) -> Self:
         """An empty summary with the same parameters: the identity of `merge`."""
 
-    def block_rows(self, n_columns: int, itemsize: int) -> int:
-        """How many rows a block should have."""
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        """How many rows a block should have; `stored` is the fraction of entries that sparse rows store."""
         return max(16, CACHE_BYTES // max(1, n_columns * itemsize))
 
     def save(self, path: str | PathLike[str]) -> None:

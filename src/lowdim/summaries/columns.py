@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, device, is_sparse, namespace, wide_dtype
-from .base import Summary, check_columns, check_squares, column_sums, dense, is_far, total_weight, two_sum
+from .base import CACHE_BYTES, Summary, check_columns, check_squares, column_sums, dense, is_far, total_weight, two_sum
 
 
 class Columns(Summary):
@@ -40,6 +40,9 @@ class Columns(Summary):
 
     def fresh(self) -> Self:
         return type(self)(self.n_features)
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
 
     def offset_is_harmless(self, scale: Array | None = None) -> bool:
         """Whether products with the rows (their columns divided by `scale`) may be centred afterwards, instead of the
@@ -93,23 +96,52 @@ def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Arra
 
 
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-    """Shift, step to the mean, and squares about it, from the stored entries. Filled columns are ordinary dense ones
-    and are shifted by their first entry, so that offsets do no harm; the others are taken about zero:
-    sum_stored w (x - m)^2 + (weight not stored) m^2."""
+    """Shift, step to the mean, and squares about it, from the stored entries.
+
+    Where at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, and may be subtracted
+    from it. The few other columns are looked at once more.
+    """
     w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
-    stored_weight = np.repeat(w, np.diff(block.indptr))
-    p, columns = block.shape[1], block.indices
     x = block.data.astype(np.float64)
-    count = np.bincount(columns, minlength=p)
-    filled = count == block.shape[0]
-    shift = np.zeros(p)
-    if np.any(filled):
-        shift[filled] = dense(block[:1])[0, filled]
-        x -= shift[columns]
-    step = np.bincount(columns, weights=stored_weight * x, minlength=p) / weight
-    x -= step[columns]
-    squares = np.bincount(columns, weights=stored_weight * x * x, minlength=p)
-    unstored = np.where(
-        filled, 0.0, np.clip(weight - np.bincount(columns, weights=stored_weight, minlength=p), 0.0, None)
-    )
-    return shift, step, squares + unstored * step * step
+    stored = _column_sums(np.ones_like(x), block, w)
+    step = _column_sums(x, block, w) / weight
+    squares = np.clip(_column_sums(x * x, block, w) - weight * step * step, 0.0, None)
+    shift = np.zeros(block.shape[1])
+    crowded = stored > 0.5 * weight
+    if np.any(crowded):
+        _crowded_sums(block, x, w, weight, crowded, shift, step, squares)
+    return shift, step, squares
+
+
+def _column_sums(entries: np.ndarray, block: Any, w: np.ndarray) -> np.ndarray:
+    """Weighted sums of the columns of a matrix with these entries where `block` has its own."""
+    return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
+
+
+def _crowded_sums(
+    block: Any,
+    x: np.ndarray,
+    w: np.ndarray,
+    weight: float,
+    crowded: np.ndarray,
+    shift: np.ndarray,
+    step: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill in shift, step and squares of the crowded columns. Those without a hole are ordinary dense ones and are
+    shifted by their first entry, so that offsets do no harm; the others are taken about zero:
+    sum_stored w (x - m)^2 + (weight not stored) m^2."""
+    at = np.flatnonzero(crowded[block.indices])
+    names, columns = np.flatnonzero(crowded), block.indices[at]
+    place = np.searchsorted(names, columns)
+    w = np.repeat(w, np.diff(block.indptr))[at]
+    x = x[at]
+    filled = np.bincount(place, minlength=len(names)) == block.shape[0]
+    base = np.where(filled, dense(block[:1])[0, names], 0.0)
+    x -= base[place]
+    mean = np.bincount(place, weights=w * x, minlength=len(names)) / weight
+    x -= mean[place]
+    unstored = np.clip(weight - np.bincount(place, weights=w, minlength=len(names)), 0.0, None)
+    unstored[filled] = 0.0
+    shift[names], step[names] = base, mean
+    squares[names] = np.bincount(place, weights=w * x * x, minlength=len(names)) + unstored * mean * mean

@@ -110,7 +110,7 @@ class Gram(Summary):
     def fresh(self) -> Self:
         return type(self)(self.n_samples, sample_weight=self.sample_weight, ddof=self.ddof)
 
-    def block_rows(self, n_columns: int, itemsize: int) -> int:
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
     def _take(self, block: Array) -> None:

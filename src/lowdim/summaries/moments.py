@@ -152,7 +152,7 @@ class Moments(Summary):
     def fresh(self) -> Self:
         return type(self)(self.n_features, groups=self.groups, wide=self.wide)
 
-    def block_rows(self, n_columns: int, itemsize: int) -> int:
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return _SLICES * _slice_rows(n_columns, itemsize)
 
     @property

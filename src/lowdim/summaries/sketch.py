@@ -68,7 +68,7 @@ class Sketch(Summary):
     def fresh(self) -> Self:
         return type(self)(self.V, self.mean, implicit=self.implicit)
 
-    def block_rows(self, n_columns: int, itemsize: int) -> int:
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         if self.implicit:
             return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
         return max(32, CACHE_BYTES // (itemsize * n_columns))

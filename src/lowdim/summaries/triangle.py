@@ -98,7 +98,7 @@ class Triangle(Summary):
         """QR of wide blocks keeps all threads of BLAS busy; of narrow ones it does not."""
         return self.n_features > NARROW
 
-    def block_rows(self, n_columns: int, itemsize: int) -> int:
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(1024, 4 * n_columns)
 
     def _absorb(self, n: int, weight: float, shift: Array, step: Array, rows: Array) -> None:
