@@ -31,6 +31,7 @@ _NOISE = 30
 _WORTH_REHEARSING = 8 << 20
 #: Where it ends: near its noise, or with what it has after so many steps.
 _REHEARSAL_TOL = 1e-5
+_REHEARSAL_NOISE = 8
 _REHEARSAL_STEPS = 100
 #: A dozen steps are usual. Thin products run at half the speed of square ones, sparse ones at a fortieth.
 _USUAL_STEPS = 12
@@ -139,7 +140,7 @@ class Krylov(Solver):
             return None, 0
         options = replace(self, tol=max(self.tol, _REHEARSAL_TOL), max_steps=min(self.max_steps, _REHEARSAL_STEPS))
         like = astype(action.mean, np.float32)
-        found = _Lanczos(options, k, b, request.seed, _NOISE * FLOAT32_EPS).run(rehearsal, like, n_out=b)
+        found = _Lanczos(options, k, b, request.seed, _REHEARSAL_NOISE * FLOAT32_EPS).run(rehearsal, like, n_out=b)
         return astype(found[1], action.mean.dtype), found[-1]
 
     def cost(self, job: Job) -> Cost:

@@ -57,8 +57,18 @@ class SparseSource(Source):
 def row_view(X: Any, i: int, j: int) -> Any:
     """Rows i to j of a CSR array without a copy of their entries."""
     start, stop = int(X.indptr[i]), int(X.indptr[j])
-    data, indices = X.data[start:stop], X.indices[start:stop]
+    data, indices = (np.asarray(_Lent(a[start:stop])) for a in (X.data, X.indices))
     return _csr(data, indices, X.indptr[i : j + 1] - start, (j - i, X.shape[1]))
+
+
+class _Lent:
+    """Memory of an array, without a trace of the larger one it is cut from: SciPy copies every part of less than half
+    of an array whenever it wraps one, also for a transpose."""
+
+    def __init__(self, part: np.ndarray) -> None:
+        self._part = part
+        self.size = part.size
+        self.__array_interface__ = part.__array_interface__
 
 
 def _csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
