@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from inputs import INPUTS, names, table
-from lowdim import PCA, Whitening
+from lowdim import PCA, PPCA, FactorAnalysis, Whitening
 from lowdim.errors import RankWarning
 from lowdim.solvers import SKLEARN_SOLVERS, SOLVERS, Krylov, Triangular
 from oracles import tolerance
@@ -40,6 +40,16 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         Whitening(n_components=1, regularization=0.1, relative=True),
         Whitening("pca-cor", n_components=1, regularization="oas", solver="triangle"),
         Whitening(n_components=1, regularization="ledoit-wolf"),
+        PPCA(),
+        PPCA(1),
+        PPCA(1, solver="em"),
+        PPCA(1, prior="vb"),
+        PPCA(1, solver="triangle"),
+        FactorAnalysis(),
+        FactorAnalysis(1),
+        FactorAnalysis(1, solver="em"),
+        FactorAnalysis(2, rotation="varimax", standardize=True),
+        FactorAnalysis(1, rotation="oblimin", scores="bartlett"),
     ]
 )
 @pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning")

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from inputs import INPUTS, namespace
-from lowdim import PCA, Moments, Triangle, Whitening, summarize
-from lowdim.errors import LowdimWarning
+from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, Whitening, summarize
+from lowdim.errors import LowdimWarning, MissingValues
+from lowdim.solvers import EM
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((12, 4)))
 
@@ -203,6 +204,12 @@ ESTIMATORS = {
     "Whitening oas": lambda: Whitening("zca", regularization="oas"),
     "Whitening ledoit-wolf": lambda: Whitening("zca-cor", regularization="ledoit-wolf"),
     "Whitening absolute": lambda: Whitening("cholesky", regularization=0.1),
+    "PPCA": lambda: PPCA(1),
+    "PPCA all": lambda: PPCA(),
+    "PPCA em": lambda: PPCA(1, solver=EM(max_iter=50)),
+    "PPCA vb": lambda: PPCA(1, prior="vb", solver=EM(max_iter=50)),
+    "FactorAnalysis": lambda: FactorAnalysis(1, solver=EM(max_iter=50)),
+    "FactorAnalysis newton": lambda: FactorAnalysis(1, rotation="varimax", scores="bartlett"),
     "Whitening relative": lambda: Whitening("pca", regularization=0.1, relative=True),
 }  # fmt: skip
 
@@ -225,10 +232,13 @@ def test_a_clear_error_or_finite_results(name, kind, rows):
         try:
             model.fit(given_rows)
         except ValueError as error:
-            assert type(error) is ValueError, f"{type(error).__name__} from the depths: {error}"
+            assert type(error) in (ValueError, MissingValues), f"{type(error).__name__} from the depths: {error}"
             return
         results = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray | float)}
         results["transform"] = model.transform(given_rows)
+        if hasattr(model, "impute"):
+            results["filled"], results["deviations"] = model.impute(given_rows, return_std=True)
+            results["score"] = model.score_samples(given_rows)
     for what, value in results.items():
         assert np.all(np.isfinite(value)), f"{what} = {value}"
 
@@ -244,7 +254,7 @@ def test_the_same_in_other_namespaces(xp, rows):
         try:
             model.fit(rows)
         except ValueError as error:
-            assert type(error) is ValueError, f"{type(error).__name__} from the depths: {error}"
+            assert type(error) in (ValueError, MissingValues), f"{type(error).__name__} from the depths: {error}"
             continue
         assert np.all(np.isfinite(np.asarray(model.components_)))
         assert np.all(np.isfinite(np.asarray(model.explained_variance_)))

@@ -1,7 +1,7 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
 from . import errors, inspect, solvers
-from .models import PCA, Whitening
+from .models import PCA, PPCA, FactorAnalysis, Whitening
 from .solvers import plan
 from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PCA",
+    "PPCA",
+    "FactorAnalysis",
     "FourthMoments",
     "Moments",
     "Triangle",

@@ -34,6 +34,10 @@ class NonFiniteBlock(ValueError):
         )
 
 
+class MissingValues(ValueError):
+    """NaN in the rows, where a summary needs complete ones."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line outside lowdim and scikit-learn that led here."""
     level, frame = 1, sys._getframe()
@@ -49,10 +53,14 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
 
 def not_finite(row: int, column: int, value: float, names: Sequence[str] | None) -> ValueError:
     """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
-    kind = "NaN" if value != value else "infinity"
+    where = f"{column_label(column, names)}, first in row {row}"
+    if value != value:
+        return MissingValues(
+            f"Input X contains NaN: {where}. Finite numbers are needed: drop those rows, or fill them in, for example "
+            "with lowdim.PPCA(k).fit(X).impute(X); PPCA and FactorAnalysis themselves take NaN as missing."
+        )
     return ValueError(
-        f"Input X contains {kind}: {column_label(column, names)}, first in row {row}. Finite numbers are needed: "
-        "drop those rows, or fill them in, for example with sklearn.impute.SimpleImputer."
+        f"Input X contains infinity: {where}. Finite numbers are needed: drop those rows, or fill them in."
     )
 
 
@@ -122,6 +130,17 @@ def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
 def no_variance(purpose: str) -> ValueError:
     """Rows that are all the same."""
     return ValueError(f"all rows of the fit are the same: there is no variance, and {purpose} needs some. Check X.")
+
+
+def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
+    """Columns that are holes from top to bottom."""
+    listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
+    return ValueError(f"nothing was observed in {listed}: there is nothing to learn about it. Drop it first.")
+
+
+def one_row() -> ValueError:
+    """Noise cannot be seen in one row."""
+    return ValueError("n_samples=1: a model with noise needs at least 2 rows. Give more rows.")
 
 
 def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:

@@ -19,7 +19,7 @@ import numpy as np
 from . import _threads
 from ._xp import Array, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import Source, open_source
+from .sources import FilledSource, Source, open_source
 from .summaries.base import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -146,6 +146,10 @@ class Rows:
         """The same rows in float32, where that is cheap to keep; None where not."""
         source = self._source.narrowed()
         return None if source is None else Rows(source, self.weights, self._progress)
+
+    def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
+        """(x - mean) / scale, zero where x was not observed."""
+        return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self._progress)
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""
@@ -276,7 +280,7 @@ def _take(summary: Summary, block: Array, start: int, *, weights: Array | None, 
         try:
             summary.update(block, None if weights is None else _slice(weights, start, stop))
         except NonFiniteBlock:
-            raise _explain(block, start, source) from None
+            raise _explain(block, start, source, summary.takes_nan) from None
 
 
 def _slice(weights: Array, start: int, stop: int) -> Array:
@@ -291,7 +295,10 @@ def _mapped(
 ) -> Iterator[Array]:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
-            answer = function(block)
+            try:
+                answer = function(block)
+            except NonFiniteBlock:
+                raise _explain(block, start, source, nan_is_fine=True) from None
             xp = namespace(answer)
             if not bool(xp.isfinite(xp.sum(answer))) and not bool(xp.all(xp.isfinite(answer))):
                 raise _explain(block, start, source)
@@ -300,15 +307,15 @@ def _mapped(
             yield answer
 
 
-def _explain(block: Array, start: int, source: Source) -> ValueError:
+def _explain(block: Array, start: int, source: Source, nan_is_fine: bool = False) -> ValueError:
     """The error for a block whose sums are not finite: its first bad entry, or its largest."""
     data = to_numpy(block.toarray() if is_sparse(block) else block)
-    bad = ~np.isfinite(data)
+    bad = np.isinf(data) if nan_is_fine else ~np.isfinite(data)
     build: Callable[..., ValueError] = not_finite
     if bad.any():
         i, j = (int(v) for v in np.argwhere(bad)[0])
     else:
-        i, j = (int(v) for v in np.unravel_index(int(np.argmax(np.abs(data))), data.shape))
+        i, j = (int(v) for v in np.unravel_index(int(np.nanargmax(np.abs(data))), data.shape))
         build = too_large
     value = float(data[i, j])
     row, column = (j, start + i) if source.transposed else (start + i, j)

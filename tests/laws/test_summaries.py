@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lowdim.summaries import SUMMARIES
+from lowdim.summaries import SUMMARIES, LatentGaussian
 from lowdim.summarize import summarize
 from oracles import tolerance
 
@@ -44,6 +44,26 @@ def products(summary):
 
 def squared_root(s):
     return {"n_rows": s.n_rows, "product": s.product.T @ s.product}
+
+
+def observed(s):
+    return columns(s) | {"count": s.count}
+
+
+def latent(s):
+    return {name: getattr(s, name) for name in ("second", "cross", "squares", "scores")} | {"loglike": [s.loglike]}
+
+
+def gaussian(width, offset, uncertain=False):
+    """A model of two latent variables, with certain or uncertain loadings."""
+    spread = None
+    if uncertain:
+        root = np.random.default_rng(4).standard_normal((3, 3, WIDTH)) / 3
+        spread = np.einsum("iad,jad->ijd", root, root)[np.tril_indices(3)][:, :width]
+    noise = np.array([1.0, 4.0, 0.5, 2.0])
+    return LatentGaussian(
+        ABOUT[:width] + offset, np.array([1.0, 2.0, 0.5, 1.0])[:width], V[:width].T, noise[:width], spread
+    )
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,11 @@ FACTORIES = {
             lambda cls, width, offset: cls(V[:width], ABOUT[:width], implicit=True),
             lambda s: {"product": s.product},
         ),
+    },
+    "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
+    "Latent": {
+        "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
+        "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
     },
 }
 
@@ -160,6 +185,7 @@ def agree(label, a, b, X, offset=0.0):
     """
     spread = max(np.ptp(X - ABOUT, axis=0).max(), np.abs(X - ABOUT).max(), 1.0)
     power = {"scatter": 2, "squares": 2, "product": 2, "third": 3, "fourth": 4}
+    power |= {"second": 2, "cross": 2, "scores": 2, "loglike": 2}
     a, b = see(label, a), see(label, b)
     assert a.keys() == b.keys()
     for name, value in b.items():

@@ -3,23 +3,36 @@
 from .base import Request, Solver
 from .choose import SKLEARN_SOLVERS, SOLVERS, Plan, plan, sklearn_solver
 from .covariance import Covariance
+from .em import EM
+from .factor import Newton
 from .gram import Dual
 from .krylov import Krylov
-from .results import Spectrum, Status
+from .results import LatentFit, Spectrum, Status
+from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .triangle import Triangular
 
 __all__ = [
+    "EM",
+    "ROTATIONS",
     "SKLEARN_SOLVERS",
     "SOLVERS",
     "Covariance",
     "Dual",
+    "Equamax",
     "Krylov",
+    "LatentFit",
+    "Newton",
+    "Oblimin",
     "Plan",
+    "Promax",
+    "Quartimax",
     "Request",
+    "Rotation",
     "Solver",
     "Spectrum",
     "Status",
     "Triangular",
+    "Varimax",
     "plan",
     "sklearn_solver",
 ]

@@ -93,3 +93,31 @@ class Spectrum:
     def variances(self, ddof: int) -> Array:
         """Eigenvalues of the covariance with divisor weight - ddof."""
         return self.values / divisor(self.weight, ddof)
+
+
+@dataclass(frozen=True)
+class LatentFit:
+    """A latent Gaussian model x = mean + W^T u + e of rows, in their own units."""
+
+    #: Mean of the rows, (p,).
+    mean: Array
+    #: What columns were divided by in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
+    scale: Array
+    #: W, (k, p).
+    loadings: Array
+    #: Variances of e, (p,).
+    noise: Array
+    #: Packed covariance of (w_d, mean_d), (q, p), with a prior on W; or None.
+    spread: Array | None
+    #: Total weight and number of the rows, and how many of their entries were observed.
+    weight: float
+    n_rows: int
+    n_observed: float
+    #: Log-likelihood of the observed entries before each step and at the end.
+    loglike: list[float]
+    status: Status
+    #: How far one more step would move the parameters, in units of the noise.
+    residual: float
+    passes: int
+    #: Unit vectors along the rows of `loadings`, where they are orthogonal, (k, p); else None.
+    axes: Array | None = None

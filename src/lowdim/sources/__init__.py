@@ -11,6 +11,7 @@ from .._xp import is_array, is_sparse
 from ..errors import bad_ndim
 from .array import ArraySource
 from .base import Source, Traits
+from .filled import FilledSource
 from .sparse import SparseSource
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table
@@ -65,4 +66,14 @@ def _unknown(X: Any) -> TypeError:
     )
 
 
-__all__ = ["SOURCES", "ArraySource", "Source", "SparseSource", "StreamSource", "TableSource", "Traits", "open_source"]
+__all__ = [
+    "SOURCES",
+    "ArraySource",
+    "FilledSource",
+    "Source",
+    "SparseSource",
+    "StreamSource",
+    "TableSource",
+    "Traits",
+    "open_source",
+]

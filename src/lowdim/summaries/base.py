@@ -31,6 +31,8 @@ class Summary(ABC):
     parameters: ClassVar[tuple[str, ...]]
     #: Names of all attributes that make up the summary, for `save`.
     state: ClassVar[tuple[str, ...]]
+    #: NaN means "not observed" and is welcome.
+    takes_nan: ClassVar[bool] = False
 
     @property
     def threaded_blas(self) -> bool:
@@ -98,6 +100,11 @@ def total_weight(block: Array, weights: Array | None) -> float:
     if weights is None:
         return float(block.shape[0])
     return float(namespace(weights).sum(weights))
+
+
+def row_weights(like: Array, weights: Array | None) -> Array:
+    """One weight a row, of the length and dtype of `like`."""
+    return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -1,0 +1,205 @@
+"""What all models share: rows in, columns remembered and compared, nothing half done, rows out."""
+
+from __future__ import annotations
+
+import numbers
+import threading
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._xp import Array, Scratch, astype, device, is_sparse, namespace
+from ..errors import exhausted_stream, other_names, other_namespace, other_width
+from ..sources import Source, StreamSource, open_source
+from ..summaries.base import dense
+from ..summarize import map_rows
+from ._display import importance_html, importance_text
+from ._progress import callback_progress
+
+
+# scikit-learn has no types, so its bases are Any.
+class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of all models. A subclass fits to a source (`_fit_source`), and says how rows become scores (`_scoring`) and
+    scores become rows (`_lift`)."""
+
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
+            See `lowdim.open_source` for all that can be read. Never modified, nor copied whole.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            Frequency weights: weight 2 equals repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X`, then transform it. `X` must be readable twice."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        return map_rows(source, self._scoring())
+
+    def transform(self, X: Any) -> Array:
+        """(x - mean) A for each row x of `X`, in one pass and without a copy of `X`."""
+        check_is_fitted(self)
+        return self._map(X, self._scoring(), "transform")
+
+    @abstractmethod
+    def _scoring(self) -> Any:
+        """The function of a block of rows that `transform` maps."""
+
+    def inverse_transform(self, X: Any) -> Array:
+        """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
+        check_is_fitted(self)
+        source = open_source(X)
+        if source.shape[1] != self.n_components_:
+            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} are needed, one a component.")
+        self._check_namespace(source, "inverse_transform")
+        B = self._lift()
+        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(self.mean_, Z.dtype))
+
+    @abstractmethod
+    def _lift(self) -> Array:
+        """The matrix B that takes what `transform` returns back to centred rows."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before anything is read."""
+
+    @abstractmethod
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        """Read the rows and set the fitted attributes."""
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
+        """Fit and return the source, for those who go on to read it a second time."""
+        self._check_parameters()
+        with self._all_or_nothing():
+            source = self._open(X, reset=True)
+            if twice and not source.traits.rereadable:
+                raise exhausted_stream("for the transform after the fit")
+            self.__dict__.pop("summary_", None)
+            progress = callback_progress(self, X, y)
+            self._fit_source(source, sample_weight, progress)
+        if progress is not None:
+            progress.finish()
+        return source
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was when the fit inside fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            # What scikit-learn's callbacks have put here they take away themselves.
+            ours = [name for name in self.__dict__ if "callback" not in name]
+            for name in ours:
+                del self.__dict__[name]
+            self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
+            raise
+
+    def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
+        """The source of `X`, its columns remembered or compared with those of the fit."""
+        source = open_source(X)
+        p = source.shape[1]
+        if isinstance(source, StreamSource):
+            if reset:
+                self.n_features_in_ = p
+                self.__dict__.pop("feature_names_in_", None)
+                if source.names is not None:
+                    self.feature_names_in_ = np.asarray(source.names, dtype=object)
+            elif p != self.n_features_in_:
+                raise other_width(p, self.n_features_in_)
+            else:
+                self._check_names(source)
+        elif type(X) is np.ndarray and reset:
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+        elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset:
+            self._check_namespace(source, method)
+        return source
+
+    def _check_names(self, source: Source) -> None:
+        """Named columns must be those of the fit."""
+        expected = list(getattr(self, "feature_names_in_", []))
+        if expected and source.names is not None and list(source.names) != expected:
+            raise other_names(None, source.names, expected)
+
+    def _check_namespace(self, source: Source, method: str) -> None:
+        """New rows must be arrays of the kind of the fit, on its device."""
+        if not hasattr(self, "mean_"):
+            return
+        like = source.empty(0)
+        if namespace(like) is not namespace(self.mean_) or device(like) != device(self.mean_):
+            raise other_namespace(type(self).__name__, method, self.mean_, like)
+
+    def _seed(self) -> int:
+        """`random_state` as a number; None is a fixed one."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _map(self, X: Any, function: Any, method: str) -> Array:
+        """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
+        return map_rows(self._open(X, reset=False, method=method), function)
+
+    def __str__(self) -> str:
+        return importance_text(self) if hasattr(self, "components_") else repr(self)
+
+    def _html_repr(self) -> str:
+        return (importance_html(self) if hasattr(self, "components_") else "") + super()._html_repr()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def affine(A: Array, mean: Array, deviation: float) -> Any:
+    """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
+    digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
+    ready: dict[Any, tuple[Array, Array, Array]] = {}
+    own = threading.local()
+
+    def apply(block: Array) -> Array:
+        if block.dtype not in ready:
+            ready[block.dtype] = (
+                astype(A, block.dtype),
+                astype(mean, block.dtype),
+                astype(mean @ A, block.dtype),
+            )
+        matrix, centre, offset = ready[block.dtype]
+        if is_sparse(block):
+            if np.abs(offset).max() <= 1e3 * deviation:
+                return block @ matrix - offset
+            block = dense(block)
+        if not hasattr(own, "scratch"):
+            own.scratch = Scratch()
+        return own.scratch.difference(block, centre) @ matrix
+
+    return apply

@@ -1,0 +1,318 @@
+"""What the latent Gaussian models share: posteriors, densities, imputation, samples."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, device, namespace, to_numpy
+from ..errors import (
+    ConvergenceWarning,
+    MissingValues,
+    choice,
+    n_components_out_of_range,
+    never_observed,
+    one_row,
+    read_once,
+    warn_user,
+)
+from ..linalg import most_components
+from ..solvers.em import EM
+from ..solvers.latent_em import LatentRequest, fit_rows
+from ..solvers.results import LatentFit, Status
+from ..sources import Source
+from ..summaries.entries import observed_entries
+from ..summaries.latent import LatentGaussian, unpack
+from ..summaries.observed import Observed
+from ..summarize import Rows, check_weights
+from ._base import Model
+
+MISSING = ("nan", "unstored")
+
+
+class Posterior(NamedTuple):
+    """Latent variables given the rows: means (n, k) and covariances (n, k, k)."""
+
+    mean: Array
+    covariance: Array
+
+
+class LatentModel(Model):
+    """Base of x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
+
+    A subclass fits complete rows its own way (`_fit_complete`) and unpacks the fit (`_unpack`); rows with holes are
+    fitted here, by EM. The fitted model is a `LatentGaussian`; `_turn` takes its latent variables to those of
+    `components_`.
+    """
+
+    n_components: Any
+    missing: str
+    _gaussian: LatentGaussian
+    _turn: Array | None
+    _dtype: Any
+
+    @abstractmethod
+    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
+        """Fit rows without holes; raises MissingValues where there are some."""
+
+    @abstractmethod
+    def _em(self) -> EM:
+        """EM with the options asked for."""
+
+    @abstractmethod
+    def _latent_request(self, k: int) -> LatentRequest: ...
+
+    @abstractmethod
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _n_parameters(self) -> int:
+        """Free parameters of the model."""
+
+    def _check_parameters(self) -> None:
+        if self.missing not in MISSING:
+            raise choice("missing", self.missing, MISSING)
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        rows = Rows(source, weights, progress)
+        n, p = source.shape
+        if n is not None:
+            n = max(n, 0 if weights is None else int(float(namespace(weights).sum(weights))))
+            if n < 2:
+                raise one_row()
+        k = self._k(n, p)
+        unstored = self.missing == "unstored" and source.traits.sparse
+        try:
+            fit = None if unstored else self._fit_complete(source, rows, k)
+        except MissingValues:
+            fit = None
+        if fit is None:
+            fit = self._fit_holes(source, rows, k)
+        self._finish(fit, source.dtype)
+
+    def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
+        em = self._em()
+        if not source.traits.rereadable:
+            raise read_once("em")
+        request = self._latent_request(k)
+        observed = rows.summarize(Observed(source.shape[1], unstored=request.unstored))
+        empty = np.flatnonzero(to_numpy(observed.count) == 0)
+        if len(empty):
+            raise never_observed([int(j) for j in empty], source.names)
+        if observed.n_rows < 2:
+            raise one_row()
+        self.solver_ = em.name
+        return fit_rows(rows, em, request, observed)
+
+    def _finish(self, fit: LatentFit, dtype: Any) -> None:
+        self.n_samples_ = fit.n_rows
+        self.status_, self.residual_ = fit.status, fit.residual
+        self.loglike_ = list(fit.loglike)
+        self.n_iter_ = len(fit.loglike) - 1
+        self._weight, self._n_observed, self._dtype = fit.weight, fit.n_observed, dtype
+        self._unpack(fit, dtype)
+        if fit.status is Status.NOT_CONVERGED:
+            warn_user(
+                f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
+                f"tolerance {self._tolerance():g}. Raise max_iter, or ask for fewer components.",
+                ConvergenceWarning,
+            )
+
+    @abstractmethod
+    def _tolerance(self) -> float: ...
+
+    def _k(self, n: int | None, p: int) -> int:
+        """n_components as a number."""
+        k = self.n_components
+        upper = p if n is None else min(n, p)
+        if k is None:
+            return self._most_components(upper, p)
+        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
+            return int(k)
+        raise n_components_out_of_range(k, upper, n, p)
+
+    def _most_components(self, upper: int, p: int) -> int:
+        return upper
+
+    # ---- What a fitted model tells about rows, complete or with holes
+
+    def _expect(self, block: Array) -> tuple[Array, Array, Array]:
+        """Means (k, b), packed covariances and log-densities of the rows of a block."""
+        entries = observed_entries(block, self.missing == "unstored")
+        return self._gaussian.expect(entries)
+
+    def _scoring(self) -> Any:
+        turn = self._turn
+
+        def scores(block: Array) -> Array:
+            u = self._expect(block)[0]
+            return astype((u if turn is None else turn @ u).T, self._out(block))
+
+        return scores
+
+    @staticmethod
+    def _out(block: Array) -> Any:
+        """The dtype of answers about a block."""
+        return block.dtype
+
+    def _lift(self) -> Array:
+        return self.components_
+
+    def posterior(self, X: Any) -> Posterior:
+        """Means and covariances of the latent variables given each row of `X`, NaN meaning not observed.
+
+        A row with nothing observed has the prior, mean 0 and covariance I (or `phi_`).
+        """
+        check_is_fitted(self)
+        k, turn = self._gaussian.k, self._turn
+
+        def both(block: Array) -> Array:
+            u, covariance, _ = self._expect(block)
+            xp = namespace(u)
+            full = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
+            if turn is not None:
+                u, full = turn @ u, turn @ full @ turn.T
+            return astype(xp.concat([u.T, xp.reshape(full, (-1, k * k))], axis=1), self._out(block))
+
+        joined = self._map(X, both, "posterior")
+        return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-density of the observed entries of each row; 0 for a row with nothing observed."""
+        check_is_fitted(self)
+        point = self._plug_in()
+        unstored = self.missing == "unstored"
+        return self._map(
+            X,
+            lambda block: astype(point.expect(observed_entries(block, unstored))[2], self._out(block)),
+            "score_samples",
+        )
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average log-density of the rows of `X`."""
+        scores = self.score_samples(X)
+        return float(namespace(scores).mean(scores))
+
+    def _plug_in(self) -> LatentGaussian:
+        """The model at the mean of its parameters."""
+        g = self._gaussian
+        return g if g.spread is None else LatentGaussian(g.mean, g.scale, g.loadings, g.noise)
+
+    def bic(self, X: Any) -> float:
+        """-2 log-likelihood of `X` + ln(n) times the number of free parameters: smaller is better."""
+        scores = self.score_samples(X)
+        total = float(namespace(scores).sum(scores))
+        return -2.0 * total + math.log(scores.shape[0]) * self._n_parameters()
+
+    def aic(self, X: Any) -> float:
+        """-2 log-likelihood of `X` + twice the number of free parameters: smaller is better."""
+        scores = self.score_samples(X)
+        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self._n_parameters()
+
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        """`X` with its holes filled by their expectation given what was observed in the row.
+
+        With `return_std` also the standard deviations of what was filled in, noise included, zero elsewhere. The answer
+        is dense; see `impute_at` for single entries of a large sparse table.
+        """
+        check_is_fitted(self)
+        unstored = self.missing == "unstored"
+        tables = self._gaussian.predictive_tables() if return_std else None
+
+        def fill(block: Array) -> Array:
+            entries = observed_entries(block, unstored)
+            u, covariance, _ = self._gaussian.expect(entries)
+            xp = namespace(u)
+            known = entries.known()
+            guess = self._gaussian.mean + self._gaussian.scale * (u.T @ self._gaussian.loadings)
+            filled = xp.where(known, entries.values(), guess)
+            if return_std:
+                sd = xp.sqrt(self._gaussian.predictive_terms(u, covariance).T @ tables)
+                filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
+            return astype(filled, self._out(block))
+
+        filled = self._map(X, fill, "impute")
+        p = self.n_features_in_
+        return (filled[:, :p], filled[:, p:]) if return_std else filled
+
+    def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
+        """Expectations of single entries given what was observed in their rows, as `impute`, without the whole table.
+
+        Parameters
+        ----------
+        X : rows
+        rows, columns : arrays of integers of one length
+            Where the entries lie.
+        """
+        check_is_fitted(self)
+        i, j = np.asarray(rows), np.asarray(columns)
+        if i.shape != j.shape or i.ndim != 1 or i.dtype.kind not in "iu" or j.dtype.kind not in "iu":
+            raise ValueError(f"rows and columns must be whole numbers of one length, got shapes {i.shape}, {j.shape}.")
+
+        def expect(block: Array) -> Array:
+            u, covariance, _ = self._expect(block)
+            return namespace(u).concat([u, covariance]).T if return_std else u.T
+
+        g = self._gaussian
+        found = to_numpy(self._map(X, expect, "impute_at"))
+        u, covariance = found[i, : g.k], found[i, g.k :]
+        guess = to_numpy(g.mean)[j] + to_numpy(g.scale)[j] * np.einsum("ik,ki->i", u, to_numpy(g.loadings)[:, j])
+        if not return_std:
+            return guess
+        return guess, np.sqrt(np.sum(g.predictive_terms(u.T, covariance.T) * g.predictive_tables()[:, j], axis=0))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Rows drawn from the fitted model."""
+        check_is_fitted(self)
+        random = check_random_state(self.random_state if random_state is None else random_state)
+        g = self._gaussian
+        u = random.standard_normal((n_samples, g.k))
+        e = random.standard_normal((n_samples, g.loadings.shape[1]))
+        z = u @ to_numpy(g.loadings) + e * np.sqrt(to_numpy(g.noise))
+        return asarray_like(to_numpy(g.mean) + z * to_numpy(g.scale), g.mean, dtype=self._dtype)
+
+    def get_covariance(self) -> Array:
+        """The model's covariance W^T W + diag(noise)."""
+        check_is_fitted(self)
+        g = self._gaussian
+        W = g.loadings * g.scale
+        return astype(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
+
+    def get_precision(self) -> Array:
+        """Its inverse, by the k x k matrix M = I + W diag(1/noise) W^T: P = 1/noise - (W/noise)^T M^{-1} W/noise."""
+        check_is_fitted(self)
+        g = self._plug_in()
+        G, _, _ = g.expect_complete()
+        P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
+        return astype(P / g.scale[:, None] / g.scale[None, :], self._dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
+    """k components need as many rows, which a stream has not told before its end."""
+    most = most_components(n_rows, weight, p)
+    if most < 2 and n_rows < 2:
+        raise one_row()
+    if k > most:
+        raise n_components_out_of_range(k, most, n_rows, p)
+
+
+def _add_diagonal(A: Array, diagonal: Array) -> Array:
+    xp = namespace(A)
+    return A + xp.eye(A.shape[0], dtype=A.dtype, device=device(A)) * diagonal[None, :]

@@ -1,0 +1,299 @@
+"""Factor analysis by maximum likelihood."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from ..errors import choice
+from ..linalg import fix_signs, most_components, signs
+from ..solvers.em import EM
+from ..solvers.factor import Newton
+from ..solvers.latent_em import LatentRequest, fit_moments
+from ..solvers.results import LatentFit
+from ..solvers.rotation import Rotation, rotation_of
+from ..sources import Source
+from ..summaries import Moments
+from ..summaries.latent import LatentGaussian, unpack
+from ..summarize import Rows
+from ._latent import LatentModel, check_components
+
+SCORES = ("regression", "bartlett")
+
+
+class FactorTest(NamedTuple):
+    """Test of the hypothesis that so many factors are enough."""
+
+    #: (n - 1 - (2p + 5)/6 - 2k/3) F, with Bartlett's correction; F the minimum of the discrepancy.
+    chi_square: float
+    dof: int
+    p_value: float
+
+
+class FactorAnalysis(LatentModel):
+    """The Gaussian x = mean + L f + e, e ~ N(0, diag(psi)), that maximises the likelihood of the rows.
+
+    What columns have in common goes into the factors, what each has for itself into its uniqueness psi.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Factors; None for as many as leave degrees of freedom.
+    rotation : None, str or Rotation
+        "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
+        options. None leaves L^T Psi^{-1} L diagonal.
+    scores : {"regression", "bartlett"}
+        What `transform` returns: posterior means, or the unbiased weighted least squares scores.
+    standardize : bool
+        Report loadings and uniquenesses in units of the standard deviations of the columns, as R's factanal does. The
+        model itself does not depend on units.
+    missing : {"nan", "unstored"}
+        What a hole is: NaN, or also every entry that a sparse matrix does not store.
+    solver : str, Newton or EM
+        For complete rows "auto" and "newton" work on the covariance alone; "em" iterates on it as in the textbooks.
+        Rows with holes are always fitted by EM.
+    random_state : int, RandomState or None
+        Starts and samples; None is a fixed start.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        Loadings as rows (after rotation), as in scikit-learn.
+    loadings_ : array of shape (n_features_in_, n_components_)
+        L. Factors in order of their sum of squares, each with its largest loading positive.
+    noise_variance_, uniquenesses_ : array of shape (n_features_in_,)
+        psi.
+    communalities_ : array of shape (n_features_in_,)
+        What the factors explain of each column, diag(L phi L^T).
+    phi_ : array of shape (n_components_, n_components_)
+        Correlations of the factors; the identity unless the rotation is oblique.
+    rotation_matrix_ : array of shape (n_components_, n_components_)
+        M, with L the unrotated loadings times M and phi = (M^T M)^{-1}.
+    heywood_ : array of bool, shape (n_features_in_,)
+        Uniquenesses that ended on their lower bound.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
+        Sums of squares of the loadings, and their share of the total variance.
+    mean_, scale_ (with `standardize`), loglike_, n_iter_, status_, residual_, solver_
+    n_components_, n_samples_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Complete rows: one pass for the moments, then p x p algebra, whatever n is; see `lowdim.solvers.Newton`. Rows with
+    holes: EM, one pass a step, see `lowdim.solvers.EM`.
+
+    References
+    ----------
+    .. [1] Lawley, Maxwell (1971), Factor analysis as a statistical method.
+    .. [2] Bartlett (1951), The effect of standardization on a chi square approximation in factor analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FactorAnalysis, Moments
+    >>> loadings = np.array([[0.9, 0.8, 0.7, 0.6]])
+    >>> correlation = loadings.T @ loadings
+    >>> np.fill_diagonal(correlation, 1.0)
+    >>> fa = FactorAnalysis(1, standardize=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
+    >>> fa.uniquenesses_.round(4)
+    array([0.19, 0.36, 0.51, 0.64])
+    """
+
+    _discrepancy: float | None
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        rotation: str | Rotation | None = None,
+        scores: str = "regression",
+        standardize: bool = False,
+        missing: str = "nan",
+        solver: str | Newton | EM = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.rotation = rotation
+        self.scores = scores
+        self.standardize = standardize
+        self.missing = missing
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit without rows, from their Moments; `Moments.from_covariance(cov, n_samples)` makes them of a covariance or
+        correlation matrix."""
+        self._check_parameters()
+        if not isinstance(summary, Moments):
+            raise TypeError(
+                f"fit_summary needs a Moments, got {type(summary).__name__}. A covariance or correlation matrix "
+                "becomes one by Moments.from_covariance(cov, n_samples)."
+            )
+        if summary.mean is None:
+            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+        with self._all_or_nothing():
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = summary.n_features
+            n = most_components(summary.n_rows, summary.weight, 2**62)
+            self._finish(self._fit_moments(summary, self._k(n, summary.n_features)), summary.mean.dtype)
+        return self
+
+    def test(self) -> FactorTest:
+        """Chi-square test that this many factors are enough, with Bartlett's correction [2].
+
+        Of complete rows, and where degrees of freedom are left.
+        """
+        check_is_fitted(self)
+        p, k, n = self.n_features_in_, self.n_components_, self._weight
+        dof = ((p - k) ** 2 - p - k) // 2
+        if self._discrepancy is None:
+            raise ValueError(
+                "the test compares with the covariance matrix of complete rows, and there is none to compare with: the "
+                "rows have holes, or their covariance is singular (constant or collinear columns, too few rows)."
+            )
+        if dof <= 0:
+            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, and nothing to test.")
+        factor = n - 1.0 - (2 * p + 5) / 6.0 - 2.0 * k / 3.0
+        if factor <= 0:
+            raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
+        chi_square = max(factor * self._discrepancy, 0.0)
+        return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
+
+    @property
+    def loadings_(self) -> Array:
+        """L, columns."""
+        check_is_fitted(self)
+        return self.components_.T
+
+    @property
+    def uniquenesses_(self) -> Array:
+        """psi."""
+        check_is_fitted(self)
+        return self.noise_variance_
+
+    @property
+    def communalities_(self) -> Array:
+        """diag(L phi L^T)."""
+        check_is_fitted(self)
+        xp = namespace(self.components_)
+        return xp.sum(self.components_ * (self.phi_ @ self.components_), axis=0)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        rotation_of(self.rotation)
+        if self.scores not in SCORES:
+            raise choice("scores", self.scores, SCORES)
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        if not isinstance(self.solver, Newton | EM) and self.solver not in ("auto", "newton", "em"):
+            raise choice("solver", self.solver, ("auto", "newton", "em"), "Or an object from lowdim.solvers.")
+
+    def _most_components(self, upper: int, p: int) -> int:
+        """The most factors that leave degrees of freedom (Ledermann's bound), or one."""
+        bound = int((2 * p + 1 - math.sqrt(8 * p + 1)) / 2 + 1e-9)
+        return max(1, min(upper, bound))
+
+    def _newton(self) -> Newton:
+        return self.solver if isinstance(self.solver, Newton) else Newton()
+
+    def _em(self) -> EM:
+        return self.solver if isinstance(self.solver, EM) else EM()
+
+    def _tolerance(self) -> float:
+        return self._em().tol if self.solver_ == "em" else self._newton().tol
+
+    def _latent_request(self, k: int) -> LatentRequest:
+        unstored = self.missing == "unstored"
+        return LatentRequest(k, tied=False, floor=self._newton().floor, unstored=unstored, seed=self._seed())
+
+    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
+        # Columns may have any scale, and float32 has no room for their squares.
+        return self._fit_moments(rows.summarize(Moments(source.shape[1], wide=True)), k)
+
+    def _fit_moments(self, moments: Moments, k: int) -> LatentFit:
+        check_components(k, moments.n_rows, moments.weight, moments.n_features)
+        if isinstance(self.solver, EM) or self.solver == "em":
+            self.solver_ = "em"
+            fit = fit_moments(moments, self._em(), self._latent_request(k))
+        else:
+            self.solver_ = "newton"
+            fit = self._newton().fit(moments, k, self._seed())
+        best = saturated_loglike(moments)
+        self._discrepancy = None if best is None else 2.0 / moments.weight * (best - fit.loglike[-1])
+        return fit
+
+    def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
+        self._discrepancy = None
+        return super()._fit_holes(source, rows, k)
+
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        like, wide = fit.mean, fit.mean.dtype
+        W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
+        # Which rotation comes out of an iteration is chance; the canonical one has L^T Psi^{-1} L diagonal.
+        canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
+        W = canonical.T @ W
+        rotation = rotation_of(self.rotation)
+        M = np.eye(len(W)) if rotation is None else rotation.rotate(W.T, self._seed())
+        L = M.T @ W if self.standardize else (M.T @ W) * scale
+        order = np.arange(len(L)) if rotation is None else np.argsort(-np.sum(L * L, axis=1), kind="stable")
+        M = (M * to_numpy(signs(L)))[:, order]
+        L = fix_signs(L)[order]
+        self._gaussian = LatentGaussian(fit.mean, fit.scale, asarray_like(W, like, dtype=wide), fit.noise)
+        self._turn = asarray_like(np.linalg.inv(M), like, dtype=wide)
+        as_rows = partial(asarray_like, like=like, dtype=dtype)
+        self.n_components_ = len(L)
+        self.mean_ = as_rows(fit.mean)
+        self.scale_ = as_rows(fit.scale) if self.standardize else None
+        self.components_ = as_rows(L)
+        noise = fit.noise if self.standardize else fit.noise * fit.scale**2
+        self.noise_variance_ = in_range(noise, dtype)
+        self.phi_ = as_rows(np.linalg.inv(M.T @ M))
+        self.rotation_matrix_ = as_rows(M)
+        self.heywood_ = asarray_like((psi <= 1.01 * self._newton().floor) & (np.sum(W * W, axis=0) > 0.5), like)
+        squares = np.sum(L * L, axis=1)
+        total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
+        self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
+        self.explained_variance_ratio_ = as_rows(squares / total)
+
+    def _lift(self) -> Array:
+        return self.components_ if self.scale_ is None else self.components_ * self.scale_
+
+    def _scoring(self) -> Any:
+        if self.scores == "regression":
+            return super()._scoring()
+        turn = self._turn
+        k = self._gaussian.k
+
+        def bartlett(block: Array) -> Array:
+            """(W Psi^{-1} W^T)^{-1} W Psi^{-1} z = (I - C)^{-1} u for posterior mean u and covariance C = M^{-1}."""
+            u, covariance, _ = self._expect(block)
+            xp = namespace(u)
+            C = xp.permute_dims(unpack(covariance, k), (2, 0, 1))
+            identity = xp.eye(k, dtype=C.dtype, device=device(C))
+            f = (xp.linalg.pinv(identity - C, rtol=1e-10) @ u.T[:, :, None])[:, :, 0]
+            return astype(f if turn is None else f @ turn.T, self._out(block))
+
+        return bartlett
+
+    def _n_parameters(self) -> int:
+        k, p = self.n_components_, self.n_features_in_
+        return p * k - k * (k - 1) // 2 + 2 * p
+
+
+def saturated_loglike(moments: Moments) -> float | None:
+    """The log-likelihood of the Gaussian with the sample covariance itself; None where that is singular."""
+    n, p = moments.weight, moments.n_features
+    S = to_numpy(moments.scatter)
+    squares = np.diagonal(S)
+    if np.any(squares <= 0.0):
+        return None
+    sd = np.sqrt(squares)
+    sign, log_determinant = np.linalg.slogdet(S / sd / sd[:, None])
+    if sign <= 0 or log_determinant < -30.0 * p:
+        return None
+    return -0.5 * n * (p * (math.log(2 * math.pi / n) + 1.0) + log_determinant + 2.0 * float(np.sum(np.log(sd))))

@@ -1,0 +1,276 @@
+"""Probabilistic principal component analysis, complete rows or with holes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from ..errors import choice, no_variance
+from ..linalg import most_components, rank_cut, signs
+from ..solvers import SOLVERS, Covariance, Request, Solver, Spectrum, Triangular
+from ..solvers.em import EM
+from ..solvers.latent_em import LatentRequest, fit_moments
+from ..solvers.results import LatentFit
+from ..sources import Source
+from ..summaries import Moments, Triangle
+from ..summaries.latent import LatentGaussian, pack, unpack
+from ..summarize import Rows
+from ._latent import LatentModel, check_components
+from ._spectral import solve_spectrum
+
+#: The noise is kept above this fraction of the average variance while EM runs.
+_FLOOR = 1e-12
+#: With a prior, components whose share of the largest is below this were not needed.
+_RELEVANT = 1e-6
+
+
+class PPCA(LatentModel):
+    """The Gaussian x = mean + W^T u + e, u ~ N(0, I), e ~ N(0, sigma2 I), that maximises the likelihood of the rows.
+
+    Holes in the rows (NaN) are no obstacle: the likelihood is then that of the entries that were observed.
+
+    Parameters
+    ----------
+    n_components : int or None
+        K; None for min(n_samples, n_features).
+    prior : None or "vb"
+        "vb" puts a Gaussian prior on the loadings of each component, whose variance is learned from the rows, and keeps
+        their posterior: variational Bayes. Components that are not needed fade away and are dropped, and tables with
+        few entries are not overfitted.
+    missing : {"nan", "unstored"}
+        What a hole is: NaN, or also every entry that a sparse matrix does not store.
+    solver : str, Solver or EM
+        For complete rows: "auto" or a solver of PCA gives the closed form; "em", or `EM(...)` with its options,
+        iterates. Rows with holes are always fitted by EM.
+    random_state : int, RandomState or None
+        Starts and samples; None is a fixed start.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        Unit vectors along the principal axes of W, signed and ordered as those of PCA.
+    explained_variance_ : array of shape (n_components_,)
+        lambda_k = |w_k|^2 + sigma2, the variance along them.
+    loadings_ : array of shape (n_features_in_, n_components_)
+        w_k, columns.
+    noise_variance_ : float
+        sigma2.
+    mean_ : array of shape (n_features_in_,)
+    loglike_ : list of n_iter_ + 1 numbers
+        Log-likelihood of the observed entries (with a prior: its variational bound) at the start and after each step.
+    n_iter_, status_, residual_, solver_
+    n_components_, n_samples_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Complete rows [1]_: sigma2 is the average of the discarded eigenvalues of the covariance (divisor n), and
+    W = (Lambda - sigma2 I)^{1/2} U^T; passes and memory are those of the PCA solver. Rows with holes: EM, one pass a
+    step, see `lowdim.solvers.EM`; k^2 p numbers, nothing of size n p. `prior="vb"` follows [2]_.
+
+    `transform` gives the posterior means M^{-1} W (x - mean) / sigma2, M = I + W W^T / sigma2, which tend to PCA's
+    whitened scores as sigma2 -> 0.
+
+    References
+    ----------
+    .. [1] Tipping, Bishop (1999), Probabilistic principal component analysis.
+    .. [2] Ilin, Raiko (2010), Practical approaches to principal component analysis in the presence of missing values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PPCA
+    >>> X = np.array([[1.0, 2.0, 2.9], [3.0, 6.1, np.nan], [5.0, np.nan, 15.1], [2.0, 4.1, 6.0], [4.0, 7.9, 12.1]])
+    >>> filled = PPCA(1).fit(X).impute(X)
+    >>> bool(abs(filled[1, 2] - 9) < 0.5 and abs(filled[2, 1] - 10) < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        prior: str | None = None,
+        missing: str = "nan",
+        solver: str | Solver | EM = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.prior = prior
+        self.missing = missing
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit without rows, from a Moments or Triangle summary of them."""
+        self._check_parameters()
+        with self._all_or_nothing():
+            self.__dict__.pop("feature_names_in_", None)
+            if not isinstance(summary, Moments | Triangle):
+                raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
+            if summary.mean is None:
+                raise ValueError(
+                    "the summary is empty: it has seen no rows. Update it, or merge others into it, first."
+                )
+            p = self.n_features_in_ = summary.n_features
+            n = most_components(summary.n_rows, summary.weight, 2**62)
+            k = self._k(n, p)
+            if self._iterates():
+                if not isinstance(summary, Moments):
+                    raise TypeError(f"solver={self.solver!r} needs a Moments, got {type(summary).__name__}.")
+                self.solver_ = "em"
+                fit = fit_moments(summary, self._em(), self._latent_request(k))
+            else:
+                request = Request(k=k, ddof=0, seed=self._seed())
+                solver: Any = Covariance() if isinstance(summary, Moments) else Triangular()
+                self.solver_ = solver.name
+                fit = closed_form(solver.from_summary(summary, request), p)
+            self._finish(fit, summary.mean.dtype)
+        return self
+
+    @property
+    def loadings_(self) -> Array:
+        """w_k = sqrt(lambda_k - sigma2) times component k, columns."""
+        check_is_fitted(self)
+        return self._lift().T
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.prior not in (None, "vb"):
+            raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
+        if not isinstance(self.solver, Solver | EM) and self.solver not in ("auto", "em", *SOLVERS):
+            raise choice("solver", self.solver, ("auto", "em", *SOLVERS), "Or an object from lowdim.solvers.")
+        if self.prior is not None and not self._iterates():
+            raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")
+
+    def _iterates(self) -> bool:
+        """Whether complete rows are to be fitted by EM."""
+        return isinstance(self.solver, EM) or self.solver == "em" or (self.prior is not None and self.solver == "auto")
+
+    def _em(self) -> EM:
+        return self.solver if isinstance(self.solver, EM) else EM()
+
+    def _tolerance(self) -> float:
+        return self._em().tol
+
+    def _latent_request(self, k: int) -> LatentRequest:
+        unstored = self.missing == "unstored"
+        bayes = self.prior == "vb"
+        return LatentRequest(k, tied=True, floor=_FLOOR, bayes=bayes, unstored=unstored, seed=self._seed())
+
+    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
+        p = source.shape[1]
+        if self._iterates():
+            self.solver_ = "em"
+            moments = rows.summarize(Moments(p))
+            check_components(k, moments.n_rows, moments.weight, p)
+            return fit_moments(moments, self._em(), self._latent_request(k))
+        asked = self.solver
+        assert not isinstance(asked, EM)
+        spectrum, the_plan = solve_spectrum(source, rows, Request(k=k, ddof=0, seed=self._seed()), asked)
+        self.solver_ = the_plan.solver.name
+        return closed_form(spectrum, p)
+
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        """Turn W to its principal axes."""
+        U, s, Vt = _principal_axes(fit)
+        keep = len(s)
+        if self.prior is not None:
+            keep = max(1, int(np.count_nonzero(s > math.sqrt(_RELEVANT) * s[0])))
+        U, s, Vt = U[:, :keep], s[:keep], Vt[:keep]
+        like, wide = fit.mean, fit.mean.dtype
+        turn = asarray_like(U, like, dtype=wide)
+        self.n_components_ = keep
+        self._gaussian = LatentGaussian(
+            fit.mean,
+            fit.scale,
+            turn.T @ fit.loadings,
+            fit.noise,
+            None if fit.spread is None else _turned(fit.spread, turn),
+        )
+        self._turn = None
+        sigma2 = float(fit.noise[0] * fit.scale[0] ** 2)
+        self.mean_ = asarray_like(fit.mean, like, dtype=dtype)
+        self.components_ = asarray_like(Vt, like, dtype=dtype)
+        self.explained_variance_ = in_range(asarray_like(s**2 + sigma2, like, dtype=wide), dtype)
+        total = float(np.sum(s**2)) + sigma2 * self.n_features_in_
+        self.explained_variance_ratio_ = astype(asarray_like((s**2 + sigma2) / total, like, dtype=wide), dtype)
+        self.noise_variance_ = sigma2
+
+    def _lift(self) -> Array:
+        g = self._gaussian
+        return astype(g.loadings * g.scale, self._dtype)
+
+    def _n_parameters(self) -> int:
+        k, p = self.n_components_, self.n_features_in_
+        return p * k - k * (k - 1) // 2 + 1 + p
+
+
+def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
+    """Maximum likelihood from eigenvalues of the covariance with divisor n [1] eqs. 7, 8."""
+    xp = namespace(spectrum.values)
+    k, n = spectrum.values.shape[0], spectrum.weight
+    check_components(k, spectrum.n_rows, n, p)
+    largest = float(spectrum.values[0])
+    if largest <= 0.0:
+        raise no_variance("a model with noise")
+    # Deviations, not variances, so that no square leaves the range of numbers.
+    unit = math.sqrt(largest / n)
+    values = spectrum.values / largest
+    noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
+    # Rows that lie in K dimensions have no noise: what rounding would leave is put in its place.
+    noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
+    W = spectrum.vectors * xp.sqrt(xp.clip(values - noise, 0.0, None))[:, None]
+    kept = xp.clip(values, noise, None)
+    log_likelihood = (
+        -0.5
+        * n
+        * (
+            p * math.log(2 * math.pi)
+            + 2 * p * math.log(unit)
+            + float(xp.sum(xp.log(kept)))
+            + (p - k) * math.log(noise)
+            + float(xp.sum(values / kept))
+            + (spectrum.tail.total / largest / noise if k < p else 0.0)
+        )
+    )
+    scale = xp.zeros_like(spectrum.mean) + unit
+    return LatentFit(
+        mean=spectrum.mean,
+        scale=scale,
+        loadings=W,
+        noise=xp.zeros_like(scale) + noise,
+        spread=None,
+        weight=n,
+        n_rows=spectrum.n_rows,
+        n_observed=n * p,
+        loglike=[log_likelihood],
+        status=spectrum.status,
+        residual=spectrum.residual,
+        passes=spectrum.passes,
+        axes=spectrum.vectors,
+    )
+
+
+def _principal_axes(fit: LatentFit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U, s, V with W = U diag(s) V, rows of V signed by the one rule."""
+    W = to_numpy(fit.loadings * fit.scale)
+    if fit.axes is not None:
+        return np.eye(len(W)), np.sqrt(np.sum(W * W, axis=1)), to_numpy(fit.axes)
+    U, s, Vt = np.linalg.svd(W, full_matrices=False)
+    sign = to_numpy(signs(Vt))
+    return U * sign, s, Vt * sign[:, None]
+
+
+def _turned(spread: Array, turn: Array) -> Array:
+    """Packed covariances of (w_d, mean_d) after w -> turn^T w."""
+    xp = namespace(spread)
+    k, keep = turn.shape
+    full = xp.permute_dims(unpack(spread, k + 1), (2, 0, 1))
+    T = xp.zeros((k + 1, keep + 1), dtype=turn.dtype, device=device(turn))
+    T[:k, :keep] = turn
+    T[k, keep] = 1.0
+    return pack(xp.permute_dims(T.T @ full @ T, (1, 2, 0)))

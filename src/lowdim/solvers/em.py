@@ -1,0 +1,227 @@
+"""Expectation maximisation of a latent Gaussian model, with holes in the rows or without, accelerated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._xp import asarray_like, namespace, to_numpy
+from ..errors import choice
+from ..summaries.latent import Latent, LatentGaussian
+from .results import Status
+
+#: Steps whose residuals are combined into one (Anderson's memory).
+_MEMORY = 10
+#: Noise variances below this fraction of the variance of their column count as so much.
+_LEAST_UNIT = 0.01
+#: And below this one may be on its way to zero.
+_SMALL = 0.05
+#: Plain steps before the first combined one.
+_PLAIN = 2
+
+
+@dataclass(frozen=True)
+class EM:
+    """Maximise the likelihood of the observed entries by expectation maximisation.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when one more step would move no loading and no mean by more than `tol` deviations of the noise, and no
+        noise variance by more than `tol` of itself. This is the gradient of the log-likelihood per row.
+    max_iter : int
+        Give up after this many steps.
+    accelerate : bool
+        Combine steps; each combination is kept only if the likelihood did not fall.
+    start : {"spectrum", "random"}
+        From the leading directions of the rows with their holes filled, or from random loadings.
+
+    Notes
+    -----
+    A step is one `Latent` summary of the rows (of their moments alone, where they are complete) and one regression of
+    each column on the expected latent variables, means included. Parameter expansion [1]_ lets the latent variables
+    have any mean and covariance within the step, and takes these into the loadings afterwards, which costs nothing and
+    saves steps. Anderson's combination of the last steps [2]_ saves many more.
+
+    References
+    ----------
+    .. [1] Liu, Rubin, Wu (1998), Parameter expansion to accelerate EM: the PX-EM algorithm.
+    .. [2] Henderson, Varadhan (2019), Damped Anderson acceleration with restarts and monotonicity control for
+       accelerating EM and EM-like algorithms.
+    """
+
+    name = "em"
+    tol: float = 1e-5
+    max_iter: int = 1000
+    accelerate: bool = True
+    start: str = "spectrum"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
+            raise ValueError(f"EM(tol={self.tol!r}): a number between 0 and 1 is needed.")
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"EM(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        if self.start not in ("spectrum", "random"):
+            raise choice("EM start", self.start, ("spectrum", "random"))
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A model, and the prior variances of its loadings where there is a prior."""
+
+    model: LatentGaussian
+    relevance: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Where an iteration ended."""
+
+    at: Iterate
+    latent: Latent
+    loglike: list[float]
+    status: Status
+    residual: float
+    passes: int
+
+
+def iterate(
+    em: EM,
+    start: Iterate,
+    expect: Callable[[LatentGaussian], Latent],
+    maximise: Callable[[Latent, Iterate], Iterate],
+    *,
+    tied: bool,
+    floor: float,
+    bonus: Callable[[Iterate], float] = lambda at: 0.0,
+) -> Ended:
+    """Repeat `maximise(expect(...))` until it moves nothing; noise variances, one or (not `tied`) many, stay above
+    `floor`. `bonus` is what a prior adds to the log-likelihood."""
+    at, coordinates = start, _Coordinates(start.model, floor)
+    latent = expect(at.model)
+    value = latent.loglike + bonus(at)
+    history, passes = [value], 1
+    memory = _Anderson(_MEMORY if em.accelerate else 0)
+    status, residual = Status.NOT_CONVERGED, math.inf
+    for _ in range(em.max_iter):
+        plain = maximise(latent, at)
+        residual = _moved(at, plain, tied)
+        settled = residual <= em.tol
+        proposal = (None if tied else _sunk(at, plain, floor)) if settled else memory.combine(coordinates, at, plain)
+        if settled and proposal is None:
+            status = Status.CONVERGED
+            break
+        following = plain if proposal is None else proposal
+        trial = expect(following.model)
+        passes += 1
+        reached = trial.loglike + bonus(following)
+        if proposal is not None and not reached >= value:
+            if settled:
+                status = Status.CONVERGED
+                break
+            following = plain
+            trial = expect(following.model)
+            passes += 1
+            reached = trial.loglike + bonus(following)
+            memory.forget()
+        elif settled:
+            memory.forget()
+        at, latent, value = following, trial, reached
+        history.append(value)
+    return Ended(at, latent, history, status, residual, passes)
+
+
+class _Anderson:
+    """A combination of the last steps g(x) whose residuals g(x) - x all but cancel."""
+
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self.forget()
+
+    def forget(self) -> None:
+        self._seen = 0
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._dr: list[np.ndarray] = []
+        self._dg: list[np.ndarray] = []
+
+    def combine(self, coordinates: _Coordinates, at: Iterate, plain: Iterate) -> Iterate | None:
+        """The combination, or None while there is too little to combine."""
+        if not self._memory:
+            return None
+        x, g = coordinates.of(at), coordinates.of(plain)
+        r = g - x
+        if self._last is not None:
+            self._dr.append(r - self._last[0])
+            self._dg.append(g - self._last[1])
+            del self._dr[: -self._memory], self._dg[: -self._memory]
+        self._last = (r, g)
+        self._seen += 1
+        if self._seen <= _PLAIN:
+            return None
+        R = np.stack(self._dr)
+        gram = R @ R.T
+        gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
+        weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
+        return coordinates.back(g - weights @ np.stack(self._dg), plain)
+
+
+def _moved(at: Iterate, to: Iterate, tied: bool) -> float:
+    """The largest change of a loading or mean in deviations of the noise, or of a noise variance in units of itself.
+
+    A noise variance of its own that is next to nothing beside the variance of its column is no unit to measure with.
+    """
+    a, b = at.model, to.model
+    xp = namespace(a.noise)
+    unit = a.noise if tied else xp.clip(a.noise, _LEAST_UNIT, None)
+    sd = xp.sqrt(unit)
+    changes = (
+        xp.max(xp.abs(b.loadings - a.loadings) / sd),
+        xp.max(xp.abs(b.mean - a.mean) / a.scale / sd),
+        xp.max(xp.abs(b.noise - a.noise) / unit),
+    )
+    return max(float(change) for change in changes)
+
+
+def _sunk(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
+    """The model with noise variances that are small and still falling put to their floor: EM nears it ever slower."""
+    model = at.model
+    xp = namespace(model.noise)
+    falling = (model.noise < _SMALL) & (model.noise > 1.01 * floor) & (plain.model.noise < model.noise)
+    if at.relevance is not None or not bool(xp.any(falling)):
+        return None
+    noise = xp.where(falling, xp.zeros_like(model.noise) + floor, model.noise)
+    return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
+
+
+class _Coordinates:
+    """Models as vectors, in units of the noise at the start; prior variances by their logarithms.
+
+    Noise variances go in as they are: one that tends to zero gets there in a few steps this way, and never would by
+    its logarithm.
+    """
+
+    def __init__(self, start: LatentGaussian, floor: float) -> None:
+        self._origin, self._scale, self._floor = start.mean, start.scale, floor
+        self._noise, self._sd = start.noise, namespace(start.noise).sqrt(start.noise)
+
+    def of(self, at: Iterate) -> np.ndarray:
+        model = at.model
+        xp = namespace(model.noise)
+        mean = (model.mean - self._origin) / self._scale / self._sd
+        vector = to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / self._noise]))
+        return vector if at.relevance is None else np.concatenate([vector, np.log(at.relevance)])
+
+    def back(self, vector: np.ndarray, like: Iterate) -> Iterate:
+        """The model at `vector`; what is not in it is taken from `like`."""
+        model = like.model
+        xp, (k, p) = namespace(model.noise), model.loadings.shape
+        x = asarray_like(vector[: (k + 2) * p], model.noise, dtype=model.noise.dtype)
+        noise = xp.clip(x[(k + 1) * p :] * self._noise, self._floor, None)
+        loadings = xp.reshape(x[: k * p], (k, p)) * self._sd
+        mean = self._origin + x[k * p : (k + 1) * p] * self._scale * self._sd
+        relevance = None if like.relevance is None else np.exp(np.clip(vector[(k + 2) * p :], -100.0, 100.0))
+        return Iterate(LatentGaussian(mean, self._scale, loadings, noise, model.spread), relevance)

@@ -1,0 +1,163 @@
+"""Latent Gaussian models by EM: a first look at the columns, a start, then passes over the rows or their moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._xp import Array, asarray_like, namespace, to_numpy
+from ..errors import no_variance
+from ..summaries.latent import Latent, LatentGaussian
+from ..summaries.moments import Moments
+from ..summaries.observed import Observed
+from .base import Request, RowsLike
+from .choose import plan
+from .covariance import Covariance
+from .em import EM, Ended, Iterate, iterate
+from .em_steps import MaximumLikelihood, VariationalBayes
+from .results import LatentFit, Spectrum
+
+#: A start explains at most this much of a column.
+_START_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class LatentRequest:
+    """What is asked of a latent Gaussian model."""
+
+    k: int
+    #: One noise variance for all columns, or one each.
+    tied: bool
+    #: Noise variances are kept above this, in units of the variance of the column (or of all, where tied).
+    floor: float
+    #: A prior on the loadings, by variational Bayes.
+    bayes: bool = False
+    #: Entries that sparse rows do not store are holes.
+    unstored: bool = False
+    seed: int = 0
+
+
+def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed) -> LatentFit:
+    """Maximise the likelihood (or its variational bound) of the observed entries over mean, loadings and noise.
+
+    `observed` took one pass; the start takes one or a few, and each step one.
+    """
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.tied)
+    start, passes = _start(rows, observed, scale, em, request)
+    ended = climb(em, start, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
+    n_observed = float(namespace(observed.count).sum(observed.count))
+    return as_fit(ended, observed.weight, observed.n_rows, n_observed, 1 + passes)
+
+
+def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
+    """The same from the moments of complete rows: no pass at all."""
+    observed = _observed_of(moments)
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.tied)
+    if em.start == "random":
+        start = _random_start(observed, scale, request)
+    else:
+        spectrum = Covariance().from_summary(moments, Request(k=request.k, ddof=0, standardize=not request.tied))
+        unit = float(scale[0]) if request.tied else 1.0
+        start = _spectral_start(spectrum, observed, scale, request, unit)
+    ended = climb(em, start, lambda model: Latent.from_moments(moments, model), request)
+    return as_fit(ended, moments.weight, moments.n_rows, moments.weight * moments.n_features, 1)
+
+
+def climb(em: EM, start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], request: LatentRequest) -> Ended:
+    """EM from `start`, by maximum likelihood or with a prior on the loadings."""
+    if not request.bayes:
+        step = MaximumLikelihood(request.tied, request.floor)
+        return iterate(em, Iterate(start), expect, step, tied=request.tied, floor=request.floor)
+    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
+    bayes = VariationalBayes(request.floor)
+    first = bayes(expect(start), Iterate(start, relevance))
+    return iterate(em, first, expect, bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
+
+
+def as_fit(ended: Ended, weight: float, n_rows: int, n_observed: float, extra_passes: int) -> LatentFit:
+    model = ended.at.model
+    return LatentFit(
+        mean=model.mean,
+        scale=model.scale,
+        loadings=model.loadings,
+        noise=model.noise,
+        spread=model.spread,
+        weight=weight,
+        n_rows=n_rows,
+        n_observed=n_observed,
+        loglike=ended.loglike,
+        status=ended.status,
+        residual=ended.residual,
+        passes=ended.passes + extra_passes,
+    )
+
+
+def units(observed: Observed, tied: bool) -> Array:
+    """The deviation of each column, or of all together; one where nothing varies."""
+    xp = namespace(observed.mean)
+    variance = observed.squares / observed.count
+    if tied:
+        variance = xp.zeros_like(variance) + xp.mean(variance)
+    return xp.where(variance > 0, xp.sqrt(variance), xp.ones_like(variance))
+
+
+def _start(
+    rows: RowsLike, observed: Observed, scale: Array, em: EM, request: LatentRequest
+) -> tuple[LatentGaussian, int]:
+    """Loadings along the leading directions of the filled rows, or random ones; and the passes that took."""
+    if em.start == "random":
+        return _random_start(observed, scale, request), 0
+    filled = rows.filled(observed.mean, scale, request.unstored)
+    solver = plan(filled.shape, request.k, traits=filled.traits).solver
+    spectrum = solver.solve(filled, Request(k=request.k, ddof=0, seed=request.seed))
+    return _spectral_start(spectrum, observed, scale, request), spectrum.passes
+
+
+def _random_start(observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    random = np.random.default_rng(request.seed)
+    W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
+    return _begin(W, variance, observed, scale, request)
+
+
+def _spectral_start(
+    spectrum: Spectrum, observed: Observed, scale: Array, request: LatentRequest, unit: float = 1.0
+) -> LatentGaussian:
+    """Principal loadings of the filled rows (in units of `unit`), longer by as much as the holes have made them
+    shorter."""
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    share = to_numpy(observed.count) / observed.weight
+    lengths = np.sqrt(np.clip(to_numpy(spectrum.values), 0.0, None) / observed.weight) / unit
+    W = to_numpy(spectrum.vectors) * lengths[:, None] / share
+    explained = np.sum(W * W, axis=0)
+    W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))
+    # A loading of zero would stay zero.
+    W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
+    return _begin(W, variance, observed, scale, request)
+
+
+def _begin(
+    W: np.ndarray, variance: np.ndarray, observed: Observed, scale: Array, request: LatentRequest
+) -> LatentGaussian:
+    """A model with these loadings, and what they leave of the variances as noise."""
+    rest = np.maximum(variance - np.sum(W * W, axis=0), (1.0 - _START_SHARE) * np.maximum(variance, 1e-3))
+    noise = np.full(len(rest), rest.mean()) if request.tied else rest
+    like, dtype = observed.mean, observed.mean.dtype
+    return LatentGaussian(like, scale, asarray_like(W, like, dtype=dtype), asarray_like(noise, like, dtype=dtype))
+
+
+def _observed_of(moments: Moments) -> Observed:
+    """Complete rows, each column seen as often as there are rows."""
+    observed = Observed(moments.n_features)
+    xp = namespace(moments.mean)
+    observed.n_rows, observed.weight = moments.n_rows, moments.weight
+    observed.count = xp.zeros_like(moments.mean) + moments.weight
+    observed.mean, observed.rest = moments.mean, moments.rest
+    observed.squares = xp.linalg.diagonal(moments.scatter)
+    return observed

@@ -1,0 +1,50 @@
+"""Rows in standard units with zero for what was not observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._xp import Array, astype, is_sparse, namespace
+from .base import Source
+
+
+class FilledSource(Source):
+    """(x - mean) / scale of another source, zero where x is NaN, or where a sparse row does not store it.
+
+    Filling with the mean of a column is filling with zero here, so that sparse rows stay sparse.
+    """
+
+    def __init__(self, source: Source, mean: Array, scale: Array, *, unstored: bool = False) -> None:
+        self._source, self._mean, self._scale, self._unstored = source, mean, scale, unstored
+        self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
+        sparse_rows = unstored and source.traits.sparse
+        self.traits = replace(source.traits, by_feature=False, sparse=sparse_rows)
+        self.names, self.transposed = source.names, source.transposed
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        for block in self._source.blocks(rows):
+            yield self._stored(block) if self.traits.sparse else self._dense(block)
+
+    def parts(self, k: int) -> list[Source]:
+        parts = self._source.parts(k)
+        return [FilledSource(part, self._mean, self._scale, unstored=self._unstored) for part in parts]
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+    def _dense(self, block: Array) -> Array:
+        block = block.toarray() if is_sparse(block) else block
+        xp = namespace(block)
+        z = astype((block - self._mean) / self._scale, self.dtype)
+        return xp.where(xp.isnan(block), xp.zeros_like(z), z)
+
+    def _stored(self, block: Any) -> Any:
+        columns = block.indices
+        z = ((block.data - self._mean[columns]) / self._scale[columns]).astype(self.dtype)
+        z[np.isnan(z)] = 0.0
+        return sparse.csr_array((z, columns, block.indptr), shape=block.shape, copy=False)

@@ -1,0 +1,141 @@
+"""The observed entries of a block: NaN marks a hole, or every entry that a sparse block does not store.
+
+Tables are kept with rows last, (m, b) for b rows and (m, p) for p columns, so that products with the mask m_id of
+observed entries run along memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._xp import Array, astype, device, is_sparse, namespace, wide_dtype
+from ..errors import NonFiniteBlock
+from .base import dense
+
+#: Stored entries looked at together where each needs k numbers.
+_CHUNK = 1 << 15
+
+
+def observed_entries(block: Array, unstored: bool) -> DenseEntries | StoredEntries:
+    """The entries of `block` that were observed, in float64."""
+    if unstored and is_sparse(block):
+        return StoredEntries(block)
+    return DenseEntries(dense(block))
+
+
+class DenseEntries:
+    """A dense block with NaN for holes."""
+
+    def __init__(self, block: Array) -> None:
+        xp = namespace(block)
+        x = astype(block, wide_dtype(xp, device(block)))
+        self._holes = xp.isnan(x)
+        self._x = xp.where(self._holes, xp.zeros_like(x), x)
+        if not bool(xp.isfinite(xp.sum(self._x))) and not bool(xp.all(xp.isfinite(self._x))):
+            raise NonFiniteBlock
+        self.mask = astype(~self._holes, x.dtype)
+        self.z = self._x
+
+    def weights_like(self) -> Array:
+        """An array of one float64 for each row."""
+        return self.z[:, 0]
+
+    def known(self) -> Array:
+        """Which entries were observed, (b, p)."""
+        return ~self._holes
+
+    def values(self) -> Array:
+        """The entries themselves, zero where not observed, (b, p)."""
+        return self._x
+
+    def centre(self, mean: Array, scale: Array) -> None:
+        """z = (x - mean) / scale where observed, zero elsewhere."""
+        self.z = (self._x - mean) / scale * self.mask
+
+    def across(self, table: Array) -> Array:
+        """sum_d table_d m_id for each row i: (m, p) -> (m, b)."""
+        return table @ self.mask.T
+
+    def across_values(self, table: Array) -> Array:
+        """sum_d table_d z_id for each row i: (m, p) -> (m, b)."""
+        return table @ self.z.T
+
+    def down(self, table: Array) -> Array:
+        """sum_i table_i m_id for each column d: (m, b) -> (m, p)."""
+        return table @ self.mask
+
+    def down_values(self, table: Array) -> Array:
+        """sum_i table_i z_id for each column d: (m, b) -> (m, p)."""
+        return table @ self.z
+
+    def squares(self, weights: Array) -> Array:
+        """sum_i weight_i z_id^2 for each column d."""
+        return weights @ (self.z * self.z)
+
+    def misfit(self, loadings: Array, scores: Array, noise: Array) -> Array:
+        """sum_d m_id (z_id - w_d^T u_i)^2 / noise_d for each row i."""
+        rest = (self.z - scores.T @ loadings) * self.mask
+        return (rest * rest) @ (1.0 / noise)
+
+
+class StoredEntries:
+    """A sparse block whose unstored entries are holes; a stored NaN is one too."""
+
+    def __init__(self, block: Any) -> None:
+        x = block.data.astype(np.float64)
+        if np.any(np.isinf(x)):
+            raise NonFiniteBlock
+        known = ~np.isnan(x)
+        if not np.all(known):
+            rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))[known]
+            block = sparse.csr_array((x[known], (rows, block.indices[known])), shape=block.shape)
+            x = block.data
+        self._block = block
+        self._x = x
+        self.mask = self._like(np.ones_like(x))
+        self._z = self._like(x)
+
+    def weights_like(self) -> Array:
+        return np.empty(self._block.shape[0])
+
+    def known(self) -> Array:
+        return self.mask.toarray() > 0
+
+    def values(self) -> Array:
+        return self._like(self._x).toarray()
+
+    def centre(self, mean: Array, scale: Array) -> None:
+        columns = self._block.indices
+        self._z = self._like((self._x - mean[columns]) / scale[columns])
+
+    def across(self, table: Array) -> Array:
+        return np.ascontiguousarray((self.mask @ np.ascontiguousarray(table.T)).T)
+
+    def across_values(self, table: Array) -> Array:
+        return np.ascontiguousarray((self._z @ np.ascontiguousarray(table.T)).T)
+
+    def down(self, table: Array) -> Array:
+        return np.ascontiguousarray((self.mask.T @ np.ascontiguousarray(table.T)).T)
+
+    def down_values(self, table: Array) -> Array:
+        return np.ascontiguousarray((self._z.T @ np.ascontiguousarray(table.T)).T)
+
+    def squares(self, weights: Array) -> Array:
+        return self._like(self._z.data**2).T @ weights
+
+    def misfit(self, loadings: Array, scores: Array, noise: Array) -> Array:
+        W, U = np.ascontiguousarray(loadings.T), np.ascontiguousarray(scores.T)
+        indptr, columns = self._block.indptr, self._block.indices
+        rows = np.repeat(np.arange(self._block.shape[0]), np.diff(indptr))
+        squares = np.empty_like(self._x)
+        for start in range(0, len(squares), _CHUNK):
+            at = slice(start, start + _CHUNK)
+            rest = self._z.data[at] - np.einsum("ij,ij->i", W[columns[at]], U[rows[at]])
+            squares[at] = rest * rest / noise[columns[at]]
+        return np.bincount(rows, weights=squares, minlength=self._block.shape[0])
+
+    def _like(self, data: np.ndarray) -> Any:
+        return sparse.csr_array((data, self._block.indices, self._block.indptr), shape=self._block.shape, copy=False)

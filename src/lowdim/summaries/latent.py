@@ -1,0 +1,312 @@
+"""Expected moments of latent variables given the observed entries of rows: one step of expectation maximisation."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from .._xp import Array, asarray_like, namespace
+from ..errors import NonFiniteBlock
+from .base import CACHE_BYTES, Summary, check_columns, row_weights
+from .entries import observed_entries
+from .moments import Moments
+
+#: The k x k tables of a block of rows take about so many bytes.
+_TABLE_BYTES = 1 << 20
+
+
+class LatentGaussian:
+    """The model z = W^T u + e of standardised rows z = (x - mean) / scale, with u ~ N(0, I) and e ~ N(0, diag(noise)).
+
+    Parameters
+    ----------
+    mean, scale : arrays of shape (p,)
+    loadings : array of shape (k, p)
+        W; column d is w_d.
+    noise : array of shape (p,)
+        Variances of e, in units of scale^2.
+    spread : array of shape ((k+1)(k+2)/2, p), optional
+        Packed covariance of (w_d, mean_d) where these are themselves uncertain (variational Bayes).
+
+    Notes
+    -----
+    Given the entries m_i of row i, u_i has precision M_i = I + sum_d m_id E[w_d w_d^T] / noise_d and mean
+    M_i^{-1} sum_d m_id (w_d z_id - cov(w_d, mean_d)) / noise_d. Both sums are products of the mask with tables of the
+    columns; only the symmetric half of the k x k tables is formed ("packed", see `pairs`).
+    """
+
+    def __init__(self, mean: Array, scale: Array, loadings: Array, noise: Array, spread: Array | None = None) -> None:
+        self.mean, self.scale, self.loadings, self.noise, self.spread = mean, scale, loadings, noise, spread
+        self.k = int(loadings.shape[0])
+
+    @cached_property
+    def weighted(self) -> Array:
+        """w_d / noise_d."""
+        return self.loadings / self.noise
+
+    @cached_property
+    def squares(self) -> Array:
+        """E[w_d w_d^T] / noise_d, packed: (k(k+1)/2, p)."""
+        xp = namespace(self.loadings)
+        i, j = (asarray_like(a, self.loadings) for a in pairs(self.k))
+        table = xp.take(self.weighted, i, axis=0) * xp.take(self.loadings, j, axis=0)
+        return table if self.spread is None else table + self.spread[: table.shape[0], :] / self.noise
+
+    @cached_property
+    def towards_mean(self) -> Array | None:
+        """cov(w_d, mean_d) / noise_d, (k, p)."""
+        half = self.k * (self.k + 1) // 2
+        return None if self.spread is None else self.spread[half : half + self.k, :] / self.noise
+
+    @cached_property
+    def doubled_spread(self) -> Array | None:
+        """spread / noise, so that its product with a packed v v^T is v^T spread v / noise: pairs count twice."""
+        return None if self.spread is None else self.spread * _twice(self.k + 1, self.spread)[:, None] / self.noise
+
+    @cached_property
+    def constants(self) -> Array:
+        """ln(2 pi noise_d scale_d^2), (1, p)."""
+        xp = namespace(self.noise)
+        return (math.log(2 * math.pi) + xp.log(self.noise) + 2 * xp.log(self.scale))[None, :]
+
+    def expect(self, entries: Any) -> tuple[Array, Array, Array]:
+        """Posterior means (k, b), packed posterior covariances (k(k+1)/2, b) and log-densities (b,) of the rows.
+
+        With `spread` the last is the row's part of the lower bound on the log-evidence.
+        """
+        xp = namespace(self.loadings)
+        entries.centre(self.mean, self.scale)
+        inverse, log_determinant = self._invert(entries.across(self.squares))
+        b = entries.across_values(self.weighted)
+        if self.towards_mean is not None:
+            b = b - entries.across(self.towards_mean)
+        u = xp.sum(inverse * b[None, :, :], axis=1)
+        # The least of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
+        distance = entries.misfit(self.loadings, u, self.noise) + xp.sum(u * u, axis=0)
+        if self.doubled_spread is not None:
+            distance = distance + xp.sum(pack_outer(with_one(u)) * entries.across(self.doubled_spread), axis=0)
+        log_density = -0.5 * (entries.across(self.constants)[0, :] + log_determinant + distance)
+        return u, pack(inverse), log_density
+
+    def predictive_tables(self) -> Array:
+        """Tables whose products with `predictive_terms` are the variances of unobserved entries, in the units of x."""
+        xp = namespace(self.loadings)
+        i, j = (asarray_like(a, self.loadings) for a in pairs(self.k))
+        outer = xp.take(self.loadings, i, axis=0) * xp.take(self.loadings, j, axis=0)
+        parts = [outer * _twice(self.k, outer)[:, None], self.noise[None, :]]
+        if self.spread is not None:
+            parts.append(self.spread * _twice(self.k + 1, self.spread)[:, None])
+        return xp.concat(parts) * self.scale**2
+
+    def predictive_terms(self, u: Array, covariance: Array) -> Array:
+        """cov(u) and 1 of each row, and E[v v^T], v = (u, 1), where loadings are uncertain: (m, b)."""
+        xp = namespace(u)
+        parts = [covariance, xp.ones_like(u[:1, :])]
+        if self.spread is not None:
+            second = pack_outer(with_one(u))
+            second[: covariance.shape[0], :] += covariance
+            parts.append(second)
+        return xp.concat(parts)
+
+    def expect_complete(self) -> tuple[Array, Array, float]:
+        """(G, u0) of u = G z + u0, the posterior covariance and the log-determinant of M, for complete rows."""
+        xp = namespace(self.loadings)
+        inverse, log_determinant = self._invert(xp.sum(self.squares, axis=1)[:, None])
+        T = inverse[:, :, 0]
+        u0 = xp.zeros_like(T[0, :]) if self.towards_mean is None else -T @ xp.sum(self.towards_mean, axis=1)
+        return xp.concat([T @ self.weighted, u0[:, None]], axis=1), T, float(log_determinant[0])
+
+    def _invert(self, packed: Array) -> tuple[Array, Array]:
+        """(I + sum)^{-1} as (k, k, b), and ln det(I + sum)."""
+        precision = unpack(packed, self.k)
+        for j in range(self.k):
+            precision[j, j, :] += 1.0
+        return invert_positive(precision)
+
+
+class Latent(Summary):
+    """What an EM step needs of rows x given a `LatentGaussian`, with v = (u, 1) and z = (x - mean) / scale.
+
+    - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
+    - `cross`, (k+1, p): sum_i w_i m_id z_id E[v_i]
+    - `squares`, (p,): sum_i w_i m_id z_id^2
+    - `scores`, (q,): sum_i w_i E[v_i v_i^T], packed
+    - `loglike`: the log-likelihood of the observed entries under the model
+
+    Parameters
+    ----------
+    model : LatentGaussian
+    unstored : bool
+        Entries that sparse rows do not store are holes, not zeros.
+
+    Notes
+    -----
+    One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
+    """
+
+    parameters = ("mean", "scale", "loadings", "noise", "spread", "unstored")
+    state = (*parameters, "second", "cross", "squares", "scores", "loglike")
+    takes_nan = True
+
+    def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
+        self.model = model
+        self.unstored = bool(unstored)
+        self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
+        self.noise, self.spread = model.noise, model.spread
+        self.second: Any = None
+        self.cross: Any = None
+        self.squares: Any = None
+        self.scores: Any = None
+        self.loglike = 0.0
+
+    @classmethod
+    def from_moments(cls, moments: Moments, model: LatentGaussian) -> Self:
+        """The same from the moments of complete rows, where u = G z + u0 with one G: 2 p^2 k operations, whatever n."""
+        self = cls(model)
+        xp, n = namespace(moments.mean), moments.weight
+        offset = ((moments.mean - model.mean) + moments.rest) / model.scale
+        C = moments.scatter / model.scale[:, None] / model.scale[None, :] + n * offset[:, None] * offset[None, :]
+        affine, T, log_determinant = model.expect_complete()
+        G, u0 = affine[:, :-1], affine[:, -1]
+        total = n * offset
+        zu = C @ G.T + total[:, None] * u0[None, :]
+        shift = (G @ total)[:, None] * u0[None, :]
+        uu = G @ (C @ G.T) + shift + shift.T + n * u0[:, None] * u0[None, :]
+        last = xp.concat([G @ total + n * u0, xp.full_like(u0[:1], n)])
+        means = xp.concat([xp.concat([uu, last[:-1][:, None]], axis=1), last[None, :]])
+        covariances = xp.zeros_like(means)
+        covariances[:-1, :-1] = n * T
+        self.scores = pack((means + covariances)[:, :, None])[:, 0]
+        self.second = self.scores[:, None] + xp.zeros_like(total)[None, :]
+        self.cross = xp.concat([zu.T, total[None, :]])
+        self.squares = xp.linalg.diagonal(C)
+        W = model.loadings
+        misfit = xp.sum((self.squares - 2 * xp.sum(W * zu.T, axis=0) + xp.sum(W * (uu @ W), axis=0)) / model.noise)
+        distance = misfit + xp.sum(xp.linalg.diagonal(uu))
+        if model.doubled_spread is not None:
+            distance = distance + xp.sum(pack(means[:, :, None])[:, 0] * xp.sum(model.doubled_spread, axis=1))
+        self.loglike = -0.5 * (n * (float(xp.sum(model.constants)) + log_determinant) + float(distance))
+        return self
+
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.loadings.shape[1], block)
+        entries = observed_entries(block, self.unstored)
+        u, covariance, log_density = self.model.expect(entries)
+        xp = namespace(u)
+        w = row_weights(u[0, :], weights)
+        v = with_one(u)
+        second = pack_outer(v)
+        half = covariance.shape[0]
+        second[:half, :] += covariance
+        if weights is not None:
+            second, v = second * w, v * w
+        loglike = float(w @ log_density)
+        if not math.isfinite(loglike):
+            raise NonFiniteBlock
+        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1), loglike)
+        self._add(*parts)
+
+    def _merge(self, other: Self) -> None:
+        if other.second is not None:
+            self._add(other.second, other.cross, other.squares, other.scores, other.loglike)
+
+    def _add(self, second: Array, cross: Array, squares: Array, scores: Array, loglike: float) -> None:
+        if self.second is None:
+            self.second, self.cross, self.squares, self.scores = second, cross, squares, scores
+        else:
+            self.second, self.cross = self.second + second, self.cross + cross
+            self.squares, self.scores = self.squares + squares, self.scores + scores
+        self.loglike += loglike
+
+    def fresh(self) -> Self:
+        return type(self)(self.model, unstored=self.unstored)
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        by_tables = _TABLE_BYTES // (8 * self.model.k**2)
+        by_entries = CACHE_BYTES / max(1.0, 8 * n_columns * (stored if self.unstored else 1.0))
+        return max(32, min(by_tables, int(by_entries)))
+
+    @classmethod
+    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
+        mean, scale, loadings, noise = (state[name] for name in ("mean", "scale", "loadings", "noise"))
+        model = LatentGaussian(mean, scale, loadings, noise, state.get("spread"))
+        self = cls(model, unstored=bool(state["unstored"]))
+        self.second, self.cross, self.squares = state.get("second"), state.get("cross"), state.get("squares")
+        self.scores, self.loglike = state.get("scores"), float(state["loglike"])
+        return self
+
+
+# ---- Packed symmetric tables
+
+
+@lru_cache(maxsize=64)
+def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows i and columns j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... The pairs of the first k - 1
+    come first, those with the last follow."""
+    return np.tril_indices(k)
+
+
+@lru_cache(maxsize=64)
+def _places(k: int) -> np.ndarray:
+    """Where entry (i, j) of the full table lies in the packed one."""
+    i, j = np.divmod(np.arange(k * k), k)
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    return high * (high + 1) // 2 + low
+
+
+def _twice(k: int, like: Array) -> Array:
+    i, j = pairs(k)
+    return asarray_like(np.where(i == j, 1.0, 2.0), like, dtype=like.dtype)
+
+
+def unpack(packed: Array, k: int) -> Array:
+    """(k(k+1)/2, b) -> (k, k, b)."""
+    xp = namespace(packed)
+    return xp.reshape(xp.take(packed, asarray_like(_places(k), packed), axis=0), (k, k, packed.shape[1]))
+
+
+def pack(full: Array) -> Array:
+    """(k, k, b) -> (k(k+1)/2, b)."""
+    xp, k = namespace(full), full.shape[0]
+    i, j = pairs(k)
+    return xp.take(xp.reshape(full, (k * k, full.shape[2])), asarray_like(i * k + j, full), axis=0)
+
+
+def pack_outer(v: Array) -> Array:
+    """v v^T of each column, packed: (k, b) -> (k(k+1)/2, b)."""
+    xp = namespace(v)
+    i, j = (asarray_like(a, v) for a in pairs(v.shape[0]))
+    return xp.take(v, i, axis=0) * xp.take(v, j, axis=0)
+
+
+def with_one(u: Array) -> Array:
+    """(u, 1)."""
+    xp = namespace(u)
+    return xp.concat([u, xp.ones_like(u[:1, :])])
+
+
+def invert_positive(A: Array) -> tuple[Array, Array]:
+    """Inverses and log-determinants of b positive definite matrices, (k, k, b), by k symmetric sweeps [1].
+
+    `A` is overwritten. All matrices are worked on side by side, which is many times quicker than one after the other
+    as long as they are small.
+
+    References
+    ----------
+    [1] Goodnight (1979), A tutorial on the SWEEP operator.
+    """
+    xp, k = namespace(A), A.shape[0]
+    log_determinant = xp.zeros_like(A[0, 0, :])
+    for j in range(k):
+        pivot = xp.asarray(A[j, j, :], copy=True)
+        log_determinant += xp.log(pivot)
+        column = xp.asarray(A[:, j, :], copy=True)
+        row = column / pivot
+        A -= column[:, None, :] * row[None, :, :]
+        A[j, :, :] = row
+        A[:, j, :] = row
+        A[j, j, :] = -1.0 / pivot
+    return -A, log_determinant
