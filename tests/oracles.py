@@ -177,3 +177,23 @@ def _mp_moments(rows, ddof):
 
 def _to_float(matrix):
     return np.array(matrix.tolist(), dtype=np.float64)
+
+
+# ---- Tables with holes
+
+
+def observed_loglike(X, mean, C):
+    """ln N(x_o; mean_o, C_oo) of the observed entries o of each row, one row after the other."""
+    out = np.zeros(len(X))
+    for i, x in enumerate(X):
+        o = np.flatnonzero(~np.isnan(x))
+        if len(o):
+            out[i] = stats.multivariate_normal(mean[o], C[np.ix_(o, o)], allow_singular=False).logpdf(x[o])
+    return out
+
+
+def conditional(x, mean, C):
+    """Mean and covariance of the missing entries of one row given the others."""
+    m = np.isnan(x)
+    A = C[np.ix_(m, ~m)] @ np.linalg.inv(C[np.ix_(~m, ~m)]) if not m.all() else np.zeros((m.sum(), 0))
+    return mean[m] + A @ (x[~m] - mean[~m]), C[np.ix_(m, m)] - A @ C[np.ix_(~m, m)]

@@ -106,14 +106,12 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     )
 
 
-def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int) -> ValueError:
+def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int, fractions: bool = True) -> ValueError:
     """K must lie between 1 and what the table can give."""
     rows = "" if n is None else f" for X of shape ({n}, {p})"
     bound = f"n_features={p}" if n is None else f"min(n_samples, n_features)={upper}"
-    return ValueError(
-        f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}, a fraction of variance "
-        "strictly between 0 and 1, or None to keep all."
-    )
+    others = ", a fraction of variance strictly between 0 and 1, or None to keep all" if fractions else ", or None"
+    return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 
 
 def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
@@ -193,11 +191,11 @@ def exhausted_stream(purpose: str) -> ValueError:
     )
 
 
-def read_once(solver: str) -> ValueError:
+def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> ValueError:
     """A solver of several passes on a stream of one."""
     return ValueError(
         f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
-        "or a function that returns a fresh iterator, or use solver='covariance' or 'triangle'."
+        f"or a function that returns a fresh iterator, or {instead}."
     )
 
 

@@ -93,24 +93,25 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     return summary
 
 
-def map_rows(X: Any, function: Callable[[Array], Array]) -> Array:
+def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
     """`function(block)` for all blocks of `X`, one below the other: one pass, no copy of the rows as a whole.
 
-    `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found.
+    `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found. Or
+    NaN is welcome (`takes_nan`), and answers are finite all the same.
     """
     source = open_source(X)
     rows = _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
     if len(parts) == 1:
-        pieces = list(_mapped(source, function, 0, rows, lambda: None))
+        pieces = list(_mapped(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
     one = function(next(parts[0].blocks(1)))
     out = np.empty((n, *one.shape[1:]), dtype=one.dtype)
 
     def run(part: Source, start: int, tick: Callable[[], None]) -> None:
         i = start
-        for piece in _mapped(part, function, start, rows, tick):
+        for piece in _mapped(part, function, start, rows, tick, takes_nan):
             out[i : i + len(piece)] = piece
             i += len(piece)
 
@@ -291,17 +292,22 @@ def _slice(weights: Array, start: int, stop: int) -> Array:
 
 
 def _mapped(
-    source: Source, function: Callable[[Array], Array], start: int, rows: int, tick: Callable[[], None]
+    source: Source,
+    function: Callable[[Array], Array],
+    start: int,
+    rows: int,
+    tick: Callable[[], None],
+    takes_nan: bool,
 ) -> Iterator[Array]:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
             try:
                 answer = function(block)
             except NonFiniteBlock:
-                raise _explain(block, start, source, nan_is_fine=True) from None
+                raise _explain(block, start, source, takes_nan) from None
             xp = namespace(answer)
             if not bool(xp.isfinite(xp.sum(answer))) and not bool(xp.all(xp.isfinite(answer))):
-                raise _explain(block, start, source)
+                raise _explain(block, start, source, takes_nan)
             start += block.shape[0]
             tick()
             yield answer

@@ -54,6 +54,10 @@ def latent(s):
     return {name: getattr(s, name) for name in ("second", "cross", "squares", "scores")} | {"loglike": [s.loglike]}
 
 
+def completed(s):
+    return {"weight": s.weight, "total": s.total, "second": s.second, "loglike": [s.loglike]}
+
+
 def gaussian(width, offset, uncertain=False):
     """A model of two latent variables, with certain or uncertain loadings."""
     spread = None
@@ -107,6 +111,7 @@ FACTORIES = {
         ),
     },
     "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
+    "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
     "Latent": {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
         "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
@@ -185,7 +190,7 @@ def agree(label, a, b, X, offset=0.0):
     """
     spread = max(np.ptp(X - ABOUT, axis=0).max(), np.abs(X - ABOUT).max(), 1.0)
     power = {"scatter": 2, "squares": 2, "product": 2, "third": 3, "fourth": 4}
-    power |= {"second": 2, "cross": 2, "scores": 2, "loglike": 2}
+    power |= {"second": 2, "cross": 2, "scores": 2, "total": 2, "loglike": 2}
     a, b = see(label, a), see(label, b)
     assert a.keys() == b.keys()
     for name, value in b.items():

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 DATA = Path(__file__).parent / "data"
-LABEL_COLUMNS = {"usarrests": 1, "iris": 1, "swiss": 1, "gasoline": 1}  # gasoline's is the response, octane
+#: How many columns come before the measurements; gasoline's is the response, octane.
+LABEL_COLUMNS = {"usarrests": 1, "iris": 1, "swiss": 1, "gasoline": 1, "ability_cov": 1, "crabs": 3}
 
 
 @cache
@@ -22,7 +23,8 @@ def data(name):
     else:
         with open(DATA / f"{name}.csv", newline="") as file:
             rows = list(csv.reader(file))[1:]
-        X = np.array([row[LABEL_COLUMNS[name] :] for row in rows], dtype=np.float64)
+        cells = [row[LABEL_COLUMNS.get(name, 0) :] for row in rows]
+        X = np.array([[np.nan if cell == "NA" else float(cell) for cell in row] for row in cells])
     X.setflags(write=False)
     return X
 
@@ -37,6 +39,8 @@ def results(name):
 def _arrays(value):
     if isinstance(value, dict):
         return {key: _arrays(item) for key, item in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_arrays(item) for item in value]
     if isinstance(value, list) and value and not isinstance(value[0], str):
         return np.array(value, dtype=np.float64)
     return value

@@ -30,6 +30,10 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     scores become rows (`_lift`)."""
 
     random_state: Any
+    #: NaN means "not observed" and is welcome.
+    _takes_nan = False
+    #: What components are called in tables.
+    _component = "PC"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows.
@@ -52,7 +56,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. `X` must be readable twice."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source, self._scoring())
+        return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
     def transform(self, X: Any) -> Array:
         """(x - mean) A for each row x of `X`, in one pass and without a copy of `X`."""
@@ -161,7 +165,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
-        return map_rows(self._open(X, reset=False, method=method), function)
+        return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
     def __str__(self) -> str:
         return importance_text(self) if hasattr(self, "components_") else repr(self)

@@ -16,8 +16,9 @@ _SHOWN = 8
 def importance_rows(model: Any) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
     """Column heads and rows (name, numbers) of the importance table, the first few components."""
     variance = to_numpy(model.explained_variance_)[:_SHOWN].astype(float)
-    heads = [f"PC{i + 1}" for i in range(len(variance))]
-    rows = [("std. deviation", np.sqrt(variance)), ("variance", variance)]
+    heads = [f"{model._component}{i + 1}" for i in range(len(variance))]
+    rows = [("std. deviation", np.sqrt(variance))] if model._component == "PC" else []
+    rows.append(("variance" if rows else "sum of squares", variance))
     if hasattr(model, "explained_variance_ratio_"):
         ratio = to_numpy(model.explained_variance_ratio_)[:_SHOWN].astype(float)
         rows += [("proportion", ratio), ("cumulative", np.cumsum(ratio))]

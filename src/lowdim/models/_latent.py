@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, namespace, to_numpy
+from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..errors import (
     ConvergenceWarning,
     MissingValues,
@@ -51,6 +51,7 @@ class LatentModel(Model):
     `components_`.
     """
 
+    _takes_nan = True
     n_components: Any
     missing: str
     _gaussian: LatentGaussian
@@ -101,7 +102,7 @@ class LatentModel(Model):
     def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
         em = self._em()
         if not source.traits.rereadable:
-            raise read_once("em")
+            raise read_once("em", "fill the holes first")
         request = self._latent_request(k)
         observed = rows.summarize(Observed(source.shape[1], unstored=request.unstored))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
@@ -137,7 +138,7 @@ class LatentModel(Model):
             return self._most_components(upper, p)
         if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
             return int(k)
-        raise n_components_out_of_range(k, upper, n, p)
+        raise n_components_out_of_range(k, upper, n, p, fractions=False)
 
     def _most_components(self, upper: int, p: int) -> int:
         return upper
@@ -254,24 +255,36 @@ class LatentModel(Model):
         """
         check_is_fitted(self)
         i, j = np.asarray(rows), np.asarray(columns)
-        if i.shape != j.shape or i.ndim != 1 or i.dtype.kind not in "iu" or j.dtype.kind not in "iu":
+        if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
             raise ValueError(f"rows and columns must be whole numbers of one length, got shapes {i.shape}, {j.shape}.")
+        if i.size and (i.min() < 0 or j.min() < 0 or j.max() >= self.n_features_in_):
+            raise ValueError(f"rows must be at least 0, and columns between 0 and {self.n_features_in_ - 1}.")
+        i, j = i.astype(np.int64), j.astype(np.int64)
 
         def expect(block: Array) -> Array:
             u, covariance, _ = self._expect(block)
             return namespace(u).concat([u, covariance]).T if return_std else u.T
 
         g = self._gaussian
-        found = to_numpy(self._map(X, expect, "impute_at"))
-        u, covariance = found[i, : g.k], found[i, g.k :]
-        guess = to_numpy(g.mean)[j] + to_numpy(g.scale)[j] * np.einsum("ik,ki->i", u, to_numpy(g.loadings)[:, j])
+        found = self._map(X, expect, "impute_at")
+        xp = namespace(found)
+        at, column = asarray_like(i, found), asarray_like(j, found)
+        picked = xp.take(found, at, axis=0).T
+        u, covariance = picked[: g.k, :], picked[g.k :, :]
+        guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
+            u * xp.take(g.loadings, column, axis=1), axis=0
+        )
         if not return_std:
-            return guess
-        return guess, np.sqrt(np.sum(g.predictive_terms(u.T, covariance.T) * g.predictive_tables()[:, j], axis=0))
+            return astype(guess, self._dtype)
+        tables = xp.take(g.predictive_tables(), column, axis=1)
+        variance = xp.sum(g.predictive_terms(u, covariance) * tables, axis=0)
+        return astype(guess, self._dtype), astype(xp.sqrt(variance), self._dtype)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Rows drawn from the fitted model."""
         check_is_fitted(self)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
+            raise ValueError(f"n_samples={n_samples!r} must be a whole number of at least 1.")
         random = check_random_state(self.random_state if random_state is None else random_state)
         g = self._gaussian
         u = random.standard_normal((n_samples, g.k))
@@ -284,7 +297,7 @@ class LatentModel(Model):
         check_is_fitted(self)
         g = self._gaussian
         W = g.loadings * g.scale
-        return astype(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
+        return in_range(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
 
     def get_precision(self) -> Array:
         """Its inverse, by the k x k matrix M = I + W diag(1/noise) W^T: P = 1/noise - (W/noise)^T M^{-1} W/noise."""
@@ -292,7 +305,7 @@ class LatentModel(Model):
         g = self._plug_in()
         G, _, _ = g.expect_complete()
         P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
-        return astype(P / g.scale[:, None] / g.scale[None, :], self._dtype)
+        return in_range(P / g.scale[:, None] / g.scale[None, :], self._dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -310,7 +323,7 @@ def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
     if most < 2 and n_rows < 2:
         raise one_row()
     if k > most:
-        raise n_components_out_of_range(k, most, n_rows, p)
+        raise n_components_out_of_range(k, most, n_rows, p, fractions=False)
 
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:

@@ -66,7 +66,8 @@ class FactorAnalysis(LatentModel):
     components_ : array of shape (n_components_, n_features_in_)
         Loadings as rows (after rotation), as in scikit-learn.
     loadings_ : array of shape (n_features_in_, n_components_)
-        L. Factors in order of their sum of squares, each with its largest loading positive.
+        L, each factor with its largest loading positive; rotated ones in order of their sums of squares, unrotated
+        ones in order of the diagonal of L^T Psi^{-1} L.
     noise_variance_, uniquenesses_ : array of shape (n_features_in_,)
         psi.
     communalities_ : array of shape (n_features_in_,)
@@ -104,6 +105,7 @@ class FactorAnalysis(LatentModel):
     array([0.19, 0.36, 0.51, 0.64])
     """
 
+    _component = "F"
     _discrepancy: float | None
 
     def __init__(

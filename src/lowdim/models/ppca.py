@@ -23,7 +23,7 @@ from ._latent import LatentModel, check_components
 from ._spectral import solve_spectrum
 
 #: The noise is kept above this fraction of the average variance while EM runs.
-_FLOOR = 1e-12
+_FLOOR = 1e-10
 #: With a prior, components whose share of the largest is below this were not needed.
 _RELEVANT = 1e-6
 

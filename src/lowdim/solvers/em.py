@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from .._xp import asarray_like, namespace, to_numpy
 from ..errors import choice
-from ..summaries.latent import Latent, LatentGaussian
+from ..summaries.latent import LatentGaussian
 from .results import Status
 
+#: Where the short runs from several starts end.
+_SHORT_TOL, _SHORT_STEPS = 1e-2, 100
+#: After so many steps that gain nothing but rounding there is nothing to gain.
+_IDLE = 20
 #: Steps whose residuals are combined into one (Anderson's memory).
 _MEMORY = 10
 #: Noise variances below this fraction of the variance of their column count as so much.
@@ -32,13 +37,17 @@ class EM:
     ----------
     tol : float
         Stop when one more step would move no loading and no mean by more than `tol` deviations of the noise, and no
-        noise variance by more than `tol` of itself. This is the gradient of the log-likelihood per row.
+        noise variance by more than `tol` of itself (of a hundredth of the variance of its column, where that is more).
+        For loadings and means this is the gradient of the log-likelihood per row.
     max_iter : int
         Give up after this many steps.
     accelerate : bool
         Combine steps; each combination is kept only if the likelihood did not fall.
     start : {"spectrum", "random"}
         From the leading directions of the rows with their holes filled, or from random loadings.
+    n_init : int, optional
+        Random starts beside it; each takes a few steps, and the best goes on. By default four for tables of up to
+        20,000 entries, none beyond: holes can leave several optima.
 
     Notes
     -----
@@ -59,12 +68,17 @@ class EM:
     max_iter: int = 1000
     accelerate: bool = True
     start: str = "spectrum"
+    n_init: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
             raise ValueError(f"EM(tol={self.tol!r}): a number between 0 and 1 is needed.")
         if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"EM(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        if self.n_init is not None and (
+            isinstance(self.n_init, bool) or not isinstance(self.n_init, Integral) or self.n_init < 0
+        ):
+            raise ValueError(f"EM(n_init={self.n_init!r}): a whole number of at least 0 is needed, or None.")
         if self.start not in ("spectrum", "random"):
             raise choice("EM start", self.start, ("spectrum", "random"))
 
@@ -77,12 +91,20 @@ class Iterate:
     relevance: np.ndarray | None = None
 
 
+class Expected(Protocol):
+    """What a pass over the rows expects of them under a model."""
+
+    loglike: float
+
+
+E = TypeVar("E", bound=Expected)
+
+
 @dataclass(frozen=True)
 class Ended:
     """Where an iteration ended."""
 
     at: Iterate
-    latent: Latent
     loglike: list[float]
     status: Status
     residual: float
@@ -92,8 +114,8 @@ class Ended:
 def iterate(
     em: EM,
     start: Iterate,
-    expect: Callable[[LatentGaussian], Latent],
-    maximise: Callable[[Latent, Iterate], Iterate],
+    expect: Callable[[LatentGaussian], E],
+    maximise: Callable[[E, Iterate], Iterate],
     *,
     tied: bool,
     floor: float,
@@ -102,13 +124,13 @@ def iterate(
     """Repeat `maximise(expect(...))` until it moves nothing; noise variances, one or (not `tied`) many, stay above
     `floor`. `bonus` is what a prior adds to the log-likelihood."""
     at, coordinates = start, _Coordinates(start.model, floor)
-    latent = expect(at.model)
-    value = latent.loglike + bonus(at)
+    expected = expect(at.model)
+    value = expected.loglike + bonus(at)
     history, passes = [value], 1
     memory = _Anderson(_MEMORY if em.accelerate else 0)
-    status, residual = Status.NOT_CONVERGED, math.inf
+    status, residual, idle = Status.NOT_CONVERGED, math.inf, 0
     for _ in range(em.max_iter):
-        plain = maximise(latent, at)
+        plain = maximise(expected, at)
         residual = _moved(at, plain, tied)
         settled = residual <= em.tol
         proposal = (None if tied else _sunk(at, plain, floor)) if settled else memory.combine(coordinates, at, plain)
@@ -123,16 +145,22 @@ def iterate(
             if settled:
                 status = Status.CONVERGED
                 break
-            following = plain
+            proposal, following = None, plain
             trial = expect(following.model)
             passes += 1
             reached = trial.loglike + bonus(following)
             memory.forget()
         elif settled:
             memory.forget()
-        at, latent, value = following, trial, reached
+        rounding = _rounding(value, following)
+        idle = idle + 1 if reached <= value + 1e-3 * rounding else 0
+        if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
+            # A step of EM cannot go down: what is left to gain is rounding.
+            status = Status.CONVERGED
+            break
+        at, expected, value = following, trial, reached
         history.append(value)
-    return Ended(at, latent, history, status, residual, passes)
+    return Ended(at, history, status, residual, passes)
 
 
 class _Anderson:
@@ -169,6 +197,26 @@ class _Anderson:
         return coordinates.back(g - weights @ np.stack(self._dg), plain)
 
 
+def _rounding(value: float, at: Iterate) -> float:
+    """What a log-likelihood can be off by: distances are divided by the noise, and lose as many digits."""
+    return abs(value) * (1e-11 + 1e-15 / float(namespace(at.model.noise).min(at.model.noise)))
+
+
+def best_of(em: EM, starts: list[Iterate], run: Callable[[EM, Iterate], Ended]) -> Ended:
+    """Run from the best of several starts, as a few steps from each show it."""
+    if len(starts) == 1:
+        return run(em, starts[0])
+    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
+    tried = [run(short, start) for start in starts]
+    first = max(tried, key=lambda ended: ended.loglike[-1])
+    left = em.max_iter - (len(first.loglike) - 1)
+    if (first.status is Status.CONVERGED and short.tol == em.tol) or left < 1:
+        return replace(first, passes=sum(ended.passes for ended in tried))
+    last = run(replace(em, max_iter=left), first.at)
+    passes = last.passes + sum(ended.passes for ended in tried)
+    return replace(last, loglike=first.loglike[:-1] + last.loglike, passes=passes)
+
+
 def _moved(at: Iterate, to: Iterate, tied: bool) -> float:
     """The largest change of a loading or mean in deviations of the noise, or of a noise variance in units of itself.
 
@@ -187,13 +235,15 @@ def _moved(at: Iterate, to: Iterate, tied: bool) -> float:
 
 
 def _sunk(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
-    """The model with noise variances that are small and still falling put to their floor: EM nears it ever slower."""
+    """The model with the smallest noise variance that still falls put to its floor: EM nears it ever slower."""
     model = at.model
-    xp = namespace(model.noise)
-    falling = (model.noise < _SMALL) & (model.noise > 1.01 * floor) & (plain.model.noise < model.noise)
-    if at.relevance is not None or not bool(xp.any(falling)):
+    noise = to_numpy(model.noise)
+    falling = (noise < _SMALL) & (noise > 1.01 * floor) & (to_numpy(plain.model.noise) < noise)
+    if at.relevance is not None or not np.any(falling):
         return None
-    noise = xp.where(falling, xp.zeros_like(model.noise) + floor, model.noise)
+    sunk = noise.copy()
+    sunk[np.argmin(np.where(falling, noise, np.inf))] = floor
+    noise = asarray_like(sunk, model.noise, dtype=model.noise.dtype)
     return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._xp import Array, asarray_like, namespace, to_numpy
+from ..summaries.completed import Completed
 from ..summaries.latent import Latent, LatentGaussian, pack, unpack
 from .em import Iterate
+from .factor import Newton
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,35 @@ class MaximumLikelihood:
         centre, root = (asarray_like(a, W, dtype=W.dtype) for a in latent_root(latent, k))
         step = step + centre @ W
         return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
+
+
+@dataclass(frozen=True)
+class CompletedFactors:
+    """argmax over W, mean and noise of the expected log-likelihood of the completed rows: factor analysis of their
+    moments, by `Newton` from where it stands.
+
+    What is not known is then only the holes, not the factors, so that small uniquenesses slow nothing down.
+    """
+
+    newton: Newton
+
+    def __call__(self, completed: Completed, at: Iterate) -> Iterate:
+        model = at.model
+        total = to_numpy(completed.total) / completed.weight
+        S = to_numpy(completed.second) / completed.weight - total * total[:, None]
+        variance, floor = np.diagonal(S), self.newton.floor
+        # What is constant where it was observed has no part in the factors.
+        varies = np.flatnonzero(variance > 10 * floor)
+        sd = np.sqrt(variance[varies])
+        R = S[np.ix_(varies, varies)] / sd / sd[:, None]
+        before = np.clip(to_numpy(model.noise)[varies] / sd**2, floor, 1.0)
+        found = self.newton.descend(R, min(model.k, len(varies)), before)
+        loadings, psi = np.zeros(model.loadings.shape), np.full(len(S), floor)
+        loadings[: len(found.loadings), varies], psi[varies] = found.loadings * sd, np.maximum(found.psi * sd**2, floor)
+        like, dtype = model.noise, model.noise.dtype
+        W, noise = (asarray_like(a, like, dtype=dtype) for a in (loadings, psi))
+        mean = model.mean + asarray_like(total, like, dtype=dtype) * model.scale
+        return Iterate(LatentGaussian(mean, model.scale, _aligned(W, model.loadings), noise))
 
 
 @dataclass(frozen=True)
@@ -110,6 +141,12 @@ class VariationalBayes:
         )
         log_determinants = float(np.sum(np.linalg.slogdet(spread)[1]))
         return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(at.relevance) + second / at.relevance)))
+
+
+def _aligned(W: Array, before: Array) -> Array:
+    """W turned to lie as near to `before` as it can, so that steps can be combined."""
+    U, _, Vt = np.linalg.svd(to_numpy(before) @ to_numpy(W).T)
+    return asarray_like(U @ Vt, W, dtype=W.dtype) @ W
 
 
 def tied_or_not(rest: Array, count: Array, tied: bool, floor: float) -> Array:

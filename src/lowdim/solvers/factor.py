@@ -19,10 +19,12 @@ from .results import LatentFit, Status
 _EXACT_UP_TO = 1e8
 #: No uniqueness changes by more than this factor (its logarithm) in a step.
 _LONGEST_STEP = 3.0
+#: After so many steps that gain nothing but rounding there is nothing to gain.
+_IDLE = 3
 #: Sufficient decrease of the line search.
 _ARMIJO = 1e-4
 #: Random starts, and up to how many columns they are made.
-_STARTS, _RANDOM_UP_TO = 4, 30
+_STARTS, _RANDOM_UP_TO = 10, 30
 #: Up to this many columns a Heywood case is looked at from all sides.
 _EVERY_COLUMN = 40
 
@@ -40,9 +42,8 @@ class Newton:
         Uniquenesses are kept above this fraction of the variance of their column. One that ends there is a Heywood
         case. R's factanal has 0.005.
     n_init : int, optional
-        Random starts beside the standard one; the best end is kept. By default four up to 30 columns, none beyond.
-        Where the first end is a Heywood case, starts with a small uniqueness in one column after the other are tried
-        as well.
+        Random starts beside the standard one; the best end is kept. By default ten up to 30 columns, none beyond.
+        Where the best end is a Heywood case, starts with small uniquenesses in other columns are tried as well.
 
     Notes
     -----
@@ -88,7 +89,8 @@ class Newton:
         varies = variances > 0.0
         if not np.any(varies):
             raise no_variance("factor analysis")
-        sd = np.where(varies, np.sqrt(np.where(varies, variances, 1.0)), 1.0)
+        # Columns that do not vary get the noise of a typical one.
+        sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         R = S[np.ix_(index, index)] / sd[index] / sd[index, None]
         found = self.solve(R, min(k, len(index)), seed)
@@ -115,33 +117,46 @@ class Newton:
         """Uniquenesses and loadings for a correlation matrix `R` without constant columns."""
         with quiet_blas(len(R)):
             first = _smc_start(R, k)
-            best = self._descend(R, k, first)
-            if len(R) > 1:
-                for start in self._further_starts(R, first, best, seed):
-                    other = self._descend(R, k, start)
-                    if other.objective < best.objective - 1e-12 * abs(best.objective):
-                        best = other
+            best = self._best(R, k, [first, *self._random_starts(len(R), seed)])
+            for _ in range(k):
+                # Each Heywood case is an optimum of its own: the others are looked at, and then those beside the best.
+                if len(R) == 1 or not np.any(self._at_floor(best.psi)):
+                    break
+                better = self._best(R, k, self._beside(first, best.psi))
+                if not better.objective < best.objective - 1e-9 * abs(best.objective):
+                    break
+                best = better
         return best
 
-    def _further_starts(self, R: np.ndarray, first: np.ndarray, found: FactorSolution, seed: int) -> list[np.ndarray]:
-        p = len(R)
-        random = np.random.default_rng(seed)
+    def _best(self, R: np.ndarray, k: int, starts: list[np.ndarray]) -> FactorSolution:
+        return min((self.descend(R, k, start) for start in starts), key=lambda found: found.objective)
+
+    def _random_starts(self, p: int, seed: int) -> list[np.ndarray]:
         n_init = self.n_init if self.n_init is not None else _STARTS if p <= _RANDOM_UP_TO else 0
-        starts = [random.uniform(0.05, 0.95, p) for _ in range(n_init)]
-        if np.any(found.psi <= 1.01 * self.floor):
-            likely = np.argsort(first)[:_EVERY_COLUMN]
-            for i in likely:
-                start = np.clip(first, 0.1, 0.9)
-                start[i] = max(0.01, 2 * self.floor)
+        random = np.random.default_rng(seed)
+        return [random.uniform(0.05, 0.95, p) for _ in range(n_init)]
+
+    def _at_floor(self, psi: np.ndarray) -> np.ndarray:
+        return psi <= 1.01 * self.floor
+
+    def _beside(self, first: np.ndarray, psi: np.ndarray) -> list[np.ndarray]:
+        """Starts with one small uniqueness, and with one more than the uniquenesses `psi` have."""
+        small = max(0.01, 2 * self.floor)
+        starts = []
+        for base in (np.clip(first, 0.1, 0.9), np.where(self._at_floor(psi), small, np.clip(psi, 0.1, 0.9))):
+            for i in np.argsort(first)[:_EVERY_COLUMN]:
+                start = base.copy()
+                start[i] = small
                 starts.append(start)
         return starts
 
-    def _descend(self, R: np.ndarray, k: int, start: np.ndarray) -> FactorSolution:
+    def descend(self, R: np.ndarray, k: int, start: np.ndarray) -> FactorSolution:
+        """The minimum that uniquenesses `start` lead to."""
         low = math.log(self.floor)
         y = np.clip(np.log(start), low, 0.0)
         at = _Profile(R, y, k)
         history = [at.value]
-        status, size = Status.NOT_CONVERGED, math.inf
+        status, size, idle = Status.NOT_CONVERGED, math.inf, 0
         for _ in range(self.max_iter):
             g = at.gradient
             free = ~(((y <= low) & (g > 0)) | ((y >= 0.0) & (g < 0)))
@@ -154,10 +169,14 @@ class Newton:
                 following = self._search(R, k, at, y, np.where(free, -g, 0.0), low)
             if following is None:
                 # No step goes down any more: what is left is rounding.
-                status = Status.CONVERGED if size <= 1e-6 else Status.NOT_CONVERGED
+                status = Status.CONVERGED
                 break
+            idle = idle + 1 if following[1].value > at.value - at.rounding else 0
             y, at = following
             history.append(at.value)
+            if idle > _IDLE:
+                status = Status.CONVERGED
+                break
         return FactorSolution(np.exp(y), at.loadings, at.value, history, status, size)
 
     @staticmethod

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from .._xp import Array, asarray_like, namespace, to_numpy
 from ..errors import no_variance
+from ..summaries.completed import Completed
 from ..summaries.latent import Latent, LatentGaussian
 from ..summaries.moments import Moments
 from ..summaries.observed import Observed
 from .base import Request, RowsLike
 from .choose import plan
 from .covariance import Covariance
-from .em import EM, Ended, Iterate, iterate
-from .em_steps import MaximumLikelihood, VariationalBayes
+from .em import EM, Ended, Iterate, best_of, iterate
+from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
+from .factor import Newton
 from .results import LatentFit, Spectrum
 
 #: A start explains at most this much of a column.
 _START_SHARE = 0.9
+#: Up to this many columns factor analysis starts from factors; where small uniquenesses are slow, above some floor.
+_FACTORS_UP_TO = 1000
+_START_FLOOR = 0.005
+#: Random starts, for tables of up to so many entries.
+_STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
+#: Operations of a step on completed rows.
+_COMPLETED_WORK = 1e11
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,20 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed)
         raise no_variance("a model with noise")
     scale = units(observed, request.tied)
     start, passes = _start(rows, observed, scale, em, request)
-    ended = climb(em, start, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
+    completes = not request.tied and _completes(observed, request.k)
+    # A start from factors is itself the best of several.
+    further = [] if completes and em.n_init is None else _further_starts(em, observed, scale, request)
+    starts = [start, *further]
+    if completes:
+
+        def completed(model: LatentGaussian) -> Completed:
+            return rows.summarize(Completed(model, unstored=request.unstored))
+
+        step = CompletedFactors(Newton(floor=request.floor))
+        run = partial(iterate, expect=completed, maximise=step, tied=False, floor=request.floor)
+        ended = best_of(em, [Iterate(start) for start in starts], run)
+    else:
+        ended = climb(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
     n_observed = float(namespace(observed.count).sum(observed.count))
     return as_fit(ended, observed.weight, observed.n_rows, n_observed, 1 + passes)
 
@@ -60,24 +83,47 @@ def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
         raise no_variance("a model with noise")
     scale = units(observed, request.tied)
     if em.start == "random":
-        start = _random_start(observed, scale, request)
+        start = _random_start(observed, scale, request, request.seed)
     else:
         spectrum = Covariance().from_summary(moments, Request(k=request.k, ddof=0, standardize=not request.tied))
         unit = float(scale[0]) if request.tied else 1.0
         start = _spectral_start(spectrum, observed, scale, request, unit)
-    ended = climb(em, start, lambda model: Latent.from_moments(moments, model), request)
+    starts = [start, *_further_starts(em, observed, scale, request)]
+    ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
     return as_fit(ended, moments.weight, moments.n_rows, moments.weight * moments.n_features, 1)
 
 
-def climb(em: EM, start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], request: LatentRequest) -> Ended:
-    """EM from `start`, by maximum likelihood or with a prior on the loadings."""
+def _completes(observed: Observed, k: int) -> bool:
+    """Whether steps on completed rows are the better ones: affordable, most entries known, rows enough."""
+    n, p = observed.weight, observed.n_features
+    known = float(namespace(observed.count).sum(observed.count)) / (n * p)
+    return p <= _FACTORS_UP_TO and n * k * float(p) ** 2 <= _COMPLETED_WORK and known >= 0.5 and n >= 2 * p
+
+
+def _further_starts(em: EM, observed: Observed, scale: Array, request: LatentRequest) -> list[LatentGaussian]:
+    n_init = em.n_init
+    if n_init is None:
+        n_init = _STARTS if observed.weight * observed.n_features <= _SEVERAL_STARTS_UP_TO else 0
+    return [_random_start(observed, scale, request, request.seed + i) for i in range(1, n_init + 1)]
+
+
+def climb(
+    em: EM, starts: list[LatentGaussian], expect: Callable[[LatentGaussian], Latent], request: LatentRequest
+) -> Ended:
+    """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
     if not request.bayes:
         step = MaximumLikelihood(request.tied, request.floor)
-        return iterate(em, Iterate(start), expect, step, tied=request.tied, floor=request.floor)
-    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
+        run = partial(iterate, expect=expect, maximise=step, tied=request.tied, floor=request.floor)
+        return best_of(em, [Iterate(start) for start in starts], run)
     bayes = VariationalBayes(request.floor)
-    first = bayes(expect(start), Iterate(start, relevance))
-    return iterate(em, first, expect, bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
+    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
+    return best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
+
+
+def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
+    """A first posterior of the loadings."""
+    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
+    return bayes(expect(start), Iterate(start, relevance))
 
 
 def as_fit(ended: Ended, weight: float, n_rows: int, n_observed: float, extra_passes: int) -> LatentFit:
@@ -99,12 +145,11 @@ def as_fit(ended: Ended, weight: float, n_rows: int, n_observed: float, extra_pa
 
 
 def units(observed: Observed, tied: bool) -> Array:
-    """The deviation of each column, or of all together; one where nothing varies."""
+    """The deviation of each column, or the typical one of all; that also for columns that do not vary."""
     xp = namespace(observed.mean)
     variance = observed.squares / observed.count
-    if tied:
-        variance = xp.zeros_like(variance) + xp.mean(variance)
-    return xp.where(variance > 0, xp.sqrt(variance), xp.ones_like(variance))
+    typical = xp.sqrt(xp.mean(variance))
+    return xp.where((variance > 0) & (not tied), xp.sqrt(variance), xp.zeros_like(variance) + typical)
 
 
 def _start(
@@ -112,16 +157,19 @@ def _start(
 ) -> tuple[LatentGaussian, int]:
     """Loadings along the leading directions of the filled rows, or random ones; and the passes that took."""
     if em.start == "random":
-        return _random_start(observed, scale, request), 0
+        return _random_start(observed, scale, request, request.seed), 0
     filled = rows.filled(observed.mean, scale, request.unstored)
+    p = observed.n_features
+    if not request.tied and p <= _FACTORS_UP_TO:
+        return _factor_start(filled.summarize(Moments(p)), observed, scale, request), 1
     solver = plan(filled.shape, request.k, traits=filled.traits).solver
     spectrum = solver.solve(filled, Request(k=request.k, ddof=0, seed=request.seed))
     return _spectral_start(spectrum, observed, scale, request), spectrum.passes
 
 
-def _random_start(observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
+def _random_start(observed: Observed, scale: Array, request: LatentRequest, seed: int) -> LatentGaussian:
     variance = to_numpy(observed.squares / observed.count / scale**2)
-    random = np.random.default_rng(request.seed)
+    random = np.random.default_rng(seed)
     W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
     return _begin(W, variance, observed, scale, request)
 
@@ -140,6 +188,23 @@ def _spectral_start(
     # A loading of zero would stay zero.
     W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
     return _begin(W, variance, observed, scale, request)
+
+
+def _factor_start(filled: Moments, observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
+    """Factors of the correlations that the filled rows would have without their holes, the best of several optima."""
+    share = to_numpy(observed.count) / observed.weight
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    R = to_numpy(filled.scatter) / filled.weight / share / share[:, None]
+    np.fill_diagonal(R, np.where(variance > 0, 1.0, 1e-3))
+    values, vectors = np.linalg.eigh(R)
+    # Holes can leave a matrix that no rows have; the nearest that some have is as good a start.
+    R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    sd = np.sqrt(np.diagonal(R))
+    floor = request.floor if _completes(observed, request.k) else max(request.floor, _START_FLOOR)
+    found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
+    like, dtype = observed.mean, observed.mean.dtype
+    W, psi = (asarray_like(a, like, dtype=dtype) for a in (found.loadings, found.psi))
+    return LatentGaussian(like, scale, W, psi)
 
 
 def _begin(

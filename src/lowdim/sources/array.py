@@ -57,7 +57,10 @@ def _numeric(X: np.ndarray) -> np.ndarray:
     kind = X.dtype.kind
     if isinstance(X, np.ma.MaskedArray):
         if np.ma.is_masked(X):
-            raise ValueError("X is a masked array with masked entries; fill or drop them first: X.filled(value).")
+            raise ValueError(
+                "X is a masked array with masked entries; fill or drop them first: X.filled(value), or "
+                "X.filled(np.nan) for models that take NaN as missing."
+            )
         X = X.data
     if kind in "fiub":
         return np.asarray(X)

@@ -1,6 +1,7 @@
 """Summaries: what is remembered of rows."""
 
 from .columns import Columns
+from .completed import Completed
 from .fourth import FourthMoments
 from .gram import Gram, GramRoot
 from .latent import Latent, LatentGaussian
@@ -11,12 +12,14 @@ from .triangle import Triangle
 
 #: All summaries, by name.
 SUMMARIES = {
-    cls.__name__: cls for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent)
+    cls.__name__: cls
+    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed)
 }
 
 __all__ = [
     "SUMMARIES",
     "Columns",
+    "Completed",
     "FourthMoments",
     "Gram",
     "GramRoot",

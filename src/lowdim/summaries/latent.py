@@ -16,6 +16,8 @@ from .moments import Moments
 
 #: The k x k tables of a block of rows take about so many bytes.
 _TABLE_BYTES = 1 << 20
+#: Below this noise, in units of the variance of a column, posterior means are refined.
+_SMALL_NOISE = 1e-4
 
 
 class LatentGaussian:
@@ -79,11 +81,16 @@ class LatentGaussian:
         """
         xp = namespace(self.loadings)
         entries.centre(self.mean, self.scale)
-        inverse, log_determinant = self._invert(entries.across(self.squares))
+        packed = entries.across(self.squares)
+        inverse, log_determinant = self._invert(packed)
         b = entries.across_values(self.weighted)
         if self.towards_mean is not None:
             b = b - entries.across(self.towards_mean)
         u = xp.sum(inverse * b[None, :, :], axis=1)
+        if float(xp.min(self.noise)) < _SMALL_NOISE:
+            # M is then ill-conditioned: what the inverse has left of the equations is solved for once more.
+            left = b - u - xp.sum(unpack(packed, self.k) * u[None, :, :], axis=1)
+            u = u + xp.sum(inverse * left[None, :, :], axis=1)
         # The least of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
         distance = entries.misfit(self.loadings, u, self.noise) + xp.sum(u * u, axis=0)
         if self.doubled_spread is not None:

@@ -1,0 +1,419 @@
+"""PPCA: its identities, with and without holes, against slow and obvious answers."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from inputs import INPUTS, to_numpy
+from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, summarize
+from lowdim.errors import ConvergenceWarning, MissingValues
+from lowdim.solvers import EM, Status
+from oracles import conditional, observed_loglike
+
+TIGHT = EM(tol=1e-9, max_iter=5000)
+
+
+def rows(n=60, p=6, k=2, noise=0.5, seed=0, offset=3.0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, k)) @ rng.standard_normal((k, p)) * 2 + noise * rng.standard_normal((n, p)) + offset
+
+
+def with_holes(X, share=0.2, seed=1):
+    X = X.copy()
+    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return X
+
+
+X = rows()
+HOLES = with_holes(X)
+
+
+def covariance(ppca):
+    return ppca.loadings_ @ ppca.loadings_.T + ppca.noise_variance_ * np.eye(ppca.n_features_in_)
+
+
+# ---- Complete rows
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram", "krylov"])
+def test_closed_form(k, solver):
+    """sigma2 is the mean of the discarded eigenvalues, |w_k|^2 = lambda_k - sigma2, components are those of PCA."""
+    ppca, pca = PPCA(k, solver=solver).fit(X), PCA(k, ddof=0, solver=solver).fit(X)
+    np.testing.assert_array_equal(ppca.components_, pca.components_)
+    np.testing.assert_allclose(ppca.noise_variance_, pca.noise_variance_, rtol=1e-12)
+    np.testing.assert_allclose(ppca.explained_variance_, pca.explained_variance_, rtol=1e-12)
+    expected = pca.components_.T * np.sqrt(pca.explained_variance_ - pca.noise_variance_)
+    np.testing.assert_allclose(ppca.loadings_, expected, rtol=1e-10)
+    np.testing.assert_allclose(ppca.loglike_, [observed_loglike(X, ppca.mean_, covariance(ppca)).sum()], rtol=1e-10)
+    np.testing.assert_allclose(ppca.score(X), pca.score(X), rtol=1e-10)
+    assert ppca.n_iter_ == 0
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+@pytest.mark.parametrize("start", ["spectrum", "random"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_em_rises_to_the_closed_form(k, start, accelerate):
+    closed = PPCA(k).fit(X)
+    em = PPCA(k, solver=EM(tol=1e-10, max_iter=5000, start=start, accelerate=accelerate)).fit(X)
+    assert em.status_ is Status.CONVERGED
+    assert np.all(np.diff(em.loglike_) >= -1e-11 * np.abs(em.loglike_[0]))
+    np.testing.assert_allclose(em.loglike_[-1], closed.loglike_[0], rtol=1e-12)
+    np.testing.assert_allclose(em.noise_variance_, closed.noise_variance_, rtol=1e-8)
+    np.testing.assert_allclose(em.components_, closed.components_, atol=1e-7)
+
+
+def test_em_from_moments_and_from_rows_are_the_same():
+    """A table with no holes, once as moments and once row by row (a row without entries changes nothing)."""
+    whole = PPCA(2, solver=TIGHT).fit(X)
+    by_rows = PPCA(2, solver=TIGHT).fit(np.vstack([X, np.full((1, 6), np.nan)]))
+    np.testing.assert_allclose(by_rows.loglike_[-1], whole.loglike_[-1], rtol=1e-12)
+    np.testing.assert_allclose(by_rows.loadings_, whole.loadings_, atol=1e-7)
+
+
+@pytest.mark.parametrize("summary", [Moments, Triangle])
+def test_fit_summary(summary):
+    np.testing.assert_allclose(
+        PPCA(2).fit_summary(summarize(X, summary)).loadings_, PPCA(2).fit(X).loadings_, rtol=1e-10
+    )
+
+
+def test_posterior_means_tend_to_whitened_scores():
+    quiet = rows(noise=1e-6)
+    scores = PCA(2, whiten=True, ddof=0).fit_transform(quiet)
+    np.testing.assert_allclose(PPCA(2).fit_transform(quiet), scores, rtol=1e-9, atol=1e-9)
+
+
+# ---- Holes
+
+
+def test_gradient_is_zero():
+    """Finite differences of the likelihood of the observed entries, written anew."""
+    ppca = PPCA(2, solver=TIGHT).fit(HOLES)
+
+    def loglike(x):
+        mean, W, sigma2 = x[:6], x[6:18].reshape(6, 2), math.exp(x[18])
+        return observed_loglike(HOLES, mean, W @ W.T + sigma2 * np.eye(6)).sum() / len(HOLES)
+
+    x = np.concatenate([ppca.mean_, ppca.loadings_.ravel(), [math.log(ppca.noise_variance_)]])
+    h = 1e-5
+    gradient = [(loglike(x + h * e) - loglike(x - h * e)) / (2 * h) for e in np.eye(len(x))]
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_the_step_left_is_below_the_tolerance(tol):
+    ppca = PPCA(2, solver=EM(tol=tol)).fit(HOLES)
+    assert ppca.status_ is Status.CONVERGED
+    assert ppca.residual_ <= tol
+
+
+def test_likelihood_never_falls():
+    for accelerate in (True, False):
+        ppca = PPCA(3, solver=EM(tol=1e-8, accelerate=accelerate)).fit(HOLES)
+        assert np.diff(ppca.loglike_).min() >= -1e-12 * abs(ppca.loglike_[0])
+
+
+def test_all_starts_end_at_the_same_place():
+    ends = [PPCA(2, solver=EM(tol=1e-9, start="random", max_iter=5000), random_state=s).fit(HOLES) for s in range(4)]
+    ends.append(PPCA(2, solver=TIGHT).fit(HOLES))
+    for ppca in ends[1:]:
+        np.testing.assert_allclose(ppca.loglike_[-1], ends[0].loglike_[-1], rtol=1e-11)
+        np.testing.assert_allclose(ppca.loadings_, ends[0].loadings_, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_blocks_do_not_matter(size):
+    whole = PPCA(2, solver=TIGHT).fit(HOLES)
+    pieced = PPCA(2, solver=TIGHT).fit([HOLES[i : i + size] for i in range(0, 60, size)])
+    np.testing.assert_allclose(pieced.loadings_, whole.loadings_, atol=1e-9)
+    np.testing.assert_allclose(pieced.loglike_[-1], whole.loglike_[-1], rtol=1e-13)
+
+
+def test_posterior_imputation_and_density_row_by_row():
+    ppca = PPCA(2).fit(HOLES)
+    C = covariance(ppca)
+    W, s2 = ppca.loadings_, ppca.noise_variance_
+    mean, cov = ppca.posterior(HOLES)
+    filled, sd = ppca.impute(HOLES, return_std=True)
+    np.testing.assert_allclose(ppca.score_samples(HOLES), observed_loglike(HOLES, ppca.mean_, C), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(ppca.transform(HOLES), mean, rtol=0, atol=1e-14)
+    for i, x in enumerate(HOLES):
+        seen = ~np.isnan(x)
+        M = np.eye(2) + W[seen].T @ W[seen] / s2
+        np.testing.assert_allclose(cov[i], np.linalg.inv(M), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(mean[i], np.linalg.solve(M, W[seen].T @ (x - ppca.mean_)[seen] / s2), atol=1e-10)
+        expected, variance = conditional(x, ppca.mean_, C)
+        np.testing.assert_allclose(filled[i, ~seen], expected, atol=1e-10)
+        np.testing.assert_allclose(sd[i, ~seen] ** 2, np.diag(variance), rtol=1e-9)
+        np.testing.assert_array_equal(filled[i, seen], x[seen])
+        np.testing.assert_array_equal(sd[i, seen], 0.0)
+
+
+@pytest.mark.parametrize("prior", [None, "vb"])
+def test_single_entries(prior):
+    ppca = PPCA(3, prior=prior).fit(HOLES)
+    filled, sd = ppca.impute(HOLES, return_std=True)
+    i, j = np.nonzero(np.isnan(HOLES))
+    guess, deviation = ppca.impute_at(HOLES, i, j, return_std=True)
+    np.testing.assert_allclose(guess, filled[i, j], rtol=1e-12)
+    np.testing.assert_allclose(deviation, sd[i, j], rtol=1e-12)
+    np.testing.assert_array_equal(ppca.impute_at(HOLES, i, j), guess)
+
+
+@pytest.mark.parametrize("prior", [None, "vb"])
+def test_unstored_entries_are_holes(prior):
+    stored = sparse.coo_array((HOLES[~np.isnan(HOLES)], np.nonzero(~np.isnan(HOLES))), shape=HOLES.shape)
+    dense = PPCA(2, prior=prior, solver=TIGHT).fit(HOLES)
+    for form in ("csr", "csc"):
+        thin = PPCA(2, prior=prior, missing="unstored", solver=TIGHT).fit(stored.asformat(form))
+        np.testing.assert_allclose(thin.loadings_, dense.loadings_, atol=1e-7)
+        np.testing.assert_allclose(thin.loglike_[-1], dense.loglike_[-1], rtol=1e-12)
+        np.testing.assert_allclose(thin.impute(stored.asformat(form)), dense.impute(HOLES), atol=1e-6)
+        np.testing.assert_allclose(thin.score_samples(stored), dense.score_samples(HOLES), atol=1e-6)
+
+
+def test_zeros_are_numbers_unless_asked_otherwise():
+    thin = sparse.csr_array(np.where(np.isnan(HOLES), 0.0, HOLES))
+    np.testing.assert_allclose(PPCA(2).fit(thin).mean_, np.nan_to_num(HOLES).mean(axis=0))
+
+
+@pytest.mark.parametrize("prior", [None, "vb"])
+def test_weights_are_repetitions(prior):
+    w = np.random.default_rng(2).integers(0, 4, len(HOLES))
+    weighted = PPCA(2, prior=prior, solver=TIGHT).fit(HOLES, sample_weight=w)
+    repeated = PPCA(2, prior=prior, solver=TIGHT).fit(np.repeat(HOLES, w, axis=0))
+    np.testing.assert_allclose(weighted.loadings_, repeated.loadings_, atol=1e-7)
+    np.testing.assert_allclose(weighted.loglike_[-1], repeated.loglike_[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-140, 1.0, 1e140])
+def test_units_do_not_matter(scale, offset):
+    plain = PPCA(2, solver=TIGHT).fit(HOLES)
+    other = PPCA(2, solver=TIGHT).fit((HOLES + offset) * scale)
+    np.testing.assert_allclose(other.loadings_ / scale, plain.loadings_, atol=1e-6)
+    np.testing.assert_allclose(other.transform((HOLES + offset) * scale), plain.transform(HOLES), atol=1e-5)
+
+
+def test_float32_in_float32_out():
+    narrow, wide = PPCA(2).fit(HOLES.astype("float32")), PPCA(2).fit(HOLES)
+    for name in ("components_", "mean_", "loadings_"):
+        assert getattr(narrow, name).dtype == np.float32
+    for answer in (narrow.transform(HOLES.astype("float32")), narrow.impute(HOLES.astype("float32"))):
+        assert answer.dtype == np.float32
+    np.testing.assert_allclose(narrow.loadings_, wide.loadings_, atol=1e-4)
+
+
+# ---- Samples, criteria, matrices
+
+
+def test_samples_have_the_covariance_of_the_model():
+    ppca = PPCA(2).fit(X)
+    S = np.cov(ppca.sample(200_000, random_state=0), rowvar=False)
+    np.testing.assert_allclose(S, ppca.get_covariance(), atol=0.05 * np.abs(S).max())
+    np.testing.assert_array_equal(ppca.sample(5, random_state=3), ppca.sample(5, random_state=3))
+
+
+def test_covariance_and_precision_are_inverse():
+    ppca = PPCA(2).fit(HOLES)
+    np.testing.assert_allclose(ppca.get_covariance(), covariance(ppca), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ppca.get_covariance() @ ppca.get_precision(), np.eye(6), atol=1e-10)
+
+
+def test_bic_and_aic_count_the_free_parameters():
+    """p k loadings less k (k - 1) / 2 for the rotation, p means, one noise variance."""
+    ppca = PPCA(2).fit(X)
+    free = 6 * 2 - 1 + 6 + 1
+    total = ppca.score_samples(X).sum()
+    np.testing.assert_allclose(ppca.bic(X), -2 * total + free * math.log(len(X)))
+    np.testing.assert_allclose(ppca.aic(X), -2 * total + 2 * free)
+    assert min(range(1, 5), key=lambda k: PPCA(k).fit(X).bic(X)) == 2
+
+
+# ---- Variational Bayes
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_bound_never_falls(holes):
+    ppca = PPCA(4, prior="vb", solver=EM(tol=1e-6)).fit(HOLES if holes else X)
+    assert np.diff(ppca.loglike_).min() >= -1e-11 * abs(ppca.loglike_[0])
+
+
+def test_the_bound_is_below_the_likelihood():
+    """ln p(X) is an integral over W of the likelihood, so at most its maximum (the prior being a density)."""
+    vb, ml = PPCA(2, prior="vb").fit(HOLES), PPCA(2).fit(HOLES)
+    assert vb.loglike_[-1] < ml.loglike_[-1]
+
+
+def test_components_that_are_not_needed_fade():
+    wide = rows(n=300, p=12, k=3)
+    ppca = PPCA(8, prior="vb").fit(with_holes(wide))
+    assert ppca.n_components_ == 3
+    assert ppca.transform(wide).shape == (300, 3)
+
+
+def test_many_rows_make_the_prior_matter_little():
+    many = with_holes(rows(n=5000))
+    np.testing.assert_allclose(PPCA(2, prior="vb").fit(many).loadings_, PPCA(2).fit(many).loadings_, atol=2e-2)
+
+
+# Without the prior the noise goes to zero, and EM there to nowhere.
+@pytest.mark.filterwarnings("ignore::lowdim.errors.ConvergenceWarning")
+def test_the_prior_guards_against_too_many_components():
+    few = rows(n=40, p=15, k=2, noise=1.0)
+    holes = with_holes(few, 0.5)
+    hidden = np.isnan(holes)
+
+    def error(prior):
+        return np.sqrt(np.mean((PPCA(8, prior=prior).fit(holes).impute(holes) - few)[hidden] ** 2))
+
+    assert error("vb") < 0.8 * error(None)
+
+
+# ---- Edges
+
+
+def test_a_row_with_nothing_observed_has_the_prior():
+    rowless = np.vstack([HOLES, np.full(6, np.nan)])
+    ppca = PPCA(2, solver=TIGHT).fit(rowless)
+    mean, cov = ppca.posterior(rowless[-1:])
+    np.testing.assert_array_equal(mean, 0.0)
+    np.testing.assert_allclose(cov[0], np.eye(2))
+    np.testing.assert_array_equal(ppca.score_samples(rowless[-1:]), 0.0)
+    np.testing.assert_allclose(ppca.impute(rowless[-1:])[0], ppca.mean_)
+    np.testing.assert_allclose(ppca.loadings_, PPCA(2, solver=TIGHT).fit(HOLES).loadings_, atol=1e-7)
+
+
+def test_a_column_never_observed_is_named():
+    pandas = pytest.importorskip("pandas")
+    bad = HOLES.copy()
+    bad[:, 3] = np.nan
+    with pytest.raises(ValueError, match=r"nothing was observed in column 3: .* Drop it"):
+        PPCA(2).fit(bad)
+    with pytest.raises(ValueError, match=r"column 'd' \(number 3\)"):
+        PPCA(2).fit(pandas.DataFrame(bad, columns=list("abcdef")))
+
+
+@pytest.mark.parametrize("prior", [None, "vb"])
+def test_a_column_observed_once(prior):
+    thin = HOLES.copy()
+    thin[1:, 3], thin[0, 3] = np.nan, 7.0
+    ppca = PPCA(2, prior=prior).fit(thin)
+    assert np.all(np.isfinite(ppca.impute(thin)))
+    assert np.all(np.isfinite(ppca.score_samples(thin)))
+
+
+@pytest.mark.parametrize("k", [5, 6])
+def test_as_many_components_as_columns(k):
+    ppca = PPCA(6).fit(X)
+    np.testing.assert_allclose(ppca.get_covariance(), np.cov(X, rowvar=False, ddof=0), atol=1e-10)
+    assert np.all(np.isfinite(ppca.transform(X)))
+    assert np.all(np.isfinite(PPCA(k).fit(HOLES).impute(HOLES)))
+
+
+def test_as_many_components_as_rows():
+    few = rows(n=5, p=12)
+    for table in (few, with_holes(few, 0.1)):
+        ppca = PPCA(5).fit(table)
+        assert np.all(np.isfinite(ppca.impute(table)))
+        assert np.isfinite(ppca.score(table))
+    with pytest.raises(ValueError, match="n_components=6 must be"):
+        PPCA(6).fit(few)
+
+
+def test_rows_without_noise():
+    ppca = PPCA(2).fit(rows(noise=0.0))
+    assert 0.0 < ppca.noise_variance_ < 1e-13
+    assert np.isfinite(ppca.score(X))
+    exact = with_holes(rows(noise=0.0))
+    filled = PPCA(2, solver=EM(max_iter=300, tol=1e-3)).fit(exact).impute(exact)
+    np.testing.assert_allclose(filled, rows(noise=0.0), atol=1e-2)
+
+
+def test_constant_columns_and_integers_with_holes():
+    table = np.column_stack([np.round(HOLES), np.full(60, 4.0)])
+    ppca = PPCA(2).fit(table)
+    np.testing.assert_allclose(ppca.mean_[6], 4.0)
+    np.testing.assert_allclose(ppca.impute(table)[:, 6], 4.0, atol=1e-6)
+
+
+def test_nearly_everything_missing():
+    table = with_holes(rows(n=400, p=20, k=1), 0.95)
+    for prior in (None, "vb"):
+        filled, sd = PPCA(1, prior=prior).fit(table).impute(table, return_std=True)
+        assert np.all(np.isfinite(filled))
+        assert np.all(sd[np.isnan(table)] > 0)
+
+
+def test_nullable_integers_and_missing_strings_of_a_table():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.round(HOLES), columns=list("abcdef")).astype("Int64")
+    np.testing.assert_allclose(PPCA(2).fit(frame).loadings_, PPCA(2).fit(np.round(HOLES)).loadings_, atol=1e-10)
+
+
+def test_infinity_is_refused_and_named_beside_holes():
+    bad = HOLES.copy()
+    bad[5, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity: column 2, first in row 5"):
+        PPCA(2).fit(bad)
+    with pytest.raises(ValueError, match="infinity: column 2, first in row 5"):
+        PPCA(2).fit(HOLES).transform(bad)
+
+
+def test_stopped_early_says_so():
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 steps at residual .* tolerance 1e-12"):
+        ppca = PPCA(2, solver=EM(tol=1e-12, max_iter=2)).fit(HOLES)
+    assert ppca.status_ is Status.NOT_CONVERGED
+    assert ppca.n_iter_ == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "bayes"}, "prior='bayes' is not one of 'vb'"),
+        ({"missing": "zero"}, "missing='zero' is not one of 'nan', 'unstored'"),
+        ({"solver": "newton"}, "solver='newton' is not one of 'auto', 'em', 'covariance'"),
+        ({"prior": "vb", "solver": "gram"}, "prior='vb' needs solver='auto' or 'em'"),
+        ({"n_components": 0}, "n_components=0 must be a whole number between 1 and 6"),
+        ({"n_components": 2.5}, "n_components=2.5 must be"),
+    ],
+)
+def test_parameters_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        PPCA(**options).fit(X)
+
+
+def test_a_stream_read_once_cannot_have_holes():
+    np.testing.assert_allclose(PPCA(2).fit(iter([X[:30], X[30:]])).loadings_, PPCA(2).fit(X).loadings_, rtol=1e-10)
+    with pytest.raises(ValueError, match="read once only"):
+        PPCA(2).fit(iter([HOLES[:30], HOLES[30:]]))
+
+
+def test_other_models_say_who_takes_holes():
+    with pytest.raises(MissingValues, match="PPCA and FactorAnalysis themselves take NaN"):
+        PCA(2).fit(HOLES)
+
+
+@pytest.mark.parametrize("name", [n for n, kind in INPUTS.items() if "float64" in kind.dtypes and n != "generator"])
+@pytest.mark.parametrize("model", [PPCA(2), PPCA(3, prior="vb"), FactorAnalysis(2), FactorAnalysis(2, solver="em")])
+def test_one_answer_whatever_the_rows_are_stored_as(name, model):
+    """Complete rows, and rows with holes where the storage can hold NaN."""
+    kind = INPUTS[name]
+    table = np.round(8 * X) / 8
+    for rows_of in (table, np.where(np.isnan(HOLES), np.nan, table)):
+        plain = clone(model).fit(rows_of)
+        other = clone(model).fit(kind.make(rows_of))
+        np.testing.assert_allclose(to_numpy(other.loadings_), plain.loadings_, atol=1e-5)
+        np.testing.assert_allclose(to_numpy(other.transform(kind.make(rows_of))), plain.transform(rows_of), atol=1e-5)
+        filled, sd = other.impute(kind.make(rows_of), return_std=True)
+        expected = plain.impute(rows_of, return_std=True)
+        np.testing.assert_allclose(to_numpy(filled), expected[0], atol=1e-5)
+        np.testing.assert_allclose(to_numpy(sd), expected[1], atol=1e-5)
+        at = other.impute_at(kind.make(rows_of), [0, 3], [1, 2], return_std=True)
+        np.testing.assert_allclose(
+            to_numpy(at[1]), plain.impute_at(rows_of, [0, 3], [1, 2], return_std=True)[1], atol=1e-5
+        )
