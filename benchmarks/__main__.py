@@ -11,11 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.harness import measure, peak_extra_bytes
-from benchmarks.pca import CASES
+from benchmarks.latent import CASES as LATENT
+from benchmarks.pca import CASES as PCA
 
 README = Path(__file__).parent / "README.md"
 START, END = "<!-- results: rewritten by `python -m benchmarks --write` -->", "<!-- end of results -->"
-PACKAGES = ["lowdim", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex"]
+PACKAGES = ["lowdim", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels"]
+CASES = [*PCA, *LATENT]
 BY_NAME = {case.name: case for case in CASES}
 
 
@@ -66,7 +68,7 @@ def table_rows(case, measurements):
             m.contender,
             duration(m.seconds),
             f"{m.ratio:.2f}",
-            "" if m.error is None else f"{m.error:.0e}",
+            "" if m.error is None else f"{m.error:.0e}" if abs(m.error) < 0.01 else f"{m.error:.3f}",
             "" if m.extra_bytes is None else size(m.extra_bytes, m.data_bytes),
             "" if lines else case.must_reach,
         ]

@@ -28,14 +28,21 @@ REST = 0.3  # seconds before each timed call
 
 @dataclass(frozen=True)
 class Contender:
-    """`setup(data, k)` gives the call that is timed; `values` finds the k eigenvalues in what it returns.
+    """`setup(data, k)` gives the call that is timed; `values` finds the k eigenvalues in what it returns (or whatever
+    else the case compares).
 
     A bare limit has no values.
     """
 
     name: str
     setup: Callable[[Any, int], Callable[[], Any]]
-    values: Callable[[Any], np.ndarray] | None
+    values: Callable[[Any], Any] | None
+    once: bool = False  # for what takes minutes: one call, timed, and no memory
+
+
+def relative_error(values, exact):
+    """The largest relative error."""
+    return float(np.max(np.abs(np.asarray(values, dtype=np.float64) / exact - 1)))
 
 
 @dataclass(frozen=True)
@@ -46,9 +53,10 @@ class Case:
     shape: tuple[int, int]
     k: int
     make: Callable[[tuple[int, int]], Any]  # shape -> data, always the same
-    exact: Callable[[Any, int], np.ndarray]  # (data, k) -> eigenvalues, divisor n-1
+    exact: Callable[[Any, int], Any]  # (data, k) -> eigenvalues, divisor n-1
     contenders: Sequence[Contender]  # lowdim first: the ratios are to its time
     calls: int = 1  # calls in one timing, for work that takes microseconds
+    error: Callable[[Any, Any], float] = relative_error  # (values, exact) -> what stands in the table
 
     def small_shape(self):
         """The same work on little data: imports what it needs and touches the same code."""
@@ -61,7 +69,7 @@ class Measurement:
     contender: str
     seconds: float
     ratio: float  # seconds / lowdim's
-    error: float | None  # largest relative error of the k eigenvalues
+    error: float | None  # largest relative error of the k eigenvalues, or what the case calls its error
     extra_bytes: int | None
     data_bytes: int
 
@@ -72,12 +80,20 @@ def measure(case, repeats=5, memory=True, say=print):
     data = case.make(case.shape)
     exact = case.exact(data, case.k)
     calls = [contender.setup(data, case.k) for contender in case.contenders]
-    errors = [_error(c, call(), exact) for c, call in zip(case.contenders, calls, strict=True)]
     times: list[list[float]] = [[] for _ in calls]
+    errors = []
+    for c, spent, call in zip(case.contenders, times, calls, strict=True):
+        say(f"{case.name}: {c.name}")
+        start = time.perf_counter()
+        result = call()
+        if c.once:
+            spent.append(time.perf_counter() - start)
+        errors.append(None if c.values is None else case.error(c.values(result), exact))
     for round_ in range(repeats):
         say(f"{case.name}: round {round_ + 1} of {repeats}")
-        for spent, call in zip(times, calls, strict=True):
-            spent.append(_timed(call, case.calls))
+        for c, spent, call in zip(case.contenders, times, calls, strict=True):
+            if not c.once:
+                spent.append(_timed(call, case.calls))
     size = nbytes(data)
     del data, calls
     gc.collect()
@@ -88,7 +104,7 @@ def measure(case, repeats=5, memory=True, say=print):
             seconds=seconds,
             ratio=seconds / medians[0],
             error=error,
-            extra_bytes=_in_fresh_process(case.name, c.name) if memory and c.values else None,
+            extra_bytes=_in_fresh_process(case.name, c.name) if memory and c.values and not c.once else None,
             data_bytes=size,
         )
         for c, seconds, error in zip(case.contenders, medians, errors, strict=True)
@@ -108,12 +124,6 @@ def _timed(call, repetitions):
     for _ in range(repetitions):
         call()
     return (time.perf_counter() - start) / repetitions
-
-
-def _error(contender, result, exact):
-    if contender.values is None:
-        return None
-    return float(np.max(np.abs(np.asarray(contender.values(result), dtype=np.float64) / exact - 1)))
 
 
 # ---- Peak memory

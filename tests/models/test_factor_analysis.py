@@ -63,7 +63,7 @@ def test_newton_and_em_end_at_the_same_place(k):
     np.testing.assert_allclose(em.loglike_[-1], newton.loglike_[-1], rtol=1e-9)
     np.testing.assert_allclose(covariance(em), covariance(newton), atol=1e-4)
     for fa in (newton, em):
-        # Distances are divided by the smallest noise, and lose as many digits; with three factors there is a Heywood case.
+        # Distances are divided by the smallest noise, and lose as many digits: three factors have a Heywood case.
         slack = 1e-11 + 1e-15 / np.min(fa.noise_variance_ / X.var(axis=0))
         assert np.diff(fa.loglike_).min(initial=0.0) >= -slack * abs(fa.loglike_[0])
         np.testing.assert_allclose(fa.loglike_[-1], observed_loglike(X, fa.mean_, covariance(fa)).sum(), rtol=1e-10)
@@ -344,5 +344,5 @@ def test_parameters_out_of_range(options, message):
     ],
 )
 def test_options_out_of_range(make):
-    with pytest.raises(ValueError, match="needed|not one of"):
+    with pytest.raises(ValueError, match=r"needed|not one of"):
         make()

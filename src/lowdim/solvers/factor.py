@@ -8,6 +8,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg as scipy_linalg
+from scipy.linalg import lapack
 
 from .._xp import asarray_like, to_numpy
 from ..errors import no_variance
@@ -21,6 +22,8 @@ _EXACT_UP_TO = 1e8
 _LONGEST_STEP = 3.0
 #: After so many steps that gain nothing but rounding there is nothing to gain.
 _IDLE = 3
+#: So many steps must gain a hundredth of the gradient at least.
+_STALLED = 10
 #: Sufficient decrease of the line search.
 _ARMIJO = 1e-4
 #: Random starts, and up to how many columns they are made.
@@ -36,7 +39,8 @@ class Newton:
     Parameters
     ----------
     tol : float
-        Stop when no derivative with respect to a log-uniqueness is larger; it is per row and free of units.
+        Stop when no derivative with respect to a log-uniqueness is larger, with one step more where second derivatives
+        are exact; it is per row and free of units.
     max_iter : int
     floor : float
         Uniquenesses are kept above this fraction of the variance of their column. One that ends there is a Heywood
@@ -64,7 +68,7 @@ class Newton:
     """
 
     name = "newton"
-    tol: float = 1e-10
+    tol: float = 1e-8
     max_iter: int = 200
     floor: float = 1e-6
     n_init: int | None = None
@@ -156,14 +160,16 @@ class Newton:
         y = np.clip(np.log(start), low, 0.0)
         at = _Profile(R, y, k)
         history = [at.value]
-        status, size, idle = Status.NOT_CONVERGED, math.inf, 0
+        status, size, idle, polished = Status.NOT_CONVERGED, math.inf, 0, False
         for _ in range(self.max_iter):
             g = at.gradient
             free = ~(((y <= low) & (g > 0)) | ((y >= 0.0) & (g < 0)))
             size = float(np.abs(g[free]).max(initial=0.0))
-            if size <= max(self.tol, at.rounding):
+            if size <= max(self.tol, at.rounding) and (polished or not at.exact or size == 0.0):
                 status = Status.CONVERGED
                 break
+            # Steps with exact second derivatives double the digits: one more costs little.
+            polished = size <= max(self.tol, at.rounding)
             following = self._search(R, k, at, y, _direction(at, free), low)
             if following is None:
                 following = self._search(R, k, at, y, np.where(free, -g, 0.0), low)
@@ -176,6 +182,9 @@ class Newton:
             history.append(at.value)
             if idle > _IDLE:
                 status = Status.CONVERGED
+                break
+            if len(history) > _STALLED and history[-1 - _STALLED] - at.value < 0.01 * size:
+                # Where eigenvalues k and k + 1 meet the objective has a crease, and there is no way along it.
                 break
         return FactorSolution(np.exp(y), at.loadings, at.value, history, status, size)
 
@@ -278,10 +287,10 @@ def _smc_start(R: np.ndarray, k: int) -> np.ndarray:
     p = len(R)
     start = np.full(p, 0.5)
     for ridge in (0.0, 1e-3, 1e-2, 0.1):
-        try:
-            inverse = np.diagonal(np.linalg.inv((R + ridge * np.eye(p)) / (1.0 + ridge)))
-        except np.linalg.LinAlgError:
+        factor, failed = lapack.dpotrf((R + ridge * np.eye(p)) / (1.0 + ridge), lower=1)
+        if failed:
             continue
+        inverse = np.diagonal(lapack.dpotri(factor, lower=1)[0])
         if np.all(np.isfinite(inverse)) and inverse.min() >= 1.0 - 1e-6 and inverse.max() < 1e8:
             start = (1.0 - 0.5 * k / p) / inverse
             break
