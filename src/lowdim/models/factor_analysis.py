@@ -163,7 +163,7 @@ class FactorAnalysis(LatentModel):
         factor = n - 1.0 - (2 * p + 5) / 6.0 - 2.0 * k / 3.0
         if factor <= 0:
             raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
-        chi_square = max(factor * self._discrepancy, 0.0)
+        chi_square = max(factor * float(self._discrepancy), 0.0)
         return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
 
     @property

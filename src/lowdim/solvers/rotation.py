@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..errors import choice
 #: Where an iteration ends: the projected gradient, relative to the criterion's own size, or so many steps.
 _TOL = 1e-10
 _STEPS = 2000
+#: So many steps that make the gradient no smaller are enough.
+_IDLE = 50
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -191,52 +193,77 @@ def _descend_orthogonal(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> t
     ----------
     [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
     """
-    value, slope = criterion(A @ T)
-    step = 1.0
-    for _ in range(_STEPS):
+
+    def look(T: np.ndarray) -> _Point:
+        value, slope = criterion(A @ T)
         G = A.T @ slope
         across = T.T @ G
-        along = G - T @ (across + across.T) / 2.0
-        size = float(np.sum(along * along))
-        if size <= _TOL**2:
-            break
-        step *= 2.0
-        for _ in range(40):
-            U, _, Vt = np.linalg.svd(T - step * along)
-            trial = U @ Vt
-            reached, next_slope = criterion(A @ trial)
-            if reached < value and reached <= value - 0.5 * size * step:
-                break
-            step *= 0.5
-        else:
-            break
-        T, value, slope = trial, reached, next_slope
-    return value, T
+        return _Point(value, T, G - T @ (across + across.T) / 2.0, T)
+
+    def move(T: np.ndarray) -> np.ndarray:
+        U, _, Vt = np.linalg.svd(T)
+        return U @ Vt
+
+    return _descend(look, move, T)
 
 
 def _descend_oblique(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
     """Minimise over T with columns of unit length, loadings A T^{-T}; returns M = T^{-T}."""
-    inverse = np.linalg.inv(T)
-    value, slope = criterion(A @ inverse.T)
-    step = 1.0
-    for _ in range(_STEPS):
+
+    def look(T: np.ndarray) -> _Point:
+        inverse = np.linalg.inv(T)
         L = A @ inverse.T
+        value, slope = criterion(L)
         G = -(L.T @ slope @ inverse).T
-        along = G - T * np.sum(T * G, axis=0)
-        size = float(np.sum(along * along))
-        if size <= _TOL**2:
+        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
+
+    def move(T: np.ndarray) -> np.ndarray | None:
+        T = T / np.sqrt(np.sum(T * T, axis=0))
+        return T if np.linalg.cond(T) < 1e8 else None
+
+    return _descend(look, move, T)
+
+
+class _Point(NamedTuple):
+    """A place on the way down: the criterion, T, its projected gradient, and the rotation M that T stands for."""
+
+    value: float
+    T: np.ndarray
+    along: np.ndarray
+    M: np.ndarray
+
+    @property
+    def size(self) -> float:
+        return float(np.sum(self.along * self.along))
+
+
+def _descend(
+    look: Callable[[np.ndarray], _Point], move: Callable[[np.ndarray], np.ndarray | None], T: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Down the projected gradient with halved steps, until it vanishes or what is left is rounding.
+
+    Where the criterion is level to rounding its gradient still has half its digits: steps are then taken as long as
+    they make that smaller.
+    """
+    at = look(T)
+    step, idle = 1.0, 0
+    for _ in range(_STEPS):
+        if at.size <= _TOL**2 or idle > _IDLE:
             break
         step *= 2.0
+        level = 1e-14 * (1.0 + abs(at.value))
         for _ in range(40):
-            trial = T - step * along
-            trial = trial / np.sqrt(np.sum(trial * trial, axis=0))
-            if np.linalg.cond(trial) < 1e8:
-                there = np.linalg.inv(trial)
-                reached, next_slope = criterion(A @ there.T)
-                if reached < value and reached <= value - 0.5 * size * step:
-                    break
+            T_new = move(at.T - step * at.along)
+            trial = None if T_new is None else look(T_new)
+            if trial is not None and (
+                trial.value < at.value - max(0.5 * at.size * step, level)
+                or (abs(trial.value - at.value) <= level and trial.size < at.size)
+            ):
+                break
             step *= 0.5
         else:
             break
-        T, inverse, value, slope = trial, there, reached, next_slope
-    return value, inverse.T
+        assert trial is not None
+        idle = 0 if trial.size < 0.9 * at.size or trial.value < at.value - level else idle + 1
+        at = trial
+    return at.value, at.M
