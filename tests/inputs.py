@@ -151,3 +151,10 @@ INPUTS: dict[str, Input] = {
 def to_numpy(a: Any) -> np.ndarray:
     """Results on the host."""
     return np.asarray(a) if isinstance(a, np.ndarray | float) else np.array(np.from_dlpack(a))
+
+
+def with_holes(X, share=0.2, seed=1):
+    """A copy of `X` with this share of its entries NaN."""
+    X = X.copy()
+    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return X

@@ -208,7 +208,9 @@ ESTIMATORS = {
     "PPCA all": lambda: PPCA(),
     "PPCA em": lambda: PPCA(1, solver=EM(max_iter=50)),
     "PPCA vb": lambda: PPCA(1, prior="vb", solver=EM(max_iter=50)),
+    "PPCA unstored": lambda: PPCA(1, missing="unstored", solver=EM(max_iter=50)),
     "FactorAnalysis": lambda: FactorAnalysis(1, solver=EM(max_iter=50)),
+    "FactorAnalysis unstored": lambda: FactorAnalysis(1, missing="unstored", solver=EM(max_iter=50)),
     "FactorAnalysis newton": lambda: FactorAnalysis(1, rotation="varimax", scores="bartlett"),
     "Whitening relative": lambda: Whitening("pca", regularization=0.1, relative=True),
 }  # fmt: skip

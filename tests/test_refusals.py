@@ -48,6 +48,19 @@ def test_text_and_dates(kind):
         PCA().fit(NOT_NUMBERS[kind]())
 
 
+def test_dates_in_a_table_are_called_dates():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "day": pandas.to_datetime(["2020-01-01", "2020-01-02"])})
+    with pytest.raises(ValueError, match=r"column 'day' \(number 1\) .* \(dates and times; subtract a start"):
+        PCA().fit(frame)
+
+
+def test_a_lazy_table_has_to_be_collected():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"cannot read rows from LazyFrame.*X\.collect\(\)"):
+        PCA().fit(polars.DataFrame({"a": [1.0, 2.0]}).lazy())
+
+
 def test_objects_that_are_no_numbers_are_named_by_column():
     mixed = X.astype(object)
     mixed[3, 2] = "seven"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 
+from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import ConvergenceWarning
 from lowdim.solvers import EM, ROTATIONS, Newton, Oblimin, Promax, Status, Varimax
@@ -18,12 +19,6 @@ def rows(n=150, p=7, k=2, seed=0, noise=(0.5, 1.5)):
     rng = np.random.default_rng(seed)
     e = rng.standard_normal((n, p)) * rng.uniform(*noise, p)
     return rng.standard_normal((n, k)) @ rng.standard_normal((k, p)) * 1.5 + e + rng.standard_normal(p)
-
-
-def with_holes(X, share=0.2, seed=1):
-    X = X.copy()
-    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
-    return X
 
 
 X = rows()

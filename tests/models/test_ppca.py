@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from inputs import INPUTS, to_numpy
+from inputs import INPUTS, to_numpy, with_holes
 from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import ConvergenceWarning, MissingValues
 from lowdim.solvers import EM, Status
+from lowdim.summarize import Rows
 from oracles import conditional, observed_loglike
 
 TIGHT = EM(tol=1e-9, max_iter=5000)
@@ -21,18 +22,26 @@ def rows(n=60, p=6, k=2, noise=0.5, seed=0, offset=3.0):
     return rng.standard_normal((n, k)) @ rng.standard_normal((k, p)) * 2 + noise * rng.standard_normal((n, p)) + offset
 
 
-def with_holes(X, share=0.2, seed=1):
-    X = X.copy()
-    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
-    return X
-
-
 X = rows()
 HOLES = with_holes(X)
 
 
 def covariance(ppca):
     return ppca.loadings_ @ ppca.loadings_.T + ppca.noise_variance_ * np.eye(ppca.n_features_in_)
+
+
+@pytest.fixture
+def recorder_of_passes(monkeypatch):
+    """The names of the summaries that were asked for."""
+    seen = []
+    summarize_rows = Rows.summarize
+
+    def counted(self, summary):
+        seen.append(type(summary).__name__)
+        return summarize_rows(self, summary)
+
+    monkeypatch.setattr(Rows, "summarize", counted)
+    return seen
 
 
 # ---- Complete rows
@@ -109,6 +118,15 @@ def test_the_step_left_is_below_the_tolerance(tol):
     ppca = PPCA(2, solver=EM(tol=tol)).fit(HOLES)
     assert ppca.status_ is Status.CONVERGED
     assert ppca.residual_ <= tol
+
+
+def test_passes_over_the_rows_are_counted(recorder_of_passes):
+    for model, table in ((PPCA(2), X), (PPCA(2, solver="em"), X), (PPCA(2), HOLES), (PPCA(3, prior="vb"), HOLES)):
+        recorder_of_passes.clear()
+        model.fit(table)
+        # The first pass takes rows with holes for complete, and is not counted.
+        assert model.n_passes_ + (table is HOLES) == len(recorder_of_passes)
+    assert FactorAnalysis(2).fit(X).n_passes_ == 1
 
 
 def test_likelihood_never_falls():

@@ -118,7 +118,8 @@ class LatentModel(Model):
         self.status_, self.residual_ = fit.status, fit.residual
         self.loglike_ = list(fit.loglike)
         self.n_iter_ = len(fit.loglike) - 1
-        self._weight, self._n_observed, self._dtype = fit.weight, fit.n_observed, dtype
+        self.n_passes_ = fit.passes
+        self._weight, self._dtype = fit.weight, dtype
         self._unpack(fit, dtype)
         if fit.status is Status.NOT_CONVERGED:
             warn_user(

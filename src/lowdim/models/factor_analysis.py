@@ -80,7 +80,7 @@ class FactorAnalysis(LatentModel):
         Uniquenesses that ended on their lower bound.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
         Sums of squares of the loadings, and their share of the total variance.
-    mean_, scale_ (with `standardize`), loglike_, n_iter_, status_, residual_, solver_
+    mean_, scale_ (with `standardize`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
     Notes

@@ -62,7 +62,8 @@ class PPCA(LatentModel):
     mean_ : array of shape (n_features_in_,)
     loglike_ : list of n_iter_ + 1 numbers
         Log-likelihood of the observed entries (with a prior: its variational bound) at the start and after each step.
-    n_iter_, status_, residual_, solver_
+    n_iter_, n_passes_, status_, residual_, solver_
+        Steps, passes over the rows, how it ended, how far a further step would go, and what ran.
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
     Notes
@@ -246,7 +247,6 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         spread=None,
         weight=n,
         n_rows=spectrum.n_rows,
-        n_observed=n * p,
         loglike=[log_likelihood],
         status=spectrum.status,
         residual=spectrum.residual,

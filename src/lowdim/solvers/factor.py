@@ -110,7 +110,6 @@ class Newton:
             spread=None,
             weight=n,
             n_rows=moments.n_rows,
-            n_observed=n * p,
             loglike=[-0.5 * n * (constant + value) for value in found.history],
             status=found.status,
             residual=found.residual,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -72,8 +72,7 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed)
         ended = best_of(em, [Iterate(start) for start in starts], run)
     else:
         ended = climb(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
-    n_observed = float(namespace(observed.count).sum(observed.count))
-    return as_fit(ended, observed.weight, observed.n_rows, n_observed, 1 + passes)
+    return as_fit(ended, observed.weight, observed.n_rows, 1 + passes + ended.passes)
 
 
 def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
@@ -90,7 +89,7 @@ def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
         start = _spectral_start(spectrum, observed, scale, request, unit)
     starts = [start, *_further_starts(em, observed, scale, request)]
     ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
-    return as_fit(ended, moments.weight, moments.n_rows, moments.weight * moments.n_features, 1)
+    return as_fit(ended, moments.weight, moments.n_rows, 1)
 
 
 def _completes(observed: Observed, k: int) -> bool:
@@ -117,7 +116,8 @@ def climb(
         return best_of(em, [Iterate(start) for start in starts], run)
     bayes = VariationalBayes(request.floor)
     run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
-    return best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
+    ended = best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
+    return replace(ended, passes=ended.passes + len(starts))
 
 
 def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
@@ -126,7 +126,8 @@ def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent
     return bayes(expect(start), Iterate(start, relevance))
 
 
-def as_fit(ended: Ended, weight: float, n_rows: int, n_observed: float, extra_passes: int) -> LatentFit:
+def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
+    """The record of where EM ended."""
     model = ended.at.model
     return LatentFit(
         mean=model.mean,
@@ -136,11 +137,10 @@ def as_fit(ended: Ended, weight: float, n_rows: int, n_observed: float, extra_pa
         spread=model.spread,
         weight=weight,
         n_rows=n_rows,
-        n_observed=n_observed,
         loglike=ended.loglike,
         status=ended.status,
         residual=ended.residual,
-        passes=ended.passes + extra_passes,
+        passes=passes,
     )
 
 

@@ -109,15 +109,15 @@ class LatentFit:
     noise: Array
     #: Packed covariance of (w_d, mean_d), (q, p), with a prior on W; or None.
     spread: Array | None
-    #: Total weight and number of the rows, and how many of their entries were observed.
+    #: Total weight and number of the rows.
     weight: float
     n_rows: int
-    n_observed: float
     #: Log-likelihood of the observed entries before each step and at the end.
     loglike: list[float]
     status: Status
     #: How far one more step would move the parameters, in units of the noise.
     residual: float
+    #: Passes over the rows.
     passes: int
     #: Unit vectors along the rows of `loadings`, where they are orthogonal, (k, p); else None.
     axes: Array | None = None

@@ -60,9 +60,10 @@ def open_source(X: Any) -> Source:
 
 
 def _unknown(X: Any) -> TypeError:
+    lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
         f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        "such blocks."
+        f"such blocks.{lazy}"
     )
 
 

@@ -26,7 +26,7 @@ class TableSource(Source):
                 native = getattr(X[frame.columns[j]], "dtype", dtype) if not isinstance(X, nw.DataFrame) else dtype
                 if "complex" in str(native):
                     raise complex_data(f"{native} in {column_label(j, self.names)}")
-                raise ValueError(not_numeric(j, native, self.names, "could not convert string to float or the like"))
+                raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
         # Nullable booleans have no number for what is missing; floats do.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
@@ -46,6 +46,13 @@ class TableSource(Source):
 
     def features(self) -> Source:
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
+
+
+def _why_not(dtype: Any) -> str:
+    """What a column holds that is no number."""
+    if dtype.is_temporal():
+        return "dates and times; subtract a start and divide by a unit to make numbers of them"
+    return "could not convert string to float or the like"
 
 
 class _ColumnSource(Source):
