@@ -244,7 +244,7 @@ OUT_OF_RANGE = [0, -1, 5, 0.0, 1.0, 1.5, -0.5, True, "mle", float("nan"), float(
 @pytest.mark.parametrize("k", OUT_OF_RANGE, ids=repr)
 def test_components_out_of_range(k, solver):
     message = (
-        f"n_components={k!r} must be a whole number between 1 and 4 = min(n_samples, n_features)=4 for X of shape "
+        f"n_components={k!r} must be a whole number between 1 and 4 = min(n_samples, n_features) for X of shape "
         "(12, 4), a fraction of variance strictly between 0 and 1, or None to keep all."
     )
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -254,15 +254,15 @@ def test_components_out_of_range(k, solver):
 @pytest.mark.parametrize("model", [PCA(4), Whitening(n_components=4)], ids=["PCA", "Whitening"])
 def test_no_more_components_than_rows(model):
     with pytest.raises(
-        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)"
     ):
         model.fit(X[:3])
     with pytest.raises(
-        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)"
     ):
         model.fit(b for b in [X[:2], X[2:3]])
     with pytest.raises(
-        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)=3"
+        ValueError, match=r"n_components=4 must be a whole number between 1 and 3 = min\(n_samples, n_features\)"
     ):
         model.fit(X, sample_weight=[1, 1, 1] + [0] * 9)
 

@@ -57,7 +57,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None)
     if value != value:
         return MissingValues(
             f"Input X contains NaN: {where}. Finite numbers are needed: drop those rows, or fill them in, for example "
-            "with lowdim.PPCA(k).fit(X).impute(X); PPCA and FactorAnalysis themselves take NaN as missing."
+            "with PPCA(k, standardize=True).fit(X).impute(X); PPCA and FactorAnalysis themselves take NaN as missing."
         )
     return ValueError(
         f"Input X contains infinity: {where}. Finite numbers are needed: drop those rows, or fill them in."
@@ -109,7 +109,7 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
 def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int, fractions: bool = True) -> ValueError:
     """K must lie between 1 and what the table can give."""
     rows = "" if n is None else f" for X of shape ({n}, {p})"
-    bound = f"n_features={p}" if n is None else f"min(n_samples, n_features)={upper}"
+    bound = "n_features" if n is None else "min(n_samples, n_features)"
     others = ", a fraction of variance strictly between 0 and 1, or None to keep all" if fractions else ", or None"
     return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 

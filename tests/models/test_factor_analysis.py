@@ -139,6 +139,7 @@ def test_a_rotation_changes_nothing_but_the_axes(rotation, table):
         np.abs(fa.transform(rows_of) @ fa.loadings_.T), np.abs(plain.transform(rows_of) @ plain.loadings_.T), atol=1e-8
     )
     np.testing.assert_allclose(fa.communalities_, plain.communalities_, atol=1e-9)
+    np.testing.assert_allclose(plain.loadings_ @ fa.rotation_matrix_, fa.loadings_, atol=1e-9)
     assert np.all(np.take_along_axis(fa.loadings_, np.abs(fa.loadings_).argmax(axis=0)[None], axis=0) > 0)
     if rotation not in ("promax", "oblimin"):
         np.testing.assert_allclose(fa.phi_, np.eye(3), atol=1e-10)
@@ -267,7 +268,7 @@ def test_collinear_and_constant_columns():
             assert np.all(np.isfinite(value))
         np.testing.assert_allclose(fa.loadings_[8], 0.0, atol=1e-6)
         assert not fa.heywood_[8]
-    with pytest.raises(ValueError, match="covariance is singular"):
+    with pytest.raises(ValueError, match="no test: the covariance is singular"):
         FactorAnalysis(2).fit(table).test()
 
 
@@ -299,7 +300,7 @@ def test_a_heywood_case_is_flagged_from_either_side():
 
 
 def test_no_test_without_complete_rows_or_enough_of_them():
-    with pytest.raises(ValueError, match="rows have holes"):
+    with pytest.raises(ValueError, match=r"no test: the rows have holes.*by bic"):
         FactorAnalysis(2).fit(HOLES).test()
     with pytest.raises(ValueError, match="too few to test"):
         FactorAnalysis(1).fit_summary(Moments.from_covariance(np.eye(8) + 0.5, 4)).test()
@@ -336,6 +337,10 @@ def test_parameters_out_of_range(options, message):
         lambda: EM(start="pca"),
         lambda: EM(n_init=1.5),
         lambda: Varimax(n_init=-1),
+        lambda: Oblimin(gamma=5.0),
+        lambda: Oblimin(gamma=math.nan),
+        lambda: Promax(power=0),
+        lambda: EM(accelerate="no"),
     ],
 )
 def test_options_out_of_range(make):

@@ -96,6 +96,30 @@ def test_posterior_means_tend_to_whitened_scores():
     np.testing.assert_allclose(PPCA(2).fit_transform(quiet), scores, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("table", ["complete", "holes"])
+@pytest.mark.parametrize("options", [{}, {"solver": TIGHT}, {"prior": "vb", "solver": TIGHT}])
+def test_standardize_is_dividing_by_deviations(options, table):
+    """Columns of very different units: as if they had been divided before, and answers in their own units."""
+    rows_of = (X if table == "complete" else HOLES) * 10.0 ** np.arange(-3, 3)
+    sd = np.nanstd(rows_of, axis=0)
+    ours, by_hand = PPCA(2, standardize=True, **options).fit(rows_of), PPCA(2, **options).fit(rows_of / sd)
+    np.testing.assert_allclose(ours.scale_, sd, rtol=1e-10)
+    for name in ("components_", "loadings_", "explained_variance_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(by_hand, name), atol=1e-7)
+    np.testing.assert_allclose(ours.transform(rows_of), by_hand.transform(rows_of / sd), atol=1e-7)
+    np.testing.assert_allclose(ours.impute(rows_of) / sd, by_hand.impute(rows_of / sd), atol=1e-7)
+    np.testing.assert_allclose(
+        ours.inverse_transform(ours.transform(rows_of)) / sd,
+        by_hand.inverse_transform(by_hand.transform(rows_of / sd)),
+        atol=1e-7,
+    )
+    density = by_hand.score_samples(rows_of / sd) - np.sum(np.where(np.isnan(rows_of), 0.0, np.log(sd)), axis=1)
+    np.testing.assert_allclose(ours.score_samples(rows_of), density, atol=1e-6)
+    np.testing.assert_allclose(ours.get_covariance() / np.outer(sd, sd), by_hand.get_covariance(), atol=1e-7)
+    if "prior" not in options:
+        np.testing.assert_allclose(ours.loglike_[-1], ours.score_samples(rows_of).sum(), rtol=1e-9)
+
+
 # ---- Holes
 
 
@@ -435,3 +459,27 @@ def test_one_answer_whatever_the_rows_are_stored_as(name, model):
         np.testing.assert_allclose(
             to_numpy(at[1]), plain.impute_at(rows_of, [0, 3], [1, 2], return_std=True)[1], atol=1e-5
         )
+
+
+def test_weights_beside_a_prior_are_frequencies():
+    with pytest.raises(ValueError, match=r"must count at least two rows beside a prior: got a total of 1\."):
+        PPCA(2, prior="vb").fit(HOLES, sample_weight=np.full(60, 1 / 60))
+    small, plain = PPCA(2, solver=TIGHT).fit(HOLES, sample_weight=np.full(60, 1e-3)), PPCA(2, solver=TIGHT).fit(HOLES)
+    np.testing.assert_allclose(small.loadings_, plain.loadings_, atol=1e-6)
+
+
+def test_a_callable_stream_has_enough_rows_too():
+    with pytest.raises(ValueError, match="n_components=5 must be a whole number between 1 and 4"):
+        PPCA(5).fit(lambda: iter([HOLES[:2], HOLES[2:4]]))
+
+
+def test_entries_outside_the_table():
+    ppca = PPCA(2).fit(HOLES)
+    for rows_of, columns, message in (
+        ([60], [0], "below 60"),
+        ([-1], [0], "at least 0"),
+        ([0], [6], "between 0 and 5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ppca.impute_at(HOLES, rows_of, columns)
+    assert ppca.impute_at(HOLES, [], []).shape == (0,)

@@ -90,6 +90,7 @@ class LatentModel(Model):
             if n < 2:
                 raise one_row()
         k = self._k(n, p)
+        self._check_weight(None if weights is None else float(namespace(weights).sum(weights)))
         unstored = self.missing == "unstored" and source.traits.sparse
         try:
             fit = None if unstored else self._fit_complete(source, rows, k)
@@ -98,6 +99,9 @@ class LatentModel(Model):
         if fit is None:
             fit = self._fit_holes(source, rows, k)
         self._finish(fit, source.dtype)
+
+    def _check_weight(self, weight: float | None) -> None:
+        """Refuse weights that the model cannot take for frequencies."""
 
     def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
         em = self._em()
@@ -108,8 +112,7 @@ class LatentModel(Model):
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], source.names)
-        if observed.n_rows < 2:
-            raise one_row()
+        check_components(k, observed.n_rows, observed.weight, source.shape[1])
         self.solver_ = em.name
         return fit_rows(rows, em, request, observed)
 
@@ -269,6 +272,8 @@ class LatentModel(Model):
         g = self._gaussian
         found = self._map(X, expect, "impute_at")
         xp = namespace(found)
+        if i.size and i.max() >= found.shape[0]:
+            raise ValueError(f"rows must be below {found.shape[0]}, the number of rows of X, got {i.max()}.")
         at, column = asarray_like(i, found), asarray_like(j, found)
         picked = xp.take(found, at, axis=0).T
         u, covariance = picked[: g.k, :], picked[g.k :, :]

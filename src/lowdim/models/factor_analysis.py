@@ -154,10 +154,12 @@ class FactorAnalysis(LatentModel):
         p, k, n = self.n_features_in_, self.n_components_, self._weight
         dof = ((p - k) ** 2 - p - k) // 2
         if self._discrepancy is None:
-            raise ValueError(
-                "the test compares with the covariance matrix of complete rows, and there is none to compare with: the "
-                "rows have holes, or their covariance is singular (constant or collinear columns, too few rows)."
+            why = (
+                "the rows have holes, so there is no covariance to compare with; compare numbers of factors by bic"
+                if self.solver_ == "em" and self.n_passes_ > 1
+                else "the covariance is singular (constant or collinear columns, or too few rows); drop such columns"
             )
+            raise ValueError(f"no test: {why}.")
         if dof <= 0:
             raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, and nothing to test.")
         factor = n - 1.0 - (2 * p + 5) / 6.0 - 2.0 * k / 3.0
@@ -239,6 +241,7 @@ class FactorAnalysis(LatentModel):
         # Which rotation comes out of an iteration is chance; the canonical one has L^T Psi^{-1} L diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
+        W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
         rotation = rotation_of(self.rotation)
         M = np.eye(len(W)) if rotation is None else rotation.rotate(W.T, self._seed())
         L = M.T @ W if self.standardize else (M.T @ W) * scale

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import choice, no_variance
+from ..errors import bad_weights, choice, no_variance
 from ..linalg import most_components, rank_cut, signs
 from ..solvers import SOLVERS, Covariance, Request, Solver, Spectrum, Triangular
 from ..solvers.em import EM
@@ -41,6 +41,9 @@ class PPCA(LatentModel):
         "vb" puts a Gaussian prior on the loadings of each component, whose variance is learned from the rows, and keeps
         their posterior: variational Bayes. Components that are not needed fade away and are dropped, and tables with
         few entries are not overfitted.
+    standardize : bool
+        Divide columns by their standard deviation first (divisor n, of what was observed). The noise has one variance
+        for all columns, so they should have comparable units: where they have not, ask for this, or for FactorAnalysis.
     missing : {"nan", "unstored"}
         What a hole is: NaN, or also every entry that a sparse matrix does not store.
     solver : str, Solver or EM
@@ -60,6 +63,8 @@ class PPCA(LatentModel):
     noise_variance_ : float
         sigma2.
     mean_ : array of shape (n_features_in_,)
+    scale_ : array of shape (n_features_in_,) or None
+        Standard deviations, with `standardize`; components, variances, loadings and noise are then in their units.
     loglike_ : list of n_iter_ + 1 numbers
         Log-likelihood of the observed entries (with a prior: its variational bound) at the start and after each step.
     n_iter_, n_passes_, status_, residual_, solver_
@@ -95,12 +100,14 @@ class PPCA(LatentModel):
         n_components: Any = None,
         *,
         prior: str | None = None,
+        standardize: bool = False,
         missing: str = "nan",
         solver: str | Solver | EM = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.prior = prior
+        self.standardize = standardize
         self.missing = missing
         self.solver = solver
         self.random_state = random_state
@@ -125,7 +132,7 @@ class PPCA(LatentModel):
                 self.solver_ = "em"
                 fit = fit_moments(summary, self._em(), self._latent_request(k))
             else:
-                request = Request(k=k, ddof=0, seed=self._seed())
+                request = Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed())
                 solver: Any = Covariance() if isinstance(summary, Moments) else Triangular()
                 self.solver_ = solver.name
                 fit = closed_form(solver.from_summary(summary, request), p)
@@ -136,16 +143,23 @@ class PPCA(LatentModel):
     def loadings_(self) -> Array:
         """w_k = sqrt(lambda_k - sigma2) times component k, columns."""
         check_is_fitted(self)
-        return self._lift().T
+        g = self._gaussian
+        return astype(g.loadings if self.standardize else g.loadings * g.scale, self._dtype).T
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.prior not in (None, "vb"):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
         if not isinstance(self.solver, Solver | EM) and self.solver not in ("auto", "em", *SOLVERS):
             raise choice("solver", self.solver, ("auto", "em", *SOLVERS), "Or an object from lowdim.solvers.")
         if self.prior is not None and not self._iterates():
             raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")
+
+    def _check_weight(self, weight: float | None) -> None:
+        if self.prior is not None and weight is not None and weight < 2.0:
+            raise bad_weights("must count at least two rows beside a prior", f"a total of {weight:g}")
 
     def _iterates(self) -> bool:
         """Whether complete rows are to be fitted by EM."""
@@ -160,7 +174,15 @@ class PPCA(LatentModel):
     def _latent_request(self, k: int) -> LatentRequest:
         unstored = self.missing == "unstored"
         bayes = self.prior == "vb"
-        return LatentRequest(k, tied=True, floor=_FLOOR, bayes=bayes, unstored=unstored, seed=self._seed())
+        return LatentRequest(
+            k,
+            tied=True,
+            floor=_FLOOR,
+            by_column=bool(self.standardize),
+            bayes=bayes,
+            unstored=unstored,
+            seed=self._seed(),
+        )
 
     def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
         p = source.shape[1]
@@ -171,13 +193,18 @@ class PPCA(LatentModel):
             return fit_moments(moments, self._em(), self._latent_request(k))
         asked = self.solver
         assert not isinstance(asked, EM)
-        spectrum, the_plan = solve_spectrum(source, rows, Request(k=k, ddof=0, seed=self._seed()), asked)
+        spectrum, the_plan = solve_spectrum(
+            source, rows, Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed()), asked
+        )
         self.solver_ = the_plan.solver.name
         return closed_form(spectrum, p)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         """Turn W to its principal axes."""
-        U, s, Vt = _principal_axes(fit)
+        xp = namespace(fit.mean)
+        # Attributes are in the units of the rows, or of their deviations; the model keeps its own.
+        unit = xp.ones_like(fit.scale) if self.standardize else fit.scale
+        U, s, Vt = _principal_axes(fit.loadings * unit, fit.axes)
         keep = len(s)
         if self.prior is not None:
             keep = max(1, int(np.count_nonzero(s > math.sqrt(_RELEVANT) * s[0])))
@@ -193,8 +220,9 @@ class PPCA(LatentModel):
             None if fit.spread is None else _turned(fit.spread, turn),
         )
         self._turn = None
-        sigma2 = float(fit.noise[0] * fit.scale[0] ** 2)
+        sigma2 = float(fit.noise[0] * unit[0] ** 2)
         self.mean_ = asarray_like(fit.mean, like, dtype=dtype)
+        self.scale_ = asarray_like(fit.scale, like, dtype=dtype) if self.standardize else None
         self.components_ = asarray_like(Vt, like, dtype=dtype)
         self.explained_variance_ = in_range(asarray_like(s**2 + sigma2, like, dtype=wide), dtype)
         total = float(np.sum(s**2)) + sigma2 * self.n_features_in_
@@ -239,6 +267,10 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         )
     )
     scale = xp.zeros_like(spectrum.mean) + unit
+    if spectrum.scale is not None:
+        # Standardised columns are of the size of one, and keep their deviations as units.
+        log_likelihood -= n * float(xp.sum(xp.log(spectrum.scale)))
+        scale, W, noise = spectrum.scale, W * unit, noise * unit**2
     return LatentFit(
         mean=spectrum.mean,
         scale=scale,
@@ -255,11 +287,11 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     )
 
 
-def _principal_axes(fit: LatentFit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U, s, V with W = U diag(s) V, rows of V signed by the one rule."""
-    W = to_numpy(fit.loadings * fit.scale)
-    if fit.axes is not None:
-        return np.eye(len(W)), np.sqrt(np.sum(W * W, axis=1)), to_numpy(fit.axes)
+def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U, s, V with W = U diag(s) V, rows of V signed by the one rule; `axes` is V where W is turned already."""
+    W = to_numpy(loadings)
+    if axes is not None:
+        return np.eye(len(W)), np.sqrt(np.sum(W * W, axis=1)), to_numpy(axes)
     U, s, Vt = np.linalg.svd(W, full_matrices=False)
     sign = to_numpy(signs(Vt))
     return U * sign, s, Vt * sign[:, None]

@@ -42,7 +42,7 @@ class EM:
     max_iter : int
         Give up after this many steps.
     accelerate : bool
-        Combine steps; each combination is kept only if the likelihood did not fall.
+        Combine steps; each combination is kept only if the likelihood did not fall. Not with a prior.
     start : {"spectrum", "random"}
         From the leading directions of the rows with their holes filled, or from random loadings.
     n_init : int, optional
@@ -75,6 +75,8 @@ class EM:
             raise ValueError(f"EM(tol={self.tol!r}): a number between 0 and 1 is needed.")
         if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"EM(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+        if not isinstance(self.accelerate, bool | np.bool_):
+            raise ValueError(f"EM(accelerate={self.accelerate!r}): True or False is needed.")
         if self.n_init is not None and (
             isinstance(self.n_init, bool) or not isinstance(self.n_init, Integral) or self.n_init < 0
         ):
@@ -127,7 +129,8 @@ def iterate(
     expected = expect(at.model)
     value = expected.loglike + bonus(at)
     history, passes = [value], 1
-    memory = _Anderson(_MEMORY if em.accelerate else 0)
+    # With a prior, steps have a posterior of the loadings beside them, which cannot be combined.
+    memory = _Anderson(_MEMORY if em.accelerate and start.relevance is None else 0)
     status, residual, idle = Status.NOT_CONVERGED, math.inf, 0
     for _ in range(em.max_iter):
         plain = maximise(expected, at)
@@ -193,6 +196,9 @@ class _Anderson:
         R = np.stack(self._dr)
         gram = R @ R.T
         gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
+        if not np.all(np.isfinite(gram)):
+            self.forget()
+            return None
         weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
         return coordinates.back(g - weights @ np.stack(self._dg), plain)
 

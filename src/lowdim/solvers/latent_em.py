@@ -40,8 +40,10 @@ class LatentRequest:
     k: int
     #: One noise variance for all columns, or one each.
     tied: bool
-    #: Noise variances are kept above this, in units of the variance of the column (or of all, where tied).
+    #: Noise variances are kept above this, in units of the variance of the column (of all, where they share a unit).
     floor: float
+    #: Columns are measured by their own deviations, rather than all by one.
+    by_column: bool = True
     #: A prior on the loadings, by variational Bayes.
     bayes: bool = False
     #: Entries that sparse rows do not store are holes.
@@ -56,11 +58,12 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed)
     """
     if not bool(namespace(observed.squares).any(observed.squares > 0)):
         raise no_variance("a model with noise")
-    scale = units(observed, request.tied)
+    scale = units(observed, request.by_column)
     start, passes = _start(rows, observed, scale, em, request)
     completes = not request.tied and _completes(observed, request.k)
     # A start from factors is itself the best of several.
-    further = [] if completes and em.n_init is None else _further_starts(em, observed, scale, request)
+    chosen = completes and em.start == "spectrum" and em.n_init is None
+    further = [] if chosen else _further_starts(em, observed, scale, request)
     starts = [start, *further]
     if completes:
 
@@ -80,12 +83,12 @@ def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
     observed = _observed_of(moments)
     if not bool(namespace(observed.squares).any(observed.squares > 0)):
         raise no_variance("a model with noise")
-    scale = units(observed, request.tied)
+    scale = units(observed, request.by_column)
     if em.start == "random":
         start = _random_start(observed, scale, request, request.seed)
     else:
-        spectrum = Covariance().from_summary(moments, Request(k=request.k, ddof=0, standardize=not request.tied))
-        unit = float(scale[0]) if request.tied else 1.0
+        spectrum = Covariance().from_summary(moments, Request(k=request.k, ddof=0, standardize=request.by_column))
+        unit = 1.0 if request.by_column else float(scale[0])
         start = _spectral_start(spectrum, observed, scale, request, unit)
     starts = [start, *_further_starts(em, observed, scale, request)]
     ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
@@ -144,12 +147,12 @@ def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
     )
 
 
-def units(observed: Observed, tied: bool) -> Array:
+def units(observed: Observed, by_column: bool) -> Array:
     """The deviation of each column, or the typical one of all; that also for columns that do not vary."""
     xp = namespace(observed.mean)
     variance = observed.squares / observed.count
     typical = xp.sqrt(xp.mean(variance))
-    return xp.where((variance > 0) & (not tied), xp.sqrt(variance), xp.zeros_like(variance) + typical)
+    return xp.where((variance > 0) & by_column, xp.sqrt(variance), xp.zeros_like(variance) + typical)
 
 
 def _start(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,6 +21,10 @@ _TOL = 1e-10
 _STEPS = 2000
 #: So many steps that make the gradient no smaller are enough.
 _IDLE = 50
+
+#: Where options of single rotations make sense: oblimin has no minimum for larger gamma, promax no target for a
+#: smaller power.
+_LIMITS = {"gamma": (-1e6, 0.8), "power": (1.0, 20.0)}
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -44,6 +49,12 @@ class Rotation(ABC):
     def __post_init__(self) -> None:
         if isinstance(self.n_init, bool) or not isinstance(self.n_init, int | np.integer) or self.n_init < 0:
             raise ValueError(f"{type(self).__name__}(n_init={self.n_init!r}): a whole number of at least 0 is needed.")
+
+        for name in ("gamma", "power"):
+            low, high = _LIMITS[name]
+            value = getattr(self, name, low)
+            if not isinstance(value, Real) or not low <= float(value) <= high:
+                raise ValueError(f"{type(self).__name__}({name}={value!r}): between {low:g} and {high:g} is needed.")
 
     def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
         """M, (k, k)."""
