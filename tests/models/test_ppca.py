@@ -159,6 +159,15 @@ def test_likelihood_never_falls():
         assert np.diff(ppca.loglike_).min() >= -1e-12 * abs(ppca.loglike_[0])
 
 
+@pytest.mark.parametrize(("n", "p", "k", "noise"), [(60, 6, 3, 0.0), (5, 12, 5, 0.5), (16, 7, 7, 0.1)])
+def test_likelihood_never_falls_where_the_noise_goes_to_zero(n, p, k, noise):
+    """Rows in fewer dimensions than components, as many components as rows, as many as columns."""
+    table = with_holes(rows(n=n, p=p, noise=noise), 0.15)
+    ppca = PPCA(k).fit(table)
+    assert np.diff(ppca.loglike_).min() >= -1e-10 * abs(ppca.loglike_[-1])
+    np.testing.assert_allclose(ppca.loglike_[-1], ppca.score_samples(table).sum(), rtol=1e-6)
+
+
 def test_all_starts_end_at_the_same_place():
     ends = [PPCA(2, solver=EM(tol=1e-9, start="random", max_iter=5000), random_state=s).fit(HOLES) for s in range(4)]
     ends.append(PPCA(2, solver=TIGHT).fit(HOLES))

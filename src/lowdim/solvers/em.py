@@ -125,7 +125,7 @@ def iterate(
 ) -> Ended:
     """Repeat `maximise(expect(...))` until it moves nothing; noise variances, one or (not `tied`) many, stay above
     `floor`. `bonus` is what a prior adds to the log-likelihood."""
-    at, coordinates = start, _Coordinates(start.model, floor)
+    at, best, coordinates = start, start, _Coordinates(start.model, floor)
     expected = expect(at.model)
     value = expected.loglike + bonus(at)
     history, passes = [value], 1
@@ -156,14 +156,17 @@ def iterate(
         elif settled:
             memory.forget()
         rounding = _rounding(value, following)
-        idle = idle + 1 if reached <= value + 1e-3 * rounding else 0
+        idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
         if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
             # A step of EM cannot go down: what is left to gain is rounding.
             status = Status.CONVERGED
             break
         at, expected, value = following, trial, reached
-        history.append(value)
-    return Ended(at, history, status, residual, passes)
+        # Where rounding is coarse a step may fall within it; the way goes on, but only what is best counts.
+        if value >= history[-1] - 1e-11 * abs(value):
+            best = at
+            history.append(value)
+    return Ended(best, history, status, residual, passes)
 
 
 class _Anderson:
