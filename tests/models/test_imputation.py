@@ -25,6 +25,7 @@ TABLES = {
     "diabetes": lambda: load_diabetes(scaled=False).data,
     "wine": lambda: load_wine().data,
     "crabs": lambda: data("crabs"),
+    "numerals": lambda: data("mfeat_mor"),
     "metabolite": lambda: data("metabolite_complete"),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::lowdim.errors.ConvergenceWarning")
@@ -87,7 +88,7 @@ def test_far_better_than_the_means_of_the_columns(name):
 
 
 @pytest.mark.filterwarnings(f"ignore::{TheirConvergenceWarning.__module__}.{TheirConvergenceWarning.__name__}")
-@pytest.mark.parametrize("name", ["diabetes", "wine", "crabs"])
+@pytest.mark.parametrize("name", ["diabetes", "wine", "crabs", "numerals"])
 def test_no_worse_than_chained_regressions(name):
     table = hidden(name)[1]
     theirs = IterativeImputer(random_state=0).fit_transform(table)
