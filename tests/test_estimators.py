@@ -12,7 +12,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from inputs import INPUTS, names, table
-from lowdim import PCA, PPCA, FactorAnalysis, Whitening
+from lowdim import (
+    CCA,
+    GCCA,
+    PCA,
+    PCR,
+    PLSSVD,
+    PPCA,
+    FactorAnalysis,
+    KernelCCA,
+    PLSCanonical,
+    PLSRegression,
+    Whitening,
+)
 from lowdim.errors import RankWarning
 from lowdim.solvers import SKLEARN_SOLVERS, SOLVERS, Krylov, Triangular
 from oracles import tolerance
@@ -50,9 +62,25 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         FactorAnalysis(1, solver="em"),
         FactorAnalysis(2, rotation="varimax", standardize=True),
         FactorAnalysis(1, rotation="oblimin", scores="bartlett"),
+        PCR(),
+        PCR(1),
+        PCR(1, select="relevance", scale=True, solver="triangle"),
+        PLSRegression(),
+        PLSRegression(1),
+        PLSRegression(1, algorithm="simpls", scale=(True, False), solver="gram"),
+        PLSCanonical(),
+        PLSCanonical(1, solver="triangle"),
+        PLSSVD(),
+        CCA(),
+        CCA(1, regularization=0.1),
+        CCA(1, regularization=(0.1, 0.5), scale=False, solver="gram"),
+        GCCA(),
+        GCCA(1, regularization=0.2),
+        KernelCCA(),
+        KernelCCA(1, kernel="linear"),
     ]
 )
-@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.SmallSampleWarning")
 def test_checks_of_scikit_learn(estimator, check):
     """No expected failures. Some checks score rows with redundant columns, which is worth the warning it gives."""
     check(estimator)

@@ -28,14 +28,14 @@ def is_array(x: Any) -> bool:
 
 def namespace(x: Array) -> Any:
     """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
-    if isinstance(x, np.ndarray) or sparse.issparse(x):
+    if isinstance(x, np.ndarray | Beside) or sparse.issparse(x):
         return np
     return compat.array_namespace(x)
 
 
 def device(x: Array) -> Any:
     """The device of `x`, or None where arrays have no device of their own."""
-    return None if isinstance(x, np.ndarray) or sparse.issparse(x) else compat.device(x)
+    return None if isinstance(x, np.ndarray | Beside) or sparse.issparse(x) else compat.device(x)
 
 
 def working_dtype(x: Array) -> Any:
@@ -114,6 +114,37 @@ def concat_rows(pieces: list[Array]) -> Array:
     return namespace(pieces[0]).concat(pieces, axis=0)
 
 
+class Beside:
+    """Rows of NumPy arrays side by side, joined only when someone needs them as one array.
+
+    As much of an array as a summary needs that can work on the pieces: shape, dtype, rows and slices of rows.
+    """
+
+    ndim = 2
+
+    def __init__(self, pieces: list[np.ndarray]) -> None:
+        self.pieces = pieces
+        self.shape = (pieces[0].shape[0], sum(piece.shape[1] for piece in pieces))
+        self.dtype = pieces[0].dtype
+        self.itemsize = pieces[0].itemsize
+
+    def __getitem__(self, key: tuple[Any, slice]) -> Any:
+        rows, columns = key
+        if columns != slice(None):
+            raise IndexError("only whole rows can be taken")
+        if isinstance(rows, slice):
+            return Beside([piece[rows, :] for piece in self.pieces])
+        return np.concatenate([piece[rows, :] for piece in self.pieces])
+
+    def astype(self, dtype: Any, copy: bool = False) -> Beside:
+        """All pieces in `dtype`."""
+        return Beside([piece.astype(dtype, copy=copy) for piece in self.pieces])
+
+    def joined(self) -> np.ndarray:
+        """One array."""
+        return np.concatenate(self.pieces, axis=1)
+
+
 class Scratch:
     """Room for one block, used again for the next: fresh memory for each would cost more than the arithmetic.
 
@@ -125,12 +156,21 @@ class Scratch:
 
     def difference(self, a: Array, b: Array) -> Array:
         """`a - b`; for NumPy arrays in memory that the next call takes back."""
-        if not isinstance(a, np.ndarray):
+        if not isinstance(a, np.ndarray | Beside):
             return a - b
         room = self._room
         if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            self._room = room = np.empty_like(a, order="K", subok=False)
-        return np.subtract(a, b, out=room[: a.shape[0]])
+            whole = isinstance(a, np.ndarray)
+            self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
+        out = room[: a.shape[0]]
+        if isinstance(a, np.ndarray):
+            return np.subtract(a, b, out=out)
+        start = 0
+        for piece in a.pieces:
+            stop = start + piece.shape[1]
+            np.subtract(piece, b[start:stop], out=out[:, start:stop])
+            start = stop
+        return out
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, ()

@@ -24,6 +24,10 @@ class ConvergenceWarning(LowdimWarning):
     """An iteration stopped before it reached its tolerance."""
 
 
+class SmallSampleWarning(LowdimWarning):
+    """There are too few rows for what was found to mean anything."""
+
+
 class NonFiniteBlock(ValueError):
     """A summary met NaN, infinity or overflow; `summarize` turns it into an error with a place."""
 
@@ -51,23 +55,25 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
 
 
-def not_finite(row: int, column: int, value: float, names: Sequence[str] | None) -> ValueError:
+def not_finite(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
     """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
     where = f"{column_label(column, names)}, first in row {row}"
     if value != value:
         return MissingValues(
-            f"Input X contains NaN: {where}. Finite numbers are needed: drop those rows, or fill them in, for example "
-            "with PPCA(k, standardize=True).fit(X).impute(X); PPCA and FactorAnalysis themselves take NaN as missing."
+            f"Input {table} contains NaN: {where}. Complete rows of finite numbers are needed: drop those rows, or "
+            f"fill them in, for example with PPCA(k, standardize=True).fit({table}).impute({table}); PPCA and "
+            "FactorAnalysis themselves take NaN as missing."
         )
     return ValueError(
-        f"Input X contains infinity: {where}. Finite numbers are needed: drop those rows, or fill them in."
+        f"Input {table} contains infinity: {where}. Complete rows of finite numbers are needed: drop those rows, or "
+        "fill them in."
     )
 
 
-def too_large(row: int, column: int, value: float, names: Sequence[str] | None) -> ValueError:
+def too_large(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
     """Finite entries whose squares are not."""
     return ValueError(
-        f"Input X holds values too large for their squares to be represented: {value:.3g} in "
+        f"Input {table} holds values too large for their squares to be represented: {value:.3g} in "
         f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
     )
 
@@ -106,8 +112,16 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     )
 
 
-def n_components_out_of_range(k: Any, upper: int, n: int | None, p: int, fractions: bool = True) -> ValueError:
-    """K must lie between 1 and what the table can give."""
+def n_components_out_of_range(
+    k: Any, upper: int, n: int | None, p: int | tuple[int, ...], fractions: bool = True
+) -> ValueError:
+    """K must lie between 1 and what the table, or the tables of these widths, can give."""
+    if isinstance(p, tuple):
+        widths = " and ".join(str(width) for width in p)
+        return ValueError(
+            f"n_components={k!r} must be a whole number between 1 and {upper}, or None for as many as there are, for "
+            f"{n} rows and tables of {widths} columns (n_features={p[0]})."
+        )
     rows = "" if n is None else f" for X of shape ({n}, {p})"
     bound = "n_features" if n is None else "min(n_samples, n_features)"
     others = ", a fraction of variance strictly between 0 and 1, or None to keep all" if fractions else ", or None"
@@ -181,6 +195,15 @@ def _listed(names: Sequence[str] | None, most: int = 6) -> str:
     if names is None:
         return "without names"
     return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")
+
+
+def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -> ValueError:
+    """Tables side by side need one row each for every sample."""
+    listed = ", ".join(f"{t} has {'more' if n is None else n}" for t, n in zip(tables, lengths, strict=True))
+    return ValueError(
+        f"Found input variables with inconsistent numbers of samples: {listed} rows. Row i of each table belongs to "
+        "the same sample; select the same rows of each."
+    )
 
 
 def exhausted_stream(purpose: str) -> ValueError:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from . import _threads
-from ._xp import Array, asarray_like, concat_rows, is_sparse, namespace, to_numpy
+from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
 from .sources import FilledSource, Source, open_source
 from .summaries.base import Summary
@@ -315,6 +315,8 @@ def _mapped(
 
 def _explain(block: Array, start: int, source: Source, nan_is_fine: bool = False) -> ValueError:
     """The error for a block whose sums are not finite: its first bad entry, or its largest."""
+    if isinstance(block, Beside):
+        block = block.joined()
     data = to_numpy(block.toarray() if is_sparse(block) else block)
     bad = np.isinf(data) if nan_is_fine else ~np.isfinite(data)
     build: Callable[..., ValueError] = not_finite
@@ -325,7 +327,8 @@ def _explain(block: Array, start: int, source: Source, nan_is_fine: bool = False
         build = too_large
     value = float(data[i, j])
     row, column = (j, start + i) if source.transposed else (start + i, j)
-    return build(row, column, value, source.names)
+    table, column, names = source.place(column)
+    return build(row, column, value, names, table)
 
 
 def _count_blocks(parts: list[Source], rows: int) -> int | None:

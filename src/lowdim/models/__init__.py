@@ -1,8 +1,25 @@
-"""Estimators: thin layers of check, open, plan, solve, unpack."""
+"""Estimators: check, open the source, plan, solve, unpack."""
 
+from .cca import CCA
 from .factor_analysis import FactorAnalysis
+from .gcca import GCCA
+from .kernel_cca import KernelCCA
 from .pca import PCA
+from .pcr import PCR
+from .pls import PLSSVD, PLSCanonical, PLSRegression
 from .ppca import PPCA
 from .whitening import Whitening
 
-__all__ = ["PCA", "PPCA", "FactorAnalysis", "Whitening"]
+__all__ = [
+    "CCA",
+    "GCCA",
+    "PCA",
+    "PCR",
+    "PLSSVD",
+    "PPCA",
+    "FactorAnalysis",
+    "KernelCCA",
+    "PLSCanonical",
+    "PLSRegression",
+    "Whitening",
+]

@@ -70,12 +70,16 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def inverse_transform(self, X: Any) -> Array:
         """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
         check_is_fitted(self)
+        return self._rebuilt(X, self._lift(), self._centre())
+
+    def _rebuilt(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
+        """mean + z B for each row z of `X`."""
         source = open_source(X)
         if source.shape[1] != self.n_components_:
-            raise ValueError(f"X has {source.shape[1]} columns, but {self.n_components_} are needed, one a component.")
+            width = f"{self.n_components_} are needed, one a component"
+            raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
         self._check_namespace(source, "inverse_transform")
-        B = self._lift()
-        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(self.mean_, Z.dtype))
+        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
 
     @abstractmethod
     def _lift(self) -> Array:
@@ -94,7 +98,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Fit and return the source, for those who go on to read it a second time."""
         self._check_parameters()
         with self._all_or_nothing():
-            source = self._open(X, reset=True)
+            source = self._open_tables(X, y)
             if twice and not source.traits.rereadable:
                 raise exhausted_stream("for the transform after the fit")
             self.__dict__.pop("summary_", None)
@@ -117,6 +121,10 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 del self.__dict__[name]
             self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
             raise
+
+    def _open_tables(self, X: Any, y: Any) -> Source:
+        """The source that the model is fitted to."""
+        return self._open(X, reset=True)
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`, its columns remembered or compared with those of the fit."""
@@ -149,11 +157,16 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _check_namespace(self, source: Source, method: str) -> None:
         """New rows must be arrays of the kind of the fit, on its device."""
-        if not hasattr(self, "mean_"):
+        centre = self._centre()
+        if centre is None:
             return
         like = source.empty(0)
-        if namespace(like) is not namespace(self.mean_) or device(like) != device(self.mean_):
-            raise other_namespace(type(self).__name__, method, self.mean_, like)
+        if namespace(like) is not namespace(centre) or device(like) != device(centre):
+            raise other_namespace(type(self).__name__, method, centre, like)
+
+    def _centre(self) -> Any:
+        """The mean of the rows of the fit, or None before it."""
+        return getattr(self, "mean_", None)
 
     def _seed(self) -> int:
         """`random_state` as a number; None is a fixed one."""
@@ -168,13 +181,27 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
     def __str__(self) -> str:
-        return importance_text(self) if hasattr(self, "components_") else repr(self)
+        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
 
     def _html_repr(self) -> str:
-        return (importance_html(self) if hasattr(self, "components_") else "") + super()._html_repr()
+        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + super()._html_repr()
+
+    def _importance(self) -> list[tuple[str, Array]]:
+        """Rows of the table that a fitted model prints: a name, and a number for each component."""
+        variance = self.explained_variance_
+        squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
+        rows = squares if self._component == "PC" else [("sum of squares", variance)]
+        if hasattr(self, "explained_variance_ratio_"):
+            ratio = self.explained_variance_ratio_
+            rows += [("proportion", ratio), ("cumulative", namespace(ratio).cumulative_sum(ratio))]
+        return rows
+
+    def _columns_in_words(self) -> str:
+        """How many columns of what the model was fitted to."""
+        return f"{self.n_features_in_} columns"
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")
+        return hasattr(self, "n_components_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

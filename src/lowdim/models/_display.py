@@ -15,21 +15,17 @@ _SHOWN = 8
 
 def importance_rows(model: Any) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
     """Column heads and rows (name, numbers) of the importance table, the first few components."""
-    variance = to_numpy(model.explained_variance_)[:_SHOWN].astype(float)
-    heads = [f"{model._component}{i + 1}" for i in range(len(variance))]
-    rows = [("std. deviation", np.sqrt(variance))] if model._component == "PC" else []
-    rows.append(("variance" if rows else "sum of squares", variance))
-    if hasattr(model, "explained_variance_ratio_"):
-        ratio = to_numpy(model.explained_variance_ratio_)[:_SHOWN].astype(float)
-        rows += [("proportion", ratio), ("cumulative", np.cumsum(ratio))]
+    rows = [(name, to_numpy(numbers)[:_SHOWN].astype(float)) for name, numbers in model._importance()]
+    heads = [f"{model._component}{i + 1}" for i in range(len(rows[0][1]))]
     return heads, rows
 
 
 def headline(model: Any) -> str:
     """One line: what was fitted to what, by which solver."""
-    kept = model.explained_variance_.shape[0]
+    kept = model.n_components_
     more = f"; the first {_SHOWN} of {kept} components" if kept > _SHOWN else ""
-    return f"{type(model).__name__} of {model.n_samples_} rows, {model.n_features_in_} columns ({model.solver_}){more}"
+    what = f"{model.n_samples_} rows, {model._columns_in_words()} ({model.solver_})"
+    return f"{type(model).__name__} of {what}{more}"
 
 
 def importance_text(model: Any) -> str:

@@ -7,7 +7,7 @@ from .em import EM
 from .factor import Newton
 from .gram import Dual
 from .krylov import Krylov
-from .results import LatentFit, Spectrum, Status
+from .results import CanonicalFit, LatentFit, PairFit, Spectrum, Status
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .triangle import Triangular
 
@@ -16,6 +16,7 @@ __all__ = [
     "ROTATIONS",
     "SKLEARN_SOLVERS",
     "SOLVERS",
+    "CanonicalFit",
     "Covariance",
     "Dual",
     "Equamax",
@@ -23,6 +24,7 @@ __all__ = [
     "LatentFit",
     "Newton",
     "Oblimin",
+    "PairFit",
     "Plan",
     "Promax",
     "Quartimax",

@@ -121,3 +121,40 @@ class LatentFit:
     passes: int
     #: Unit vectors along the rows of `loadings`, where they are orthogonal, (k, p); else None.
     axes: Array | None = None
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """Components of two tables, in the coordinates of `Views`."""
+
+    #: Weights of deflated tables, and loadings, (r, k).
+    x_weights: Array
+    x_loadings: Array
+    y_weights: Array
+    y_loadings: Array
+    #: What turns weights into rotations, the weights of the tables themselves, (k, k).
+    x_turn: Array
+    y_turn: Array
+    #: Coefficients of Y on the scores of X, (r_y, k).
+    y_on_x: Array
+    #: Lengths of the scores of X, and the singular values that were maximised, (k,).
+    x_lengths: Array
+    values: Array
+    status: Status
+
+
+@dataclass(frozen=True)
+class CanonicalFit:
+    """Canonical directions of two or more tables, in the coordinates of `Views`."""
+
+    #: Weights of each table, with variates of unit variance, (r_i, k).
+    rotations: tuple[Array, ...]
+    #: Variates in coordinates, (m, k), columns of length one.
+    variates: tuple[Array, ...]
+    #: What was maximised, all of it, descending.
+    values: Array
+    #: Correlations between the variates of tables i and j, (k, v, v).
+    correlations: Array
+    #: Numerical ranks of the tables.
+    ranks: tuple[int, ...]
+    status: Status

@@ -11,6 +11,7 @@ from .._xp import is_array, is_sparse
 from ..errors import bad_ndim
 from .array import ArraySource
 from .base import Source, Traits
+from .beside import BesideSource
 from .filled import FilledSource
 from .sparse import SparseSource
 from .stream import StreamSource
@@ -59,6 +60,44 @@ def open_source(X: Any) -> Source:
     raise _unknown(X)
 
 
+def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
+    """The source of responses, or of any further table: as `open_source`, but a vector is one column.
+
+    `stream` says that a list holds blocks, because that of the other table does.
+    """
+    try:
+        if stream and isinstance(y, list | tuple):
+            source: Source = StreamSource(y, open_target)
+        elif callable(y) or hasattr(y, "__next__"):
+            source = StreamSource(y, open_target)
+        else:
+            source = _open_column(y)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{table}: {error}") from error
+    source.table = table
+    return source
+
+
+def _open_column(y: Any) -> Source:
+    if isinstance(y, Source):
+        return y
+    if is_column(y):
+        name = getattr(y, "name", None)
+        y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
+        source = open_source(y[:, None])
+        source.names = None if name is None else [str(name)]
+        source.vector = True
+        return source
+    if isinstance(y, list | tuple) and not _is_stream(y):
+        y = np.asarray(y)
+    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not is_table(y):
+        y = np.asarray(y)
+    vector = getattr(y, "ndim", None) == 1 and is_array(y)
+    source = open_source(y[:, None] if vector else y)
+    source.vector = vector
+    return source
+
+
 def _unknown(X: Any) -> TypeError:
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
@@ -70,6 +109,7 @@ def _unknown(X: Any) -> TypeError:
 __all__ = [
     "SOURCES",
     "ArraySource",
+    "BesideSource",
     "FilledSource",
     "Source",
     "SparseSource",
@@ -77,4 +117,5 @@ __all__ = [
     "TableSource",
     "Traits",
     "open_source",
+    "open_target",
 ]

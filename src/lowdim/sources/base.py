@@ -41,6 +41,10 @@ class Source(ABC):
     dtype: Any
     #: Column names for messages, or None.
     names: Sequence[str] | None = None
+    #: What the table is called in messages.
+    table: str = "X"
+    #: A single column that came without a second axis.
+    vector: bool = False
     #: True where the rows are the features of a table and the names are theirs.
     transposed: bool = False
     #: What the rows are stored as, in words: blocks of one stream must agree on it.
@@ -67,9 +71,13 @@ class Source(ABC):
         """An uninitialised array of the namespace and device of the rows, in their dtype."""
         return np.empty(shape, dtype=self.dtype)
 
+    def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
+        """Where a column lies, for messages: the table, the column in it, and the names of all its columns."""
+        return self.table, column, self.names
+
     def _inherit(self, other: Source, *, transposed: bool = False) -> Source:
         """`other`, a piece or the transpose of this source, with the names of this one."""
-        other.names = self.names
+        other.names, other.table = self.names, self.table
         other.transposed = self.transposed or transposed
         return other
 

@@ -24,7 +24,7 @@ class FilledSource(Source):
         self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
         sparse_rows = unstored and source.traits.sparse
         self.traits = replace(source.traits, by_feature=False, sparse=sparse_rows)
-        self.names, self.transposed = source.names, source.transposed
+        self.names, self.transposed, self.table = source.names, source.transposed, source.table
 
     def blocks(self, rows: int) -> Iterator[Array]:
         for block in self._source.blocks(rows):

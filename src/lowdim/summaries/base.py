@@ -8,12 +8,13 @@ up to rounding. A summary sees blocks and never learns where they come from.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, astype, device, is_sparse, namespace, to_numpy, wide_dtype
+from .._xp import Array, Beside, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ..errors import NonFiniteBlock
 
 #: Blocks of about this size are summed while they lie in cache.
@@ -33,6 +34,8 @@ class Summary(ABC):
     state: ClassVar[tuple[str, ...]]
     #: NaN means "not observed" and is welcome.
     takes_nan: ClassVar[bool] = False
+    #: Tables side by side need not be joined first.
+    takes_pieces: ClassVar[bool] = False
 
     @property
     def threaded_blas(self) -> bool:
@@ -41,6 +44,8 @@ class Summary(ABC):
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times (zero: not at all)."""
+        if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
+            block = block.joined()
         if weights is not None:
             block, weights = _positive(block, weights)
         if block.shape[0]:
@@ -134,6 +139,14 @@ def scaled_rows(Z: Array, weights: Array | None) -> Array:
 def dense(block: Array) -> Array:
     """`block` as a dense array."""
     return block.toarray() if is_sparse(block) else block
+
+
+def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, ...]:
+    """Widths of tables side by side, which add up to all columns; one table where none are given."""
+    widths = (n_features,) if groups is None else tuple(int(g) for g in groups)
+    if sum(widths) != n_features or min(widths) < 1:
+        raise ValueError(f"groups={widths} must be positive widths that add up to n_features={n_features}.")
+    return widths
 
 
 def check_columns(expected: int, block: Array) -> None:

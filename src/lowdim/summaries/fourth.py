@@ -25,6 +25,7 @@ class FourthMoments(Moments):
     so the summary merges as Moments do: move both to the common mean, then add. One pass, p^2 + p numbers.
     """
 
+    takes_pieces = False
     state = (*Moments.state, "third", "fourth")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:

@@ -39,14 +39,15 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     return Z, mean[:, 0], scale
 
 
-def feature_means(block: Array, sample_weight: Array | None) -> Array:
+def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
     """Means over the samples, as a column: taken about the first sample, so that a constant feature is met exactly."""
     xp = namespace(block)
     first = block[:, :1]
+    Z = block - first if scratch is None else scratch.difference(block, first)
     if sample_weight is None:
-        return first + xp.mean(block - first, axis=1, keepdims=True)
+        return first + xp.mean(Z, axis=1, keepdims=True)
     w = astype(sample_weight, block.dtype)
-    return first + xp.sum((block - first) * w[None, :], axis=1, keepdims=True) / xp.sum(w)
+    return first + (Z @ w)[:, None] / xp.sum(w)
 
 
 class Gram(Summary):
@@ -115,13 +116,25 @@ class Gram(Summary):
 
     def _take(self, block: Array) -> None:
         """Add the products of a dense block of features."""
-        if self.ddof is None:
-            Z = self._scratch.difference(block, feature_means(block, self.sample_weight))
-        else:
-            Z = centred_features(block, self.sample_weight, self.ddof)[0]
+        Z = self._scratch.difference(block, feature_means(block, self.sample_weight, self._scratch))
+        if self.ddof is not None:
+            Z = self._standardized(Z, self.ddof)
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
         self._add(astype(P, wide_dtype(namespace(P), device(P))))
+
+    def _standardized(self, Z: Array, ddof: int) -> Array:
+        """Centred features divided by their standard deviation, in place where that can be."""
+        xp = namespace(Z)
+        Z = astype(Z, wide_dtype(xp, device(Z)))
+        w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
+        weight = float(xp.sum(w))
+        # The means are rounded: what that left is of the size of the features themselves where these are far from zero.
+        rest = (Z @ w) / weight
+        squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
+        check_squares(squares)
+        scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), xp.ones_like(squares))[:, None]
+        return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
     def _add(self, P: Array) -> None:
         self.product = P if self.product is None else self.product + P

@@ -17,6 +17,7 @@ from .base import (
     Summary,
     check_columns,
     check_squares,
+    column_groups,
     column_sums,
     dense,
     is_far,
@@ -82,14 +83,13 @@ class Moments(Summary):
     """
 
     parameters = ("n_features", "groups")
+    takes_pieces = True
     state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups", "product_eps")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
         self.n_features = int(n_features)
         self.wide = wide
-        self.groups = (self.n_features,) if groups is None else tuple(int(g) for g in groups)
-        if sum(self.groups) != self.n_features or min(self.groups) < 1:
-            raise ValueError(f"groups={self.groups} must be positive widths that add up to n_features={n_features}.")
+        self.groups = column_groups(self.n_features, groups)
         self.n_rows = 0
         self.weight = 0.0
         self.mean: Any = None
@@ -99,10 +99,18 @@ class Moments(Summary):
         self._scratch = Scratch()
 
     @classmethod
-    def from_covariance(cls, cov: Array, n_samples: int, mean: Array | None = None, *, ddof: int = 1) -> Self:
+    def from_covariance(
+        cls,
+        cov: Array,
+        n_samples: int,
+        mean: Array | None = None,
+        *,
+        ddof: int = 1,
+        groups: Sequence[int] | None = None,
+    ) -> Self:
         """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
 
-        `ddof` says which divisor `cov` was made with: n_samples - ddof.
+        `ddof` says which divisor `cov` was made with: n_samples - ddof. `groups` are widths of tables side by side.
         """
         cov = cov if hasattr(cov, "dtype") and hasattr(cov, "ndim") else np.asarray(cov, dtype=float)
         xp = namespace(cov)
@@ -119,7 +127,7 @@ class Moments(Summary):
             raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
         if divisor(n_samples, ddof) <= 0:
             raise too_few_rows(n_samples, n_samples, ddof)
-        self = cls(cov.shape[0])
+        self = cls(cov.shape[0], groups=groups)
         self.n_rows, self.weight = int(n_samples), float(n_samples)
         self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)
         if tuple(self.mean.shape) != (self.n_features,):
@@ -187,7 +195,7 @@ class Moments(Summary):
     def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
         """Sums and products of a block about the shift, slice by slice while each lies in cache."""
         n, p = block.shape
-        rows = _slice_rows(p, block.itemsize) if isinstance(block, np.ndarray) else n
+        rows = _slice_rows(p, block.itemsize) if namespace(block) is np else n
         if n <= rows:
             return self._products(block, shift, weights)
         xp = namespace(block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from .base import (
     Summary,
     check_columns,
     check_squares,
+    column_groups,
     column_sums,
     dense,
     scaled_rows,
@@ -25,6 +27,13 @@ from .base import (
 
 class Triangle(Summary):
     """Total weight, mean, and R with R^T R = scatter about the mean.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns p.
+    groups : sequence of int, optional
+        Widths of column groups that lie side by side (two tables, say); they add up to p.
 
     Attributes
     ----------
@@ -44,11 +53,12 @@ class Triangle(Summary):
     .. [1] Demmel, Grigori, Hoemmen, Langou (2012), Communication-optimal parallel and sequential QR.
     """
 
-    parameters = ("n_features",)
-    state = ("n_features", "n_rows", "weight", "mean", "rest", "rows")
+    parameters = ("n_features", "groups")
+    state = ("groups", "n_rows", "weight", "mean", "rest", "rows")
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
         self.n_features = int(n_features)
+        self.groups = column_groups(self.n_features, groups)
         self.n_rows = 0
         self.weight = 0.0
         self.mean: Any = None
@@ -91,7 +101,7 @@ class Triangle(Summary):
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.rows)
 
     def fresh(self) -> Self:
-        return type(self)(self.n_features)
+        return type(self)(self.n_features, groups=self.groups)
 
     @property
     def threaded_blas(self) -> bool:
@@ -120,7 +130,7 @@ class Triangle(Summary):
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]))
+        self = cls(int(state["groups"].sum()), groups=state["groups"].tolist())
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
         self.mean, self.rest, self.rows = state.get("mean"), state.get("rest"), state.get("rows")
         return self

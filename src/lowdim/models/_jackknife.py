@@ -1,0 +1,92 @@
+"""Standard errors of regression coefficients from fits without a part of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from .._xp import to_numpy
+from ..errors import exhausted_stream
+
+
+@dataclass(frozen=True, repr=False)
+class Jackknife:
+    """Coefficients with their standard errors, and tests of each against zero, (n_targets, n_features)."""
+
+    #: Of the fit to all rows, and of the fits without a part, (n_parts, n_targets, n_features).
+    coef: np.ndarray
+    replicates: np.ndarray
+    #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, b_i about the coefficients of all rows.
+    standard_error: np.ndarray
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom of the tests: parts less one."""
+        return len(self.replicates) - 1
+
+    @property
+    def t(self) -> np.ndarray:
+        """coef / standard_error (zero where both are)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.standard_error > 0, self.coef / self.standard_error, np.copysign(np.inf, self.coef))
+
+    @property
+    def p(self) -> np.ndarray:
+        """Two-sided p-values of Student's t. Approximate: replicates share most of their rows."""
+        return 2.0 * special.stdtr(self.dof, -np.abs(self.t))
+
+    def __repr__(self) -> str:
+        q, p = self.coef.shape
+        return f"Jackknife({len(self.replicates)} parts, {q} x {p} coefficients)"
+
+    def __str__(self) -> str:
+        shown = min(10, self.coef.shape[1])
+        head = f"{len(self.replicates)} parts" + (f"; the first {shown} columns" if shown < self.coef.shape[1] else "")
+        lines = [head, f"{'response':>8}{'column':>8}{'coef':>12}{'std. error':>12}{'t':>9}{'p':>9}"]
+        for i in range(self.coef.shape[0]):
+            for j in range(shown):
+                numbers = f"{self.coef[i, j]:>12.4g}{self.standard_error[i, j]:>12.3g}"
+                lines.append(f"{i:>8}{j:>8}{numbers}{self.t[i, j]:>9.3g}{self.p[i, j]:>9.2g}")
+        return "\n".join(lines)
+
+
+def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackknife:
+    """Refit `model` without each part of the rows.
+
+    A row is left out by giving it weight zero, so that whatever rows can be read from can be used, and nothing is
+    copied. One fit for each part. [1]_
+
+    References
+    ----------
+    .. [1] Martens, Martens (2000), Modified jack-knife estimation of parameter uncertainty in bilinear modelling.
+    """
+    n = _count(model, X, y)
+    weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
+    parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1)))]
+    if len(parts) < 2:
+        raise ValueError(f"the jackknife needs at least 2 parts, cv={cv!r} gives {len(parts)}.")
+    replicates = []
+    for left_out in parts:
+        kept = weights.copy()
+        kept[left_out] = 0.0
+        fit = clone(model).fit(X, y, sample_weight=kept)
+        replicates.append(to_numpy(fit.coef_).astype(float))
+    coef = to_numpy(model.coef_).astype(float)
+    stack = np.stack(replicates)
+    g = len(parts)
+    return Jackknife(coef, stack, np.sqrt((g - 1) / g * ((stack - coef) ** 2).sum(axis=0)))
+
+
+def _count(model: Any, X: Any, y: Any) -> int:
+    """How many rows there are."""
+    source = clone(model)._open_tables(X, y)
+    if not source.traits.rereadable:
+        raise exhausted_stream("for fits without a part of the rows")
+    if source.shape[0] is None:
+        raise ValueError("the jackknife needs to know how many rows there are; pass arrays, tables or lists of blocks.")
+    return int(source.shape[0])

@@ -1,0 +1,153 @@
+"""What all models of two tables share: X and y in, scores of both out and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, namespace
+from ..linalg import signs
+from ..solvers.results import PairFit
+from ..solvers.views import Lifted, View, Views
+from ..sources import BesideSource
+from ..summarize import map_rows
+from ._base import affine
+from ._tables import TablesModel, cast, check_scale, open_further, open_pair
+
+
+class PairModel(TablesModel):
+    """Base of the models of two tables.
+
+    Both are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`; then X has scores X `x_rotations_`
+    and is rebuilt from them with `x_loadings_`, and y likewise.
+    """
+
+    x_mean_: Any
+    x_scale_: Any
+    x_rotations_: Any
+    x_loadings_: Any
+    y_mean_: Any
+    y_scale_: Any
+    y_rotations_: Any
+    y_loadings_: Any
+    _one_dimensional: bool
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to the rows of two tables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
+        y : the same, of shape (n_samples, n_targets) or (n_samples,)
+            Row i belongs to row i of `X`. With blocks of X come blocks of y.
+        sample_weight : array of shape (n_samples,), optional
+            Frequency weights: weight 2 equals repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of the rows of `X`; with `y` a pair, of both."""
+        check_is_fitted(self)
+        scores = self._map(X, self._scoring(), "transform")
+        if y is None:
+            return scores
+        source = open_further(self, y, self.y_mean_, "y", "transform")
+        return scores, map_rows(source, self._y_scoring())
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to `X` and `y`, then give the scores of both, as scikit-learn does."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        assert isinstance(source, BesideSource)
+        return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Rows of the first table rebuilt from scores, mean + z P^T; with `y` a pair, of both tables."""
+        back = super().inverse_transform(X)
+        if y is None:
+            return back
+        return back, self._rebuilt(y, (self.y_loadings_ * self.y_scale_[:, None]).T, self.y_mean_, "y")
+
+    def _scoring(self) -> Any:
+        return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
+
+    def _y_scoring(self) -> Any:
+        return affine(self.y_rotations_ / self.y_scale_[:, None], self.y_mean_, 0.0)
+
+    def _lift(self) -> Array:
+        return (self.x_loadings_ * self.x_scale_[:, None]).T
+
+    def _x_deviation(self) -> float:
+        """The largest standard deviation of the scores of X."""
+        return 1.0
+
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
+        pair = open_pair(self, X, y, reset=reset)
+        if not reset and hasattr(self, "summary_") and pair.groups != self.summary_.groups:
+            raise ValueError(
+                f"y has {pair.groups[1]} columns, the rows before had {self.summary_.groups[1]}: all blocks must have "
+                "the same columns."
+            )
+        return pair
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_scale(self.scale, 2)
+
+    def _standardized(self, n_tables: int) -> Sequence[bool]:
+        return check_scale(self.scale, 2)
+
+    def _unpack_pair(self, views: Views, fit: PairFit, dtype: Any) -> None:
+        """Lift weights, loadings and rotations of both tables."""
+        x, y = views.tables
+        k = self.n_components_ = fit.x_weights.shape[1]
+        lifted_x, (weights, loadings) = _lifted(x, [fit.x_weights, fit.x_loadings])
+        lifted_y, (y_weights, y_loadings, y_on_x) = _lifted(y, [fit.y_weights, fit.y_loadings, fit.y_on_x])
+        self._set_centres(lifted_x, lifted_y, dtype)
+        sign = signs(weights.T) if k else weights[0, :]
+        found = {
+            "x_weights_": weights,
+            "x_loadings_": loadings,
+            "x_rotations_": weights @ asarray_like(fit.x_turn, weights, dtype=weights.dtype),
+            "y_weights_": y_weights,
+            "y_loadings_": y_loadings,
+            "y_rotations_": y_weights @ asarray_like(fit.y_turn, y_weights, dtype=y_weights.dtype),
+            "_y_on_x": y_on_x,
+        }
+        for name, value in found.items():
+            setattr(self, name, cast(value * asarray_like(sign, value, dtype=value.dtype)[None, :], weights, dtype))
+
+    def _set_centres(self, x: Lifted, y: Lifted, dtype: Any) -> None:
+        like = x.mean
+        self.x_mean_, self.y_mean_ = cast(x.mean, like, dtype), cast(y.mean, like, dtype)
+        flags = check_scale(self.scale, 2)
+        for name, lifted, scaled in (("x_scale_", x, flags[0]), ("y_scale_", y, flags[1])):
+            ones = namespace(lifted.mean).ones_like(lifted.deviation)
+            setattr(self, name, cast(lifted.scale if scaled else ones, like, dtype))
+
+    def _columns_in_words(self) -> str:
+        return f"{self.n_features_in_} and {self.y_mean_.shape[0]} columns"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _lifted(view: View, arrays: list[np.ndarray]) -> tuple[Lifted, list[Array]]:
+    """Arrays of coordinates lifted together, each of them once."""
+    unique = list({id(a): a for a in arrays}.values())
+    lifted = view.lift(np.hstack(unique))
+    k = arrays[0].shape[1]
+    parts = {id(a): lifted.vectors[:, i * k : (i + 1) * k] for i, a in enumerate(unique)}
+    return lifted, [parts[id(a)] for a in arrays]

@@ -1,0 +1,178 @@
+"""What regressions on components share: coefficients for every number of components, importance, errors, jackknife."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, namespace, to_numpy
+from ..solvers.results import PairFit, Tail
+from ..solvers.views import Views
+from ..summaries.base import dense
+from ._base import affine
+from ._jackknife import Jackknife, jackknife
+from ._pair import PairModel
+from ._tables import cast
+
+
+class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
+    """A pair model that predicts y from X with `coef_`."""
+
+    coef_: Any
+    intercept_: Any
+    x_mean_: Any
+    y_mean_: Any
+    _one_dimensional: bool
+
+    def predict(self, X: Any) -> Array:
+        """y_mean + (x - x_mean) coef^T for each row x of `X`; one axis where y had one."""
+        check_is_fitted(self)
+        return self._predicted(X, self.coef_)
+
+    def _predicted(self, X: Any, coef: Array) -> Array:
+        centred = affine(coef.T, self.x_mean_, 0.0)
+        one = self._one_dimensional
+
+        def predict(block: Array) -> Array:
+            answer = centred(block) + astype(self.y_mean_, block.dtype)
+            return answer[:, 0] if one else answer
+
+        return self._map(X, predict, "predict")  # type: ignore[attr-defined] # a method of Model
+
+    def _set_coefficients(self, coef: Array, dtype: Any) -> None:
+        """`coef` between columns in their own units, (q, p)."""
+        like = self.x_mean_
+        wide = namespace(coef).float64 if coef.dtype != like.dtype else coef.dtype
+        self.coef_ = cast(coef, like, dtype)
+        moved = astype(coef, wide) @ astype(self.x_mean_, wide)
+        self.intercept_ = cast(astype(self.y_mean_, wide) - moved, like, dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Few components of few columns need not predict well.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+class LatentRegression(Predicting, PairModel):
+    """Regression of y on orthogonal scores of X.
+
+    With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k the prediction from k of them is sum_j t_j q_j^T, so the
+    coefficients for all numbers of components are running sums of r_j q_j^T.
+    """
+
+    explained_variance_: Any
+    x_weights_: Any
+    _y_on_x: Any
+
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
+        check_is_fitted(self)
+        if n_components is None:
+            return self._predicted(X, self.coef_)
+        k = n_components
+        whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
+        if not whole or not 0 <= int(k) <= self.n_components_:
+            raise ValueError(
+                f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number fitted."
+            )
+        return self._predicted(X, self._coefficients(int(k)))
+
+    @property
+    def coef_path_(self) -> Array:
+        """Coefficients with 1, 2, ..., n_components_ components, (n_components_, n_targets, n_features)."""
+        check_is_fitted(self)
+        xp = namespace(self.x_rotations_)
+        R, Q = self._raw()
+        steps = Q.T[:, :, None] * R.T[:, None, :]
+        return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
+
+    @property
+    def vip_(self) -> Array:
+        """Variable importance in projection: sqrt(p sum_k s_k w_jk^2 / sum_k s_k), s_k the sum of squares of y that
+        component k explains. Their squares average to one."""
+        check_is_fitted(self)
+        xp = namespace(self.x_weights_)
+        explained = xp.sum(self._y_on_x**2, axis=0) * self._x_lengths**2
+        total = float(xp.sum(explained))
+        if total <= 0.0:
+            return xp.zeros_like(self.x_mean_)
+        return xp.sqrt(self.n_features_in_ * (self.x_weights_**2 @ (explained / total)))
+
+    def jackknife(self, X: Any, y: Any, *, cv: Any = 10, sample_weight: Any = None) -> Jackknife:
+        """Standard errors of the coefficients: the model is fitted again without each part of the rows in turn.
+
+        Parameters
+        ----------
+        X, y : the rows of the fit, readable again and again
+        cv : int, splitter or iterable
+            Parts: a number of them, a scikit-learn splitter such as `LeaveOneOut()`, or pairs of row numbers.
+        sample_weight : array of shape (n_samples,), optional
+        """
+        check_is_fitted(self)
+        return jackknife(self, X, y, cv, sample_weight)
+
+    def scores(self, X: Any) -> Array:
+        """Scores of the rows of `X`: an array whatever `set_output` says."""
+        check_is_fitted(self)
+        return self._map(X, self._scoring(), "scores")
+
+    def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
+        """Squared distance of each row to what its scores make of it, |x - P t|^2 for centred x.
+
+        With `scaled`, distances between columns divided by `x_scale_`.
+        """
+        check_is_fitted(self)
+        A = self.x_rotations_
+
+        def error(block: Array) -> Array:
+            Z = (dense(block) - astype(self.x_mean_, block.dtype)) / astype(self.x_scale_, block.dtype)
+            rest = Z - (Z @ astype(A, Z.dtype)) @ astype(self.x_loadings_.T, Z.dtype)
+            if not scaled:
+                rest = rest * astype(self.x_scale_, Z.dtype)
+            return namespace(rest).sum(rest * rest, axis=1)
+
+        return self._map(X, error, "reconstruction_error")
+
+    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
+        self._unpack_pair(views, fit, dtype)
+        x, y = views.tables
+        like = self.x_mean_
+        total_x = float(np.sum(x.table**2)) * x.unit**2
+        total_y = float(np.sum(y.table**2)) * y.unit**2
+        lengths = fit.x_lengths
+        in_x = (lengths * np.linalg.norm(fit.x_loadings, axis=0)) ** 2
+        in_y = (lengths * np.linalg.norm(fit.y_on_x, axis=0)) ** 2
+        self._x_lengths = asarray_like(lengths, like)
+        self.explained_variance_ = cast(lengths**2 / views.divisor, like, dtype)
+        self.explained_variance_ratio_ = cast(in_x / (total_x or 1.0), like, dtype)
+        self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, dtype)
+        k, p = self.n_components_, self.n_features_in_
+        left = max(total_x - float(in_x.sum()), 0.0) / views.divisor
+        # What T2 and Q with their limits need to know of a model.
+        self.noise_variance_ = left / (p - k) if k < p else 0.0
+        self.rank_ = k
+        self._tail = Tail(left * views.divisor, None, None)
+        self._rank_cut = views.cut**2 * total_x / views.divisor
+        self._set_coefficients(self._coefficients(k), dtype)
+
+    def _coefficients(self, k: int) -> Array:
+        R, Q = self._raw()
+        return Q[:, :k] @ R[:, :k].T
+
+    def _raw(self) -> tuple[Array, Array]:
+        """Rotations and coefficients of y on scores, between columns in their own units."""
+        wide = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
+        return wide, self._y_on_x * self.y_scale_[:, None]
+
+    def _x_deviation(self) -> float:
+        return math.sqrt(float(self.explained_variance_[0])) if self.n_components_ else 1.0
+
+    def _importance(self) -> list[tuple[str, Any]]:
+        x, y = (to_numpy(r) for r in (self.explained_variance_ratio_, self.y_explained_variance_ratio_))
+        return [("of X", x), ("cumulative", np.cumsum(x)), ("of y", y), ("cumulative", np.cumsum(y))]

@@ -1,0 +1,267 @@
+"""What all models of two or more tables share: tables in, read side by side, coordinates solved, attributes unpacked.
+
+A subclass says which tables it takes (`_open_tables`), what it solves for (`_solve`) and what it makes of the answer
+(`_unpack`); where rows live and which way leads to the coordinates is none of its business.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from .._xp import Array, asarray_like, device, in_range, is_sparse, namespace
+from ..errors import RankWarning, ResolutionWarning, n_components_out_of_range, warn_user
+from ..linalg import divisor, most_components, quiet_blas
+from ..solvers.results import CanonicalFit, PairFit, Status
+from ..solvers.views import WAYS, ByGram, ByMoments, ByTriangle, Tables, Views, Way, choose_way
+from ..sources import ArraySource, BesideSource, Source, StreamSource, open_target
+from ..summaries import Moments, Triangle
+from ..summarize import Rows, check_weights, summarize
+from ._base import Model
+
+#: Which way starts from which summary.
+_FROM_SUMMARY: list[tuple[Any, type[ByMoments] | type[ByTriangle]]] = [(Moments, ByMoments), (Triangle, ByTriangle)]
+
+
+class TablesModel(Model):
+    """Base of the models of tables side by side."""
+
+    n_components: Any
+    scale: Any
+    solver: Any
+    summary_: Any
+    n_components_: int
+    _dtype: Any
+    #: Deviations have the divisor n - 1, as in scikit-learn and R.
+    ddof = 1
+
+    @abstractmethod
+    def _solve(self, views: Views, k: int) -> PairFit | CanonicalFit:
+        """Components from coordinates."""
+
+    @abstractmethod
+    def _unpack(self, views: Views, fit: Any, dtype: Any) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _standardized(self, n_tables: int) -> Sequence[bool]:
+        """Of which tables columns are divided by their deviation before the solve."""
+
+    @abstractmethod
+    def _most(self, groups: Sequence[int]) -> int:
+        """How many components tables of these widths can have."""
+
+    def fit_summary(self, summary: Any) -> Self:
+        """Fit without rows, from a Moments or Triangle summary of the tables side by side.
+
+        The summary says which columns belong to which table: `Moments(p + q, groups=(p, q))`, or
+        `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can go on from there.
+        """
+        self._check_parameters()
+        for kind, way in _FROM_SUMMARY:
+            if isinstance(summary, kind):
+                if self.solver not in ("auto", way.name) and not isinstance(self.solver, way):
+                    allowed = f"use 'auto' or {way.name!r}"
+                    raise ValueError(f"solver={self.solver!r} cannot start from a {kind.__name__}; {allowed}.")
+                with self._all_or_nothing():
+                    self.__dict__.pop("feature_names_in_", None)
+                    self._one_dimensional = False
+                    mean: Any = summary.mean
+                    self._fit_from(summary, getattr(mean, "dtype", None))
+                    self.summary_, self._dtype = summary.fresh(), getattr(mean, "dtype", None)
+                    self.summary_.merge(summary)
+                    return self
+        raise TypeError(
+            f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. A "
+            "covariance matrix becomes one by Moments.from_covariance(cov, n_samples, groups=(p, q))."
+        )
+
+    @available_if(lambda self: self._streams())
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take in further rows, exactly: after all blocks the model is that of all rows at once.
+
+        The rows seen since the first `partial_fit` (or `fit_summary`; `fit` begins anew) are kept as `summary_`, and
+        the model is solved from it after each block. Until there are enough rows for `n_components` it stays unfitted.
+        A block that is refused leaves everything as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            first = not hasattr(self, "summary_")
+            source = self._open_tables(X, y, reset=first)
+            groups = source.groups
+            kind = Triangle if self.solver == "triangle" or isinstance(self.solver, ByTriangle) else Moments
+            seen: Any = kind(sum(groups), groups=groups)
+            if not first:
+                seen.merge(self.summary_)
+            weights = None if sample_weight is None else check_weights(sample_weight, source)
+            seen.merge(summarize(source, seen.fresh(), weights=weights))
+            self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
+            asked = int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 1
+            if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
+                self._fit_from(seen, self._dtype)
+        return self
+
+    @abstractmethod
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
+        """The tables side by side, remembered or compared with those of the fit."""
+
+    def _streams(self) -> bool:
+        if self.solver == "gram" or isinstance(self.solver, ByGram):
+            raise AttributeError(
+                "solver='gram' keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or 'triangle'."
+            )
+        return True
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.solver, Way) and not (isinstance(self.solver, str) and self.solver in ("auto", *WAYS)):
+            raise ValueError(f"solver={self.solver!r} must be 'auto', {', '.join(repr(w) for w in WAYS)}.")
+
+    def _k(self, n: int, groups: Sequence[int]) -> int:
+        """n_components as a number; None is all there can be."""
+        upper = min(n, self._most(groups))
+        k = self.n_components
+        if k is None:
+            return upper
+        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
+            return int(k)
+        raise n_components_out_of_range(k, upper, n, tuple(groups), fractions=False)
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        assert isinstance(source, BesideSource)
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        each = [
+            Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
+            for s in source.members
+        ]
+        tables = Tables(Rows(source, weights, progress), each)
+        way: Way | None = choose_way(tables, self.solver)
+        passes = 0
+        while way is not None:
+            views = way.views(tables, self._standardized(len(each)), self.ddof)
+            passes += views.passes
+            k = self._k(most_components(views.n_rows, views.weight, views.n_rows), source.groups)
+            with quiet_blas(source.shape[1]):
+                fit = self._solve(views, k)
+            again = self.solver == "auto" and fit.status is Status.UNRESOLVED
+            way = way.finer(tables) if again else None
+        self._finish(views, fit, source.groups, source.members[0].dtype, passes)
+
+    def _fit_from(self, summary: Any, dtype: Any) -> None:
+        if summary.mean is None:
+            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+        self._check_groups(summary.groups)
+        n = len(summary.groups)
+        way = ByMoments() if isinstance(summary, Moments) else ByTriangle()
+        views = way.from_summary(summary, self._standardized(n), self.ddof, passes=0)
+        self.n_features_in_ = summary.groups[0]
+        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_rows), summary.groups)
+        self._finish(views, self._solve(views, k), summary.groups, dtype, 0)
+
+    def _check_groups(self, groups: Sequence[int]) -> None:
+        """Refuse a summary of another number of tables."""
+        if len(groups) != 2:
+            raise ValueError(
+                f"the summary is of {len(groups)} table(s), {type(self).__name__} needs two: make it with "
+                "groups=(p, q), the numbers of columns of X and y."
+            )
+
+    def _finish(self, views: Views, fit: Any, groups: Sequence[int], dtype: Any, passes: int) -> None:
+        self.solver_ = views.way
+        self.status_ = fit.status
+        self.n_samples_ = views.n_rows
+        self.n_passes_ = passes
+        self._weight = views.weight
+        self._unpack(views, fit, dtype)
+        asked = self.n_components
+        if asked is not None and self.n_components_ < asked:
+            warn_user(
+                f"only {self.n_components_} of n_components={asked} could be taken: {self._exhausted()}.", RankWarning
+            )
+        elif fit.status is Status.UNRESOLVED and asked is not None:
+            warn_user(
+                f"some components are too small beside the largest for solver={self.solver_!r}, which loses their "
+                "digits. Use solver='triangle' with rows that can be read again, or keep fewer components.",
+                ResolutionWarning,
+            )
+
+    def _exhausted(self) -> str:
+        """Why there are no more components."""
+        return "nothing that the tables have in common is left after them, to rounding"
+
+    def _centre(self) -> Any:
+        return getattr(self, "x_mean_", None)
+
+
+def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
+    """X and y of one fit as tables side by side; y in the namespace of X."""
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables."
+        )
+    x = model._open(X, reset=reset)
+    other = open_target(y, stream=isinstance(x, StreamSource))
+    other = in_namespace_of(x, other)
+    pair = BesideSource([x, other])
+    if reset:
+        model._one_dimensional = other.vector
+    return pair
+
+
+def in_namespace_of(x: Source, other: Source) -> Source:
+    """A further table as arrays of the kind of the first, on its device."""
+    like, mine = x.empty(0), other.empty(0)
+    if namespace(like) is namespace(mine) and device(like) == device(mine):
+        return other
+    if not isinstance(other, ArraySource):
+        return other
+    moved = ArraySource(asarray_like(next(other.blocks(int(other.shape[0] or 0))), like))
+    moved.table, moved.vector = other.table, other.vector
+    return moved
+
+
+def check_scale(scale: Any, n_tables: int) -> list[bool]:
+    """`scale` as one flag a table."""
+    flags = list(scale) if isinstance(scale, list | tuple) else [scale] * n_tables
+    if len(flags) != n_tables or not all(isinstance(flag, bool | np.bool_) for flag in flags):
+        raise ValueError(
+            f"scale={scale!r} must be True or False, or one of them for each of {n_tables} tables, say (True, False)."
+        )
+    return [bool(flag) for flag in flags]
+
+
+def check_regularization(c: Any, n_tables: int) -> list[float]:
+    """`regularization` as one number a table."""
+    values = list(c) if isinstance(c, list | tuple | np.ndarray) else [c] * n_tables
+    real = all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values)
+    if len(values) != n_tables or not real or not all(0.0 <= float(v) <= 1.0 for v in values):
+        raise ValueError(
+            f"regularization={c!r} must be a number from 0 (none) to 1 (full), or one for each of {n_tables} tables."
+        )
+    return [float(v) for v in values]
+
+
+def cast(value: Any, like: Array, dtype: Any) -> Array:
+    """`value` as an array of the kind of `like` in `dtype`, or wider where its range asks for that."""
+    return in_range(asarray_like(value, like), dtype)
+
+
+def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> Source:
+    """The source of a further table of new rows, its width compared with that of the fit."""
+    source = open_target(X, table=table)
+    if source.shape[1] != mean.shape[0]:
+        raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
+    model._check_namespace(source, method)
+    return source
+
+
+def is_list_of_tables(X: Any) -> bool:
+    """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
+    if not isinstance(X, list | tuple) or not X:
+        return False
+    first = X[0]
+    return callable(first) or is_sparse(first) or getattr(first, "ndim", None) == 2 or hasattr(first, "columns")

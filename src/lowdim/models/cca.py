@@ -1,0 +1,283 @@
+"""Canonical correlation analysis of two tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, namespace, to_numpy
+from ..errors import SmallSampleWarning, warn_user
+from ..linalg import signs
+from ..solvers.canonical import canonical
+from ..solvers.results import CanonicalFit
+from ..solvers.views import Lifted, Views, Way
+from ._pair import PairModel
+from ._regression import Predicting
+from ._tables import cast, check_regularization, check_scale
+
+
+class CCA(Predicting, PairModel):
+    """Pairs of variates X w_k and y v_k of unit variance with the largest correlations.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many pairs; None takes min(n_features, n_targets), or as many as the ranks allow.
+    regularization : float or pair of floats
+        From 0 (none) to 1 (full), of both tables or of X and of y. Needed with fewer rows than columns, where without
+        it correlations of 1 can always be found.
+    scale : bool or pair of bools
+        Divide columns by their standard deviation first. Without regularization this changes nothing but the units of
+        the rotations; with it, the ridge is then the same for all columns.
+    solver : str
+        "auto", "covariance", "triangle" or "gram".
+
+    Attributes
+    ----------
+    correlations_ : array of shape (n_components_,)
+        Correlations of the pairs of variates. Descending without regularization; with it, pairs are in the order of
+        what was maximised (`singular_values_`).
+    singular_values_ : array of shape (n_components_,)
+        Of D_x^{-1/2} S_xy D_y^{-1/2}: the correlations, where there is no regularization.
+    x_rotations_, y_rotations_ : arrays of shape (n_features_in_, n_components_), (n_targets, n_components_)
+        Weights w_k, v_k of the (scaled) columns, variates of unit variance; the entry of largest magnitude of w_k is
+        positive.
+    x_loadings_, y_loadings_ : arrays of the same shapes
+        Covariances of columns with the variates of their own table.
+    x_structure_, y_structure_ : arrays of the same shapes
+        Structure coefficients: correlations of columns with the variates of their own table.
+    x_cross_structure_, y_cross_structure_ : arrays of the same shapes
+        Correlations of columns with the variates of the other table.
+    x_redundancy_, y_redundancy_ : arrays of shape (n_components_,)
+        The share of the variance of the standardized columns that each variate of the other table explains.
+    coef_, intercept_
+        The regression of y on the variates of X.
+    rank_ : tuple of int
+        Numerical ranks of X and y.
+    x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
+    solver_, status_, n_passes_
+
+    Notes
+    -----
+    Maximises w^T S_xy v subject to w^T D_x w = v^T D_y v = 1 with D = (1 - c) S + c I: a singular value decomposition
+    of D_x^{-1/2} S_xy D_y^{-1/2} [1]_. With c = 0 this is Hotelling's CCA (R's cancor), with c = 1 it is PLSSVD up to
+    the scale of the variates, between them the canonical ridge [2]_. Directions without variance are left out, not
+    divided by. One pass over the rows, (p + q)^2 numbers; fewer rows than columns take two passes and n^2 numbers.
+    Where a covariance has lost the digits of its small eigenvalues, the rows are read again for their QR factor.
+
+    References
+    ----------
+    .. [1] Hotelling (1936), Relations between two sets of variates.
+    .. [2] Vinod (1976), Canonical ridge and econometrics of joint production.
+    .. [3] Stewart, Love (1968), A general canonical correlation index. For the redundancy.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> cca = CCA().fit(X, y)
+    >>> print(cca)
+    CCA of 20 rows, 3 and 3 columns (covariance)
+                      pair1   pair2     pair3
+    correlation      0.7956  0.2006    0.0726
+    redundancy of X  0.2584  0.0175  8.29e-04
+    redundancy of y  0.2854  0.0099    0.0016
+    >>> print(cca.significance())
+     from        r    Wilks         F           dof         p      chi2   dof         p
+        1   0.7956   0.3504     2.048      9, 34.22    0.0635     16.25     9    0.0617
+        2   0.2006   0.9547    0.1758         4, 30     0.949    0.7182     4     0.949
+        3   0.0726   0.9947   0.08471         1, 16     0.775   0.08185     1     0.775
+    """
+
+    _component = "pair"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        regularization: float | Sequence[float] = 0.0,
+        scale: bool | Sequence[bool] = True,
+        solver: str | Way = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+        self.scale = scale
+        self.solver = solver
+
+    def significance(self) -> CanonicalTests:
+        """Tests of how many correlations are real: row k tests that the k-th and all later ones are zero.
+
+        For Gaussian rows. Wilks' lambda is the product of 1 - r_j^2 over j >= k; beside it Rao's F and Bartlett's
+        chi-square.
+        """
+        check_is_fitted(self)
+        if any(check_regularization(self.regularization, 2)):
+            raise ValueError("the tests are for correlations without regularization; fit CCA(regularization=0).")
+        return canonical_tests(to_numpy(self._all_correlations), self._weight, *self.rank_)
+
+    def _most(self, groups: Sequence[int]) -> int:
+        return min(groups)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_regularization(self.regularization, 2)
+
+    def _standardized(self, n_tables: int) -> Sequence[bool]:
+        # Without a ridge the units of columns do not matter, and standard ones are the best conditioned.
+        return unit_free(self.scale, self.regularization, 2)
+
+    def _solve(self, views: Views, k: int) -> CanonicalFit:
+        return canonical(views, k, check_regularization(self.regularization, 2))
+
+    def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+        warn_if_forced(views, fit, check_regularization(self.regularization, 2))
+        k = fit.rotations[0].shape[1]
+        self.n_components_ = k
+        root = math.sqrt(views.divisor)
+        lifted = []
+        for i, view in enumerate(views.tables):
+            own, other = (view.table.T @ fit.variates[j] * (view.unit / root) for j in (i, 1 - i))
+            lifted.append(view.lift(np.hstack([fit.rotations[i], own, other])))
+        x, y = lifted
+        self._set_centres(x, y, dtype)
+        like = self.x_mean_
+        sign = signs((x.vectors[:, :k] / x.scale[:, None] * astype(self.x_scale_, x.scale.dtype)[:, None]).T)
+        self.correlations_ = cast(fit.correlations[:, 0, 1], like, dtype)
+        self.singular_values_ = cast(fit.values[:k], like, dtype)
+        for name, table in (("x", x), ("y", y)):
+            self._set_table(name, table, sign, k, dtype)
+        self.rank_ = fit.ranks
+        self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
+        self._set_regression(views, fit, dtype)
+
+    def _set_table(self, name: str, table: Lifted, sign: Array, k: int, dtype: Any) -> None:
+        """Rotations, loadings, structure and redundancy of one table."""
+        like, xp = self.x_mean_, namespace(table.vectors)
+        signed = table.vectors * xp.tile(astype(sign, table.vectors.dtype), (3,))[None, :]
+        own, other = (signed[:, i * k : (i + 1) * k] * table.scale[:, None] for i in (1, 2))
+        kept = asarray_like(getattr(self, f"{name}_scale_"), table.scale, dtype=table.scale.dtype)[:, None]
+        deviation = xp.where(table.deviation > 0, table.deviation, xp.ones_like(table.deviation))[:, None]
+        structure, cross = own / deviation, other / deviation
+        found = {
+            "rotations_": signed[:, :k] / table.scale[:, None] * kept,
+            "loadings_": own / kept,
+            "structure_": structure,
+            "cross_structure_": cross,
+            "redundancy_": xp.mean(cross**2, axis=0),
+        }
+        for attribute, value in found.items():
+            setattr(self, f"{name}_{attribute}", cast(value, like, dtype))
+
+    def _set_regression(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+        """Coefficients of y on the variates of X, by least squares."""
+        y = views.tables[1]
+        on_variates = np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / math.sqrt(views.divisor))
+        x_table, y_table = views.tables[0].lift(fit.rotations[0]), y.lift(on_variates)
+        R = x_table.vectors / x_table.scale[:, None]
+        Q = asarray_like(y_table.vectors * y_table.scale[:, None], R, dtype=R.dtype)
+        self._set_coefficients(Q @ R.T, dtype)
+
+    def _importance(self) -> list[tuple[str, Any]]:
+        return [
+            ("correlation", self.correlations_),
+            ("redundancy of X", self.x_redundancy_),
+            ("redundancy of y", self.y_redundancy_),
+        ]
+
+    def _exhausted(self) -> str:
+        return f"the ranks of the tables are {self.rank_[0]} and {self.rank_[1]}"
+
+
+def unit_free(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
+    """Which tables are standardized for the solve: those that are to be scaled, and those without a ridge."""
+    flags, ridges = check_scale(scale, n_tables), check_regularization(regularization, n_tables)
+    return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
+
+
+def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:
+    """Tables whose ranks add up to more than the rows have correlations of 1 whatever they hold."""
+    forced = sum(fit.ranks) - (views.n_rows - 1)
+    if forced > 0 and not any(regularization):
+        warn_user(
+            f"the tables have ranks {', '.join(str(r) for r in fit.ranks)} but only {views.n_rows} rows: correlations "
+            "of 1 can be found whatever the rows hold. Use regularization, fewer columns, or more rows.",
+            SmallSampleWarning,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class CanonicalTests:
+    """Tests that correlation k and all later ones are zero, one entry for each k."""
+
+    correlations: np.ndarray
+    #: prod_{j >= k} (1 - r_j^2).
+    wilks: np.ndarray
+    #: Rao's approximation of Wilks' lambda by F, its degrees of freedom and p-values.
+    f: np.ndarray
+    f_dof: np.ndarray
+    f_p: np.ndarray
+    #: Bartlett's approximation by chi-square.
+    chi2: np.ndarray
+    dof: np.ndarray
+    p: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"CanonicalTests({int(np.count_nonzero(self.p < 0.05))} of {len(self.p)} correlations with p < 0.05)"
+
+    def __str__(self) -> str:
+        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p':>10}{'chi2':>10}{'dof':>6}{'p':>10}"
+        lines = [head]
+        for k in range(len(self.p)):
+            f_dof = f"{self.f_dof[k, 0]:g}, {self.f_dof[k, 1]:.4g}"
+            left = f"{k + 1:>5}{self.correlations[k]:>9.4f}{self.wilks[k]:>9.4f}{self.f[k]:>10.4g}{f_dof:>14}"
+            lines.append(f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.dof[k]:>6g}{self.p[k]:>10.3g}")
+        return "\n".join(lines)
+
+
+def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:
+    """Wilks' lambda with Rao's F [1]_ and Bartlett's chi-square [2]_ for n rows of tables of ranks p and q.
+
+    Bartlett: -(n - 1 - (p + q + 1) / 2) ln lambda has about (p - k)(q - k) degrees of freedom, k correlations being
+    kept out of lambda.
+
+    References
+    ----------
+    .. [1] Rao (1973), Linear statistical inference and its applications, section 8c.5.
+    .. [2] Bartlett (1941), The statistical significance of canonical correlations.
+    """
+    factor = n - 1 - (p + q + 1) / 2
+    if factor <= 0:
+        raise ValueError(
+            f"n_samples={n:g} is too few for tests of tables of ranks {p} and {q}: more than "
+            f"{1 + (p + q + 1) / 2:g} are needed."
+        )
+    r = correlations[: min(p, q)]
+    k = np.arange(len(r))
+    with np.errstate(divide="ignore"):
+        log_wilks = np.cumsum(np.log1p(-(r[::-1] ** 2)))[::-1]
+    a, b = p - k, q - k
+    dof = a * b
+    squares = a**2 + b**2 - 5.0
+    power = np.where(squares > 0, np.sqrt(np.clip((dof**2 - 4.0) / np.where(squares > 0, squares, 1.0), 0, None)), 1.0)
+    power = np.where(dof == 2, 1.0, power)
+    dof2 = factor * power - dof / 2 + 1
+    with np.errstate(divide="ignore", over="ignore"):
+        f = np.expm1(-log_wilks / power) * dof2 / dof
+    chi2 = -factor * log_wilks
+    return CanonicalTests(
+        correlations=r,
+        wilks=np.exp(log_wilks),
+        f=f,
+        f_dof=np.column_stack([dof, dof2]),
+        f_p=special.fdtrc(dof, dof2, f),
+        chi2=chi2,
+        dof=dof,
+        p=special.chdtrc(dof, chi2),
+    )

@@ -1,0 +1,237 @@
+"""Generalized canonical correlation analysis: two or more tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, namespace
+from ..linalg import signs
+from ..solvers.canonical import canonical
+from ..solvers.results import CanonicalFit
+from ..solvers.views import Views, Way
+from ..sources import BesideSource, open_target
+from ..summarize import map_rows
+from ._base import affine
+from ._tables import (
+    TablesModel,
+    cast,
+    check_regularization,
+    check_scale,
+    in_namespace_of,
+    is_list_of_tables,
+    open_further,
+)
+from .cca import unit_free, warn_if_forced
+
+
+class GCCA(TablesModel):
+    """Variates X_i w_i of unit variance, one for each table, with the largest sum of correlations (MAXVAR).
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many variates of each table; None takes as many as the narrowest table has columns.
+    regularization : float or sequence of floats
+        From 0 (none) to 1 (full), of all tables or of each.
+    scale : bool or sequence of bools
+        Divide columns by their standard deviation first: of all tables or of each.
+    solver : str
+        "auto", "covariance", "triangle" or "gram".
+
+    Attributes
+    ----------
+    correlations_ : array of shape (n_components_,)
+        Average correlation between the variates of two tables.
+    pair_correlations_ : array of shape (n_components_, n_tables, n_tables)
+        Correlations between the variates of each two tables.
+    eigenvalues_ : array of shape (n_components_,)
+        What was maximised, descending: 1 + (n_tables - 1) times the average correlation where all tables take the same
+        part.
+    rotations_ : list of arrays of shape (n_columns, n_components_)
+        Weights of the (scaled) columns of each table; the entry of largest magnitude in the first table is positive.
+    loadings_, structure_ : lists of arrays of the same shapes
+        Covariances and correlations of columns with the variates of their own table.
+    means_, scales_ : lists of arrays
+    rank_ : tuple of int
+    n_components_, n_samples_, n_features_in_, solver_, status_, n_passes_
+
+    Notes
+    -----
+    The eigenproblem sum_{j != i} S_ij w_j = (mu - 1) D_i w_i, D_i = (1 - c_i) S_ii + c_i I [1]_. For two tables it is
+    CCA. The variates are those that one common variate explains best. One pass over the rows, p^2 numbers, p counting
+    the columns of all tables; fewer rows than columns take two passes and n^2 numbers a table.
+
+    References
+    ----------
+    .. [1] Kettenring (1971), Canonical analysis of several sets of variables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import GCCA
+    >>> X = load_iris().data
+    >>> gcca = GCCA(1).fit([X[:, :2], X[:, 2:3], X[:, 3:]])
+    >>> gcca.pair_correlations_[0].round(4)
+    array([[1.    , 0.9313, 0.8617],
+           [0.9313, 1.    , 0.9629],
+           [0.8617, 0.9629, 1.    ]])
+    """
+
+    _component = "set"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        regularization: float | Sequence[float] = 0.0,
+        scale: bool | Sequence[bool] = True,
+        solver: str | Way = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+        self.scale = scale
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to the rows of two or more tables.
+
+        Parameters
+        ----------
+        X : list of tables, or one table
+            Arrays, sparse matrices, data frames or streams of blocks with one row for each sample.
+        y : table, optional
+            One more table, beside those of `X`.
+        sample_weight : array of shape (n_samples,), optional
+            Frequency weights: weight 2 equals repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, then give the variates of `X`: a list for a list of tables, an array for one."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        assert isinstance(source, BesideSource)
+        variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
+        return variates[: len(X)] if is_list_of_tables(X) else variates[0]
+
+    def transform(self, X: Any) -> Any:
+        """Variates of new rows: a list for a list of tables in the order of the fit, an array for the first table."""
+        check_is_fitted(self)
+        if not is_list_of_tables(X):
+            return self._map(X, self._scoring_of(0), "transform")
+        if len(X) > len(self.means_):
+            raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
+        variates = [self._map(X[0], self._scoring_of(0), "transform")]
+        for i, table in enumerate(X[1:], start=1):
+            source = open_further(self, table, self.means_[i], f"table {i}", "transform")
+            variates.append(map_rows(source, self._scoring_of(i)))
+        return variates
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Tables rebuilt from variates, mean + z P^T: a list for a list of variates, else the first table."""
+        check_is_fitted(self)
+        if not is_list_of_tables(X):
+            return super().inverse_transform(X)
+        return [self._rebuilt(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X)]
+
+    def _scoring(self) -> Any:
+        return self._scoring_of(0)
+
+    def _scoring_of(self, i: int) -> Any:
+        return affine(self.rotations_[i] / self.scales_[i][:, None], self.means_[i], 1.0)
+
+    def _lift(self) -> Array:
+        return self._lift_of(0)
+
+    def _lift_of(self, i: int) -> Array:
+        return (self.loadings_[i] * self.scales_[i][:, None]).T
+
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
+        tables = list(X) if is_list_of_tables(X) else [X]
+        sources = [self._open(tables[0], reset=reset)]
+        sources += [open_target(table, table=f"table {i}") for i, table in enumerate(tables[1:], start=1)]
+        if y is not None:
+            sources.append(open_target(y))
+        if len(sources) < 2:
+            raise ValueError("GCCA requires y to be passed, but the target y is None, or X to be a list of tables.")
+        sources[0].table = "X" if len(tables) == 1 else "table 0"
+        check_scale(self.scale, len(sources))
+        check_regularization(self.regularization, len(sources))
+        return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
+
+    def _check_groups(self, groups: Sequence[int]) -> None:
+        if len(groups) < 2:
+            raise ValueError(
+                "the summary is of one table, GCCA needs two or more: make it with groups=(p_1, p_2, ...)."
+            )
+        check_scale(self.scale, len(groups))
+        check_regularization(self.regularization, len(groups))
+
+    def _most(self, groups: Sequence[int]) -> int:
+        return min(groups)
+
+    def _standardized(self, n_tables: int) -> Sequence[bool]:
+        return unit_free(self.scale, self.regularization, n_tables)
+
+    def _solve(self, views: Views, k: int) -> CanonicalFit:
+        return canonical(views, k, check_regularization(self.regularization, len(views.tables)))
+
+    def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+        n_tables = len(views.tables)
+        warn_if_forced(views, fit, check_regularization(self.regularization, n_tables))
+        flags = check_scale(self.scale, n_tables)
+        k = fit.rotations[0].shape[1]
+        self.n_components_, self.rank_ = k, fit.ranks
+        self.rotations_, self.loadings_, self.structure_ = [], [], []
+        self.means_: list[Any] = []
+        self.scales_: list[Any] = []
+        sign: Any = None
+        for view, rotations, variates, scaled in zip(views.tables, fit.rotations, fit.variates, flags, strict=True):
+            own = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
+            lifted = view.lift(np.hstack([rotations, own]))
+            xp = namespace(lifted.vectors)
+            like = self.means_[0] if self.means_ else lifted.mean
+            kept = lifted.scale if scaled else xp.ones_like(lifted.scale)
+            R = lifted.vectors[:, :k] / lifted.scale[:, None] * kept[:, None]
+            sign = signs(R.T) if sign is None else asarray_like(sign, R)
+            P = lifted.vectors[:, k:] * lifted.scale[:, None] * astype(sign, R.dtype)[None, :]
+            deviation = xp.where(lifted.deviation > 0, lifted.deviation, xp.ones_like(lifted.deviation))
+            self.rotations_.append(cast(R * astype(sign, R.dtype)[None, :], like, dtype))
+            self.loadings_.append(cast(P / kept[:, None], like, dtype))
+            self.structure_.append(cast(P / deviation[:, None], like, dtype))
+            self.means_.append(cast(lifted.mean, like, dtype))
+            self.scales_.append(cast(kept, like, dtype))
+        pairs = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
+        like = self.means_[0]
+        self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtype)
+        self.pair_correlations_ = cast(fit.correlations, like, dtype)
+        self.eigenvalues_ = cast(1.0 + fit.values[:k], like, dtype)
+
+    def _centre(self) -> Any:
+        return self.means_[0] if hasattr(self, "means_") else None
+
+    def _columns_in_words(self) -> str:
+        return f"{len(self.means_)} tables of {', '.join(str(m.shape[0]) for m in self.means_)} columns"
+
+    def _importance(self) -> list[tuple[str, Any]]:
+        return [("eigenvalue", self.eigenvalues_), ("mean correlation", self.correlations_)]
+
+    def _exhausted(self) -> str:
+        return f"the ranks of the tables are {', '.join(str(r) for r in self.rank_)}"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,243 @@
+"""Partial least squares: regression, canonical, and by one singular value decomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._xp import to_numpy
+from ..errors import choice
+from ..solvers.pls import pls_canonical, pls_regression, pls_svd
+from ..solvers.results import PairFit
+from ..solvers.views import Views, Way
+from ._pair import PairModel
+from ._regression import LatentRegression
+from ._tables import cast
+
+
+class PLSRegression(LatentRegression):
+    """Regression of y on the scores of X that have the largest covariance with y, one after the other.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many components; None takes all there are, which is least squares.
+    scale : bool or pair of bools
+        Divide columns by their standard deviation first: of both tables, or of X and of y.
+    algorithm : "kernel" or "simpls"
+        What is deflated between components: the rows of X (as NIPALS, kernel PLS and scikit-learn do), or the
+        covariance of X and y. For one response both are the same.
+    solver : str
+        "auto", "covariance", "triangle" or "gram".
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_targets, n_features_in_)
+    intercept_ : array of shape (n_targets,)
+        The prediction is x coef_^T + intercept_. (scikit-learn's `intercept_` is the mean of y, here `y_mean_`.)
+    coef_path_ : array of shape (n_components_, n_targets, n_features_in_)
+        `coef_` with the first 1, 2, ... components.
+    x_weights_ : array of shape (n_features_in_, n_components_)
+        Unit vectors w_k; the entry of largest magnitude is positive.
+    x_rotations_ : array of shape (n_features_in_, n_components_)
+        r_k, with scores t_k = X r_k.
+    x_loadings_, y_loadings_ : arrays of shape (n_features_in_, n_components_), (n_targets, n_components_)
+        Regressions of X and of y on each score.
+    y_weights_, y_rotations_ : arrays of shape (n_targets, n_components_)
+        As scikit-learn's.
+    vip_ : array of shape (n_features_in_,)
+        Variable importance in projection.
+    explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_ : arrays of shape (n_components_,)
+        Variance of the scores, and the shares of the variance of X and of y that components explain.
+    x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
+    solver_, status_, n_passes_
+        What ran, how it ended, and how often the rows were read.
+
+    Notes
+    -----
+    w_k is the leading left singular vector of X_k^T y, t_k = X_k w_k, and X_{k+1} = X_k - t_k p_k^T with
+    p_k = X_k^T t_k / t_k^T t_k. Everything follows from X^T X and X^T y [1]_, so from one pass over the rows, (p + q)^2
+    numbers. Fewer rows than columns take two passes and n^2 numbers. Components end where nothing of y that X could
+    explain is left; then `n_components_` is smaller than asked, with a warning.
+
+    References
+    ----------
+    .. [1] Dayal, MacGregor (1997), Improved PLS algorithms.
+    .. [2] Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> print(pls)
+    PLSRegression of 20 rows, 3 and 3 columns (covariance)
+                 comp1   comp2
+    of X        0.7354  0.1582
+    cumulative  0.7354  0.8936
+    of y        0.2069  0.0785
+    cumulative  0.2069  0.2854
+    >>> pls.predict(X[:2], n_components=1).round(1)
+    array([[181.6,  35.9,  55.7],
+           [189.3,  37.2,  54.8]])
+    """
+
+    _component = "comp"
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        scale: bool | Sequence[bool] = True,
+        algorithm: str = "kernel",
+        solver: str | Way = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.algorithm = algorithm
+        self.solver = solver
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.algorithm not in ("kernel", "simpls"):
+            raise choice("algorithm", self.algorithm, ["kernel", "simpls"])
+
+    def _most(self, groups: Sequence[int]) -> int:
+        return groups[0]
+
+    def _solve(self, views: Views, k: int) -> PairFit:
+        return pls_regression(views, k, simpls=self.algorithm == "simpls")
+
+    def _exhausted(self) -> str:
+        return "nothing of y that X could explain is left after them, to rounding"
+
+
+class PLSCanonical(LatentRegression):
+    """Pairs of scores of X and y of largest covariance, each orthogonal to those before in its own table.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many pairs; None takes all there are.
+    scale : bool or pair of bools
+        Divide columns by their standard deviation first: of both tables, or of X and of y.
+    solver : str
+        "auto", "covariance", "triangle" or "gram".
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : arrays of shape (n_features_in_, n_components_), (n_targets, n_components_)
+        Unit vectors w_k, c_k; the entry of largest magnitude of w_k is positive.
+    x_rotations_, y_rotations_ : arrays of the same shapes
+        Scores are t_k = X r_k and u_k = y s_k.
+    x_loadings_, y_loadings_ : arrays of the same shapes
+        Regressions of each table on its own scores.
+    covariances_ : array of shape (n_components_,)
+        Covariances of t_k and u_k, which were maximised.
+    coef_, intercept_, coef_path_, vip_
+        The regression of y on the scores of X. (scikit-learn's `coef_` takes the scores of X for those of y.)
+    explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_, x_mean_, x_scale_, y_mean_, y_scale_,
+    n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, status_, n_passes_
+        As in PLSRegression.
+
+    Notes
+    -----
+    w_k, c_k are the leading singular pair of X_k^T y_k; X_k and y_k are then each deflated by their own score [1]_.
+    From one pass over the rows, (p + q)^2 numbers.
+
+    References
+    ----------
+    .. [1] Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import PLSCanonical
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> PLSCanonical(2).fit(X, y).covariances_.round(4)
+    array([1.128 , 0.1024])
+    """
+
+    _component = "comp"
+
+    def __init__(
+        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.solver = solver
+
+    def _most(self, groups: Sequence[int]) -> int:
+        return min(groups)
+
+    def _solve(self, views: Views, k: int) -> PairFit:
+        return pls_canonical(views, k)
+
+    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
+        super()._unpack(views, fit, dtype)
+        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtype)
+
+
+class PLSSVD(PairModel):
+    """Orthonormal directions w_k of X and c_k of y with the largest covariances w_k^T S_xy c_k.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many pairs; None takes all there are.
+    scale : bool or pair of bools
+        Divide columns by their standard deviation first: of both tables, or of X and of y.
+    solver : str
+        "auto", "covariance", "triangle" or "gram".
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : arrays of shape (n_features_in_, n_components_), (n_targets, n_components_)
+        w_k and c_k; the entry of largest magnitude of w_k is positive.
+    covariances_ : array of shape (n_components_,)
+        Singular values of S_xy, descending.
+    x_rotations_, x_loadings_, y_rotations_, y_loadings_
+        The same as the weights, which are orthonormal.
+    x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
+    solver_, status_, n_passes_
+
+    Notes
+    -----
+    One singular value decomposition of S_xy = X^T y / (n - 1), so from one pass over the rows. The same as CCA with
+    full regularization, up to the scale of the scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import PLSSVD
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> PLSSVD().fit(X, y).covariances_.round(4)
+    array([1.128 , 0.0752, 0.0333])
+    """
+
+    _component = "comp"
+
+    def __init__(
+        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.solver = solver
+
+    def _most(self, groups: Sequence[int]) -> int:
+        return min(groups)
+
+    def _solve(self, views: Views, k: int) -> PairFit:
+        return pls_svd(views, k)
+
+    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
+        self._unpack_pair(views, fit, dtype)
+        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtype)
+
+    def _importance(self) -> list[tuple[str, Any]]:
+        covariances = to_numpy(self.covariances_).astype(float)
+        squares = covariances**2 / (float(np.sum(covariances**2)) or 1.0)
+        return [("covariance", covariances), ("share of squares", squares)]

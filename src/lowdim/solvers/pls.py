@@ -1,0 +1,304 @@
+"""Partial least squares and regression on principal components, from coordinates of two tables.
+
+All of them take scores t = X r one after the other, mutually orthogonal, and regress the responses on these; they
+differ in how r is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
+from .results import PairFit, Status
+from .views import Views
+
+
+def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Unit vectors w, c and the number s = w^T C c that is largest.
+
+    Of the small side only: for the leading pair nothing is lost by squaring.
+    """
+    if C.shape[1] > C.shape[0]:
+        c, w, s = leading_pair(C.T)
+        return w, c, s
+    if C.shape[1] == 1:
+        c = np.ones(1)
+    else:
+        unit = float(np.abs(C).max()) or 1.0
+        _, vectors = eigh_descending((C / unit).T @ (C / unit), at_least=1)
+        c = fix_signs(vectors[:1])[0]
+    w = C @ c
+    s = float(np.linalg.norm(w))
+    return (w / s if s > 0 else w), c, s
+
+
+@dataclass
+class _Gauge:
+    """Tells what is left of two tables from rounding, component by component.
+
+    Scores of length l from a rotation of length |r| are known to about eps (s_1 |r| / l)^2 where they come from
+    products of rows, s_1 being the largest singular value, and to eps s_1 |r| / l where nothing was squared. What the
+    responses keep of covariance with X is known as well as the worst scores so far.
+    """
+
+    views: Views
+    #: Largest singular value of X, size of y, and the size of the coordinates.
+    largest: float
+    size: float
+    width: int
+    #: The smallest l / (s_1 |r|) so far.
+    least: float = 1.0
+    resolved: bool = True
+    exhausted: bool = False
+
+    @classmethod
+    def of(cls, views: Views, i: int, other: int) -> _Gauge:
+        view, known = views.tables[i], views.tables[i].factors
+        largest = _largest(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
+        return cls(views, largest, float(np.linalg.norm(views.tables[other].table)), max(view.table.shape))
+
+    def covariance_left(self, s: float) -> bool:
+        """Whether a covariance of `s` between the tables is more than rounding."""
+        share = s / (self.largest * self.size) if self.largest * self.size > 0 else 0.0
+        self.exhausted = share <= self.width * self.views.epsilon
+        # Another way is worth while only where it would know the scores much better.
+        better = self.views.epsilon / self.least**2 > 100 * FLOAT64_EPS / self.least
+        self.resolved &= share >= self.views.resolution / self.least**2 or not better
+        return not self.exhausted
+
+    def length_left(self, length: float, rotation: float) -> bool:
+        """Whether scores of this length, from a rotation of that length, are more than rounding."""
+        share = length / (self.largest * rotation) if self.largest * rotation > 0 else 0.0
+        self.exhausted = share <= self.views.cut
+        self.resolved &= share * share >= self.views.resolution
+        self.least = min(self.least, share) if share > 0 else self.least
+        return not self.exhausted
+
+    @property
+    def status(self) -> Status:
+        return Status.EXACT if self.resolved or not self.views.squared else Status.UNRESOLVED
+
+
+@dataclass
+class _Kept:
+    """Columns that were found so far."""
+
+    weights: list[np.ndarray] = field(default_factory=list)
+    loadings: list[np.ndarray] = field(default_factory=list)
+    turns: list[np.ndarray] = field(default_factory=list)
+    y_weights: list[np.ndarray] = field(default_factory=list)
+    y_on_x: list[np.ndarray] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
+    """Scores t_j = X r_j of largest covariance with the responses, orthogonal to those before.
+
+    Notes
+    -----
+    Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, X_j being X less what t_1 ... t_{j-1} explain.
+    Since X_j^T Y = X^T Y_j, the responses are deflated instead, and scores are made orthogonal to those before twice
+    over, so that they stay so. SIMPLS [2]_: r_j is the leading left singular vector of X^T Y made orthogonal to the
+    loadings before. For one response both are the same. Each component costs two products with the coordinates of X.
+
+    References
+    ----------
+    .. [1] Dayal, MacGregor (1997), Improved PLS algorithms.
+    .. [2] De Jong (1993), SIMPLS: an alternative approach to partial least squares regression.
+    """
+    A, B = (view.table for view in views.tables)
+    gauge = _Gauge.of(views, 0, 1)
+    kept = _Kept()
+    T = np.empty((A.shape[0], k))
+    V = np.empty((A.shape[1], k))
+    left, C = B, A.T @ B
+    for j in range(k):
+        w, c, s = leading_pair(C)
+        if not gauge.covariance_left(s):
+            break
+        turn = np.eye(k)[j] if simpls else _turn(w, kept, k)
+        t = _orthogonal(A @ w, T[:, :j])
+        length = float(np.linalg.norm(t))
+        if not gauge.length_left(length, _rotation_length(w, kept, turn)):
+            break
+        T[:, j] = t = t / length
+        left = left - np.outer(t, t @ left)
+        both = A.T @ np.column_stack([t, left])
+        p = both[:, 0]
+        if simpls:
+            v = _orthogonal(p, V[:, :j])
+            V[:, j] = v / np.linalg.norm(v)
+            C = C - np.outer(V[:, j], V[:, j] @ C)
+        else:
+            C = both[:, 1:]
+        kept.weights.append(w)
+        kept.turns.append(turn)
+        kept.loadings.append(p / length)
+        kept.y_weights.append(c)
+        kept.y_on_x.append(t @ B / length)
+        kept.lengths.append(length)
+        kept.values.append(s)
+    y_loadings = _columns(kept.y_on_x, B.shape[1]) * _unit_ratio(views)
+    return _paired(kept, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
+
+
+def principal_regression(views: Views, k: int, *, by_relevance: bool = False) -> PairFit:
+    """Scores t_j = X v_j of the eigenvectors of X^T X: those of largest variance, or those that explain most of Y.
+
+    Notes
+    -----
+    With X = U diag(s) V^T the regression on component j has coefficients a_j = u_j^T Y / s_j, and explains
+    |u_j^T Y|^2 = a_j^2 s_j^2 of the responses: its relevance.
+    """
+    B = views.tables[1].table
+    U, s, Vt = views.svd(0)
+    explained = U.T @ B
+    relevance = (explained**2).sum(axis=1)
+    order = np.argsort(-relevance, kind="stable") if by_relevance else np.arange(len(s))
+    chosen = order[:k]
+    resolved = bool(np.all(s[chosen] ** 2 >= views.resolution * s[0] ** 2)) and len(chosen) == k
+    W, a = Vt[chosen].T, (explained[chosen] / s[chosen, None]).T * _unit_ratio(views)
+    x, y = views.tables
+    return PairFit(
+        x_weights=W,
+        x_loadings=W,
+        y_weights=a,
+        y_loadings=a,
+        x_turn=np.eye(len(chosen)),
+        y_turn=_y_turn(a, a),
+        y_on_x=a,
+        x_lengths=s[chosen] * x.unit,
+        values=np.sqrt(relevance[chosen]) * y.unit,
+        status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
+    )
+
+
+def pls_canonical(views: Views, k: int) -> PairFit:
+    """Pairs of scores t_j = X r_j and u_j = Y s_j of largest covariance, each orthogonal to those before.
+
+    w_j and c_j are the leading singular pair of X_j^T Y_j; X_{j+1} is X_j less what t_j explains of it, Y_{j+1} is Y_j
+    less what u_j does [1]_.
+
+    References
+    ----------
+    .. [1] Wegelin (2000), A survey of partial least squares methods, section 4.1.
+    """
+    A, B = (view.table for view in views.tables)
+    gauge, mirror = _Gauge.of(views, 0, 1), _Gauge.of(views, 1, 0)
+    Ys, kept, y_loadings = B, _Kept(), []
+    T = np.empty((A.shape[0], k))
+    for j in range(k):
+        w, c, s = leading_pair(A.T @ B)
+        if not gauge.covariance_left(s):
+            break
+        turn = _turn(w, kept, k)
+        t, u = _orthogonal(A @ w, T[:, :j]), B @ c
+        length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
+        if not (gauge.length_left(length, _rotation_length(w, kept, turn)) and mirror.length_left(other, 1.0)):
+            break
+        T[:, j] = t = t / length
+        u = u / other
+        p, q = A.T @ t, B.T @ u
+        A, B = A - np.outer(t, p), B - np.outer(u, q)
+        kept.weights.append(w)
+        kept.loadings.append(p / length)
+        kept.turns.append(turn)
+        kept.y_weights.append(c)
+        y_loadings.append(q / other)
+        kept.y_on_x.append(t @ Ys / length)
+        kept.lengths.append(length)
+        kept.values.append(s)
+    status = Status.UNRESOLVED if Status.UNRESOLVED in (gauge.status, mirror.status) else Status.EXACT
+    n_y = Ys.shape[1]
+    return _paired(kept, views, status, y_weights=_columns(kept.y_weights, n_y), y_loadings=_columns(y_loadings, n_y))
+
+
+def pls_svd(views: Views, k: int) -> PairFit:
+    """Singular vectors of X^T Y: directions w, c of largest covariance w^T X^T Y c, orthonormal in each table."""
+    A, B = (view.table for view in views.tables)
+    gauge = _Gauge.of(views, 0, 1)
+    U, s, Vt = svd_thin(A.T @ B)
+    n = next((j for j in range(min(k, len(s))) if not gauge.covariance_left(float(s[j]))), min(k, len(s)))
+    W, c, values = U[:, :n], Vt[:n].T, s[:n]
+    T = A @ W
+    x, y = views.tables
+    return PairFit(
+        x_weights=W,
+        x_loadings=W,
+        y_weights=c,
+        y_loadings=c,
+        x_turn=np.eye(n),
+        y_turn=np.eye(n),
+        y_on_x=np.linalg.lstsq(T, B, rcond=None)[0].T * _unit_ratio(views),
+        x_lengths=np.linalg.norm(T, axis=0) * x.unit,
+        values=values * x.unit * y.unit,
+        status=gauge.status,
+    )
+
+
+def _turn(w: np.ndarray, kept: _Kept, k: int) -> np.ndarray:
+    """Coefficients of the rotation r with X r = X_j w in the weights: w less what the rotations before make of it."""
+    turn = np.zeros(k)
+    turn[len(kept.turns)] = 1.0
+    for p, before in zip(kept.loadings, kept.turns, strict=True):
+        turn -= (p @ w) * before
+    return turn
+
+
+def _rotation_length(w: np.ndarray, kept: _Kept, turn: np.ndarray) -> float:
+    weights = [*kept.weights, w]
+    return float(np.linalg.norm(np.column_stack(weights) @ turn[: len(weights)]))
+
+
+def _orthogonal(t: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """`t` less its projection on the orthonormal columns of T, twice: that is enough."""
+    for _ in range(2):
+        t = t - T @ (T.T @ t)
+    return t
+
+
+def _y_turn(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
+    """(P^T W)^+."""
+    return np.linalg.pinv(loadings.T @ weights) if weights.shape[1] else np.zeros((0, 0))
+
+
+def _largest(A: np.ndarray) -> float:
+    """The largest singular value of A, or a little less: by a few steps of power iteration."""
+    v: np.ndarray = np.random.default_rng(0).standard_normal(A.shape[1])
+    for _ in range(6):
+        size = float(np.linalg.norm(v))
+        if size == 0.0:
+            return 0.0
+        v = A.T @ (A @ (v / size))
+    return math.sqrt(float(np.linalg.norm(v)))
+
+
+def _unit_ratio(views: Views) -> float:
+    """What turns coefficients between tables in their units into coefficients between the tables themselves."""
+    x, y = views.tables
+    return y.unit / x.unit
+
+
+def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
+    return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
+
+
+def _paired(kept: _Kept, views: Views, status: Status, *, y_weights: np.ndarray, y_loadings: np.ndarray) -> PairFit:
+    x, y = views.tables
+    n_x, n_y = x.table.shape[1], y.table.shape[1]
+    return PairFit(
+        x_weights=_columns(kept.weights, n_x),
+        x_loadings=_columns(kept.loadings, n_x),
+        y_weights=y_weights,
+        y_loadings=y_loadings,
+        x_turn=np.column_stack(kept.turns)[: len(kept.turns)] if kept.turns else np.zeros((0, 0)),
+        y_turn=_y_turn(y_weights, y_loadings),
+        y_on_x=_columns(kept.y_on_x, n_y) * _unit_ratio(views),
+        x_lengths=np.array(kept.lengths) * x.unit,
+        values=np.array(kept.values) * x.unit * y.unit,
+        status=status,
+    )

@@ -1,0 +1,455 @@
+"""Tables in a few coordinates that keep all inner products: what the solvers of two or more tables work on.
+
+PLS, CCA and regression on components need centred tables Z_1, Z_2, ... only through their products Z_i^T Z_j. So the n
+rows may be replaced by few: any A_1, A_2, ... with A_i^T A_j = Z_i^T Z_j give the same weights and loadings. And where
+a table has more columns than rows, it may be turned into as many columns as it has rows, Z_i = A_i Q_i^T, and what is
+found there is lifted back by Q_i. The coordinates are small and lie on the host, whatever the rows are.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._xp import Array, Scratch, asarray_like, astype, namespace, to_numpy
+from ..errors import choice, no_variance, read_once
+from ..linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    RESOLUTION,
+    RESOLUTION_FLOAT32,
+    divisor,
+    eigh_descending,
+    quiet_blas,
+    svd_thin,
+)
+from ..summaries import Gram, GramRoot, Moments, Triangle
+from ..summaries.base import dense
+from ..summaries.gram import centred_features, feature_means
+from .base import EIGH_WORK, RowsLike, require_rows
+
+#: A feature whose variance is at least this share of its mean square lies near zero.
+_NEAR = 1e-4
+
+Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Vectors in the columns of a table, and what its rows are measured from and in."""
+
+    #: (p, k).
+    vectors: Array
+    #: Mean and standard deviation of each column, and what it was divided by (one where not scaled), (p,).
+    mean: Array
+    deviation: Array
+    scale: Array
+
+
+@dataclass(frozen=True)
+class View:
+    """One table in coordinates."""
+
+    #: (m, r), centred, in units of `unit`: the largest length of a column is about one.
+    table: np.ndarray
+    unit: float
+    #: Takes (r, k) coordinates to vectors in the columns of the table.
+    lift: Callable[[np.ndarray], Lifted]
+    #: Singular value decomposition of `table`, where it is known.
+    factors: Factors | None = None
+
+
+@dataclass(frozen=True)
+class Views:
+    """All tables in coordinates, with how far these can be trusted."""
+
+    tables: tuple[View, ...]
+    weight: float
+    n_rows: int
+    ddof: int
+    #: Columns in all.
+    n_columns: int
+    #: Rounding of the products they come from, and whether they come from products at all.
+    epsilon: float
+    squared: bool
+    #: Name of the way, and passes over the rows.
+    way: str
+    passes: int
+
+    @property
+    def divisor(self) -> float:
+        """What squares are divided by to be variances."""
+        return divisor(self.weight, self.ddof)
+
+    @property
+    def cut(self) -> float:
+        """Lengths at or below this share of the largest singular value are zero, as far as arithmetic can tell."""
+        share = self.n_columns * self.epsilon
+        return math.sqrt(share) if self.squared else share
+
+    @property
+    def resolution(self) -> float:
+        """Squares below this share of the largest have lost too many digits."""
+        if not self.squared:
+            return 0.0
+        return RESOLUTION if self.epsilon < 1e-10 else RESOLUTION_FLOAT32
+
+    def svd(self, i: int) -> Factors:
+        """Table i as U diag(s) Vt with s above the cut; a table without variance is refused."""
+        view = self.tables[i]
+        U, s, Vt = view.factors or (_by_products(view.table) if self.squared else svd_thin(view.table))
+        rank = int(np.count_nonzero(s > self.cut * (s[0] if len(s) else 0.0)))
+        if rank == 0:
+            raise no_variance("this model")
+        return U[:, :rank], s[:rank], Vt[:rank]
+
+
+def _by_products(A: np.ndarray) -> Factors:
+    """Singular value decomposition of A by the eigenvectors of A^T A, for what has come from products anyway."""
+    values, Vt = eigh_descending(A.T @ A)
+    s = np.sqrt(np.clip(values, 0.0, None))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        U = np.where(s > 0, (A @ Vt.T) / s, 0.0)
+    return U, s, Vt
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What a way is handed: rows of all tables side by side, and of each alone."""
+
+    joint: RowsLike
+    each: Sequence[RowsLike]
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Widths of the tables."""
+        return tuple(rows.shape[1] for rows in self.each)
+
+
+class Way(ABC):
+    """One way from rows to coordinates."""
+
+    name: ClassVar[str]
+    one_pass: ClassVar[bool] = True
+
+    @abstractmethod
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
+        """Read the rows. Tables with `scale` have their columns divided by their standard deviation."""
+
+    def finer(self, tables: Tables) -> Way | None:
+        """The next more accurate way, if there is one."""
+        return None
+
+    def refusal(self, tables: Tables) -> Exception | None:
+        """Why this cannot be done with these rows, or None."""
+        return None
+
+
+@dataclass(frozen=True)
+class ByMoments(Way):
+    """A = R with R^T R = the scatter of all tables side by side.
+
+    One pass, n p^2 multiplications, p^2 numbers, then a Cholesky factor; p counts the columns of all tables.
+    """
+
+    name = "covariance"
+    wide: bool = False
+
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
+        p = sum(tables.groups)
+        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        summary = Moments(p, groups=tables.groups, wide=self.wide or any(scale))
+        return self.from_summary(tables.joint.summarize(summary), scale, ddof)
+
+    def from_summary(self, moments: Moments, scale: Sequence[bool], ddof: int, passes: int = 1) -> Views:
+        """Coordinates without rows."""
+        require_rows(moments.n_rows, moments.weight, ddof)
+        S = to_numpy(moments.scatter).astype(np.float64)
+        lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
+        unit = np.where(lengths > 0, lengths, 1.0)
+        with quiet_blas(len(S)):
+            root = _root(S / unit / unit[:, None])
+        views = _side_by_side(root, lengths, moments, scale, ddof)
+        return _gathered(views, moments, ddof, moments.product_eps, True, self.name, passes)
+
+    def finer(self, tables: Tables) -> Way | None:
+        if not tables.joint.traits.rereadable:
+            return None
+        if not self.wide and tables.joint.traits.itemsize < 8:
+            return ByMoments(wide=True)
+        return ByTriangle()
+
+
+@dataclass(frozen=True)
+class ByTriangle(Way):
+    """A = R, the triangle of the QR decomposition of all tables side by side: nothing is squared. One pass."""
+
+    name = "triangle"
+
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
+        summary = Triangle(sum(tables.groups), groups=tables.groups)
+        return self.from_summary(tables.joint.summarize(summary), scale, ddof)
+
+    def from_summary(self, triangle: Triangle, scale: Sequence[bool], ddof: int, passes: int = 1) -> Views:
+        """Coordinates without rows."""
+        require_rows(triangle.n_rows, triangle.weight, ddof)
+        R = to_numpy(triangle.root).astype(np.float64)
+        largest = np.abs(R).max(axis=0)
+        safe = np.where(largest > 0, largest, 1.0)
+        lengths = np.sqrt(((R / safe) ** 2).sum(axis=0)) * largest
+        root = R / np.where(lengths > 0, lengths, 1.0)
+        views = _side_by_side(root, lengths, triangle, scale, ddof)
+        return _gathered(views, triangle, ddof, FLOAT64_EPS, False, self.name, passes)
+
+
+@dataclass(frozen=True)
+class ByGram(Way):
+    """A_i = U diag(s) from the inner products of the rows of table i, U diag(s^2) U^T; Q_i = Z_i^T U diag(1/s).
+
+    For fewer rows than columns. Two passes over the columns of each table, n^2 numbers for each. A table of fewer
+    columns than rows is its own coordinates.
+    """
+
+    name = "gram"
+    one_pass = False
+    root: bool = False
+
+    def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
+        views = []
+        weight, n_used = 0.0, 0
+        for rows, scaled in zip(tables.each, scale, strict=True):
+            assert rows.shape[0] is not None, "refusal() has seen to it"
+            n = rows.shape[0]
+            weight = float(n) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
+            n_used = n if rows.weights is None else int(np.count_nonzero(to_numpy(rows.weights)))
+            require_rows(n_used, weight, ddof)
+            if rows.shape[1] > n:
+                views.append(self._turned(rows, scaled, ddof))
+            else:
+                views.append(_as_it_is(rows, scaled, ddof))
+        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, scale, strict=True)) and not self.root
+        return Views(
+            tables=tuple(views),
+            weight=weight,
+            n_rows=n_used,
+            ddof=ddof,
+            n_columns=sum(tables.groups),
+            epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
+            squared=not self.root,
+            way=self.name,
+            passes=2,
+        )
+
+    def finer(self, tables: Tables) -> Way | None:
+        return None if self.root else ByGram(root=True)
+
+    def refusal(self, tables: Tables) -> Exception | None:
+        if any(rows.shape[0] is None or not rows.traits.by_feature for rows in tables.each):
+            return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
+        return None
+
+    def _turned(self, rows: RowsLike, scaled: bool, ddof: int) -> View:
+        """Coordinates of a table with more columns than rows."""
+        n = int(rows.shape[0] or 0)
+        kind = GramRoot if self.root else Gram
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
+        G = to_numpy(gram.product if self.root else gram.centred()).astype(np.float64)
+        unit = float(np.abs(G).max()) or 1.0
+        if self.root:
+            _, s, Ut = svd_thin(G / unit)
+        else:
+            values, Ut = eigh_descending(G / unit)
+            unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
+        # Lifting divides by these lengths, but what is lifted has them as factors: only zeros have to go.
+        rank = int(np.count_nonzero(s > FLOAT64_EPS * s[0])) if len(s) else 0
+        U, s = Ut[:rank].T, s[:rank]
+        table = U * s
+        lift = _Lift(rows, U / (s * unit), scaled, ddof)
+        return View(table, unit, lift, (U, s, np.eye(rank)))
+
+
+#: Ways by name.
+WAYS: dict[str, type[Way]] = {cls.name: cls for cls in (ByMoments, ByTriangle, ByGram)}
+
+
+def choose_way(tables: Tables, asked: Any) -> Way:
+    """The way asked for, or the cheapest one."""
+    if isinstance(asked, Way):
+        way = asked
+    elif asked == "auto":
+        n, p = tables.joint.shape
+        dual = ByGram()
+        if n is None or dual.refusal(tables) is not None:
+            return ByMoments()
+        inner = n * n * p + len(tables.each) * EIGH_WORK * n**3
+        outer = n * p * p + p**3
+        return dual if inner < outer and n < max(tables.groups) else ByMoments()
+    elif isinstance(asked, str) and asked in WAYS:
+        way = WAYS[asked]()
+    else:
+        raise choice("solver", asked, ["auto", *WAYS])
+    if not way.one_pass and not tables.joint.traits.rereadable:
+        raise read_once(way.name)
+    refusal = way.refusal(tables)
+    if refusal is not None:
+        raise refusal
+    return way
+
+
+def _gathered(
+    views: tuple[View, ...], summary: Moments | Triangle, ddof: int, eps: float, squared: bool, way: str, passes: int
+) -> Views:
+    return Views(
+        tables=views,
+        weight=summary.weight,
+        n_rows=summary.n_rows,
+        ddof=ddof,
+        n_columns=summary.n_features,
+        epsilon=eps,
+        squared=squared,
+        way=way,
+        passes=passes,
+    )
+
+
+def _root(C: np.ndarray) -> np.ndarray:
+    """R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
+    try:
+        return np.linalg.cholesky(C).T
+    except np.linalg.LinAlgError:
+        values, vectors = eigh_descending(C)
+        return np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors
+
+
+def _side_by_side(
+    root: np.ndarray, lengths: np.ndarray, summary: Moments | Triangle, scale: Sequence[bool], ddof: int
+) -> tuple[View, ...]:
+    """Views from unit columns that lie side by side, and the lengths these had."""
+    views = []
+    edges = list(accumulate(summary.groups, initial=0))
+    for (i, j), scaled in zip(pairwise(edges), scale, strict=True):
+        length = lengths[i:j]
+        deviation = length / math.sqrt(divisor(summary.weight, ddof))
+        units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
+        unit = float(units.max()) or 1.0
+        table = root[:, i:j] * np.where(length > 0, units / unit, 0.0)
+        views.append(View(table, unit, _Kept(summary.mean[i:j], deviation, scaled)))
+    return tuple(views)
+
+
+def divisors(deviation: Array, scaled: bool) -> Array:
+    """What columns are divided by: their deviation where they are scaled and have one, else one."""
+    xp = namespace(deviation)
+    return xp.where(deviation > 0, deviation, xp.ones_like(deviation)) if scaled else xp.ones_like(deviation)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Coordinates that are the columns themselves."""
+
+    mean: Array
+    deviation: np.ndarray
+    scaled: bool
+
+    def __call__(self, vectors: np.ndarray) -> Lifted:
+        like = self.mean
+        deviation = asarray_like(self.deviation, like, dtype=like.dtype)
+        lifted = asarray_like(np.ascontiguousarray(vectors), like, dtype=like.dtype)
+        return Lifted(lifted, self.mean, deviation, divisors(deviation, self.scaled))
+
+
+@dataclass(frozen=True)
+class _Lift:
+    """Z^T M v for vectors v, with Z the centred (scaled, root-weighted) rows, in one pass over the columns."""
+
+    rows: RowsLike
+    M: np.ndarray
+    scaled: bool
+    ddof: int
+
+    def __call__(self, vectors: np.ndarray) -> Lifted:
+        rows = self.rows
+        like = rows.empty(0)
+        xp = namespace(like)
+        turned = asarray_like(self.M @ vectors, like, dtype=xp.float64)
+        if rows.weights is not None:
+            turned = turned * astype(xp.sqrt(rows.weights), xp.float64)[:, None]
+        features = _Features(rows.weights, self.ddof, turned)
+        lifted = rows.map_features(features)
+        k = vectors.shape[1]
+        moved = lifted[:, :k]
+        mean, deviation = (xp.asarray(lifted[:, k + i], copy=True) for i in (0, 1))
+        scale = divisors(deviation, self.scaled)
+        return Lifted(moved / scale[:, None] if self.scaled else moved, mean, deviation, scale)
+
+
+class _Features:
+    """block of features -> (its centred rows times `turned`, their means, their deviations), side by side.
+
+    `turned` is all but orthogonal to the weights, so features near zero need not be centred first: what their means add
+    is taken off the products. Features far from zero are measured from their mean.
+    """
+
+    def __init__(self, weights: Array | None, ddof: int, turned: Array) -> None:
+        xp = namespace(turned)
+        n = turned.shape[0]
+        self._own, self._weights = threading.local(), weights
+        w = xp.ones_like(turned[:, 0]) if weights is None else astype(weights, turned.dtype)
+        self._weight = float(n) if weights is None else float(xp.sum(w))
+        self._by, self._w, self._sums = xp.concat([turned, w[:, None]], axis=1), w, xp.sum(turned, axis=0)
+        self._divisor = divisor(self._weight, ddof)
+
+    def __call__(self, block: Array) -> Array:
+        block = dense(block)
+        xp = namespace(block)
+        products, squares = self._sums_of(block)
+        mean = products[:, -1] / self._weight
+        left = squares - self._weight * mean * mean
+        shift = xp.zeros_like(mean)
+        if not bool(xp.all(left > _NEAR * squares)):
+            if not hasattr(self._own, "scratch"):
+                self._own.scratch = Scratch()
+            shift = feature_means(block, self._weights, self._own.scratch)[:, 0]
+            products, squares = self._sums_of(self._own.scratch.difference(block, shift[:, None]))
+            mean = products[:, -1] / self._weight
+            left = xp.clip(squares - self._weight * mean * mean, 0.0, None)
+        moved = products[:, :-1] - mean[:, None] * astype(self._sums, block.dtype)[None, :]
+        deviation = xp.sqrt(left / self._divisor)
+        return xp.concat([moved, (shift + mean)[:, None], deviation[:, None]], axis=1)
+
+    def _sums_of(self, Z: Array) -> tuple[Array, Array]:
+        """Products and weighted sums of squares of features."""
+        # Written so, the product of a block of columns of a table in memory is almost twice as quick.
+        products = (astype(self._by, Z.dtype).T @ Z.T).T
+        if isinstance(Z, np.ndarray) and self._weights is None:
+            return products, np.einsum("ij,ij->i", Z, Z)
+        return products, (Z * Z) @ astype(self._w, Z.dtype)
+
+
+def _as_it_is(rows: RowsLike, scaled: bool, ddof: int) -> View:
+    """A table of few columns, centred and root-weighted, as its own coordinates."""
+    like = rows.empty(0)
+    xp = namespace(like)
+
+    def centre(block: Array) -> Array:
+        wide = astype(dense(block), xp.float64)
+        Z, mean, scale = centred_features(wide, rows.weights, ddof)
+        return xp.concat([Z, mean[:, None], scale[:, None]], axis=1)
+
+    wide = to_numpy(rows.map_features(centre)).astype(np.float64)
+    table, mean, scale = wide[:, :-2].T, wide[:, -2], wide[:, -1]
+    deviation = np.where(np.any(table != 0, axis=0), scale, 0.0)
+    if not scaled:
+        table = table * deviation
+    if rows.weights is not None:
+        table = table * np.sqrt(to_numpy(rows.weights).astype(np.float64))[:, None]
+    unit = float(np.abs(table).max()) or 1.0
+    kept = _Kept(asarray_like(mean, like, dtype=xp.float64), deviation, scaled)
+    return View(table / unit, unit, kept)

@@ -1,0 +1,104 @@
+"""Tables side by side: several sources read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace
+from ..errors import inconsistent_lengths
+from .base import Source, Traits
+
+
+class BesideSource(Source):
+    """Row i is row i of all sources, one after the other.
+
+    Parameters
+    ----------
+    sources : sequence of sources
+        Of one length. They may be of different kinds: a sparse matrix beside a dense one, a table beside an array, a
+        stream beside either. Blocks are in float64 unless all are in float32.
+
+    Notes
+    -----
+    NumPy blocks are handed on as `Beside`, which copies nothing. Where sparse and dense tables meet, the kind of the
+    wider one wins.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.members = list(sources)
+        lengths = [s.shape[0] for s in self.members]
+        known = {n for n in lengths if n is not None}
+        if len(known) > 1:
+            raise inconsistent_lengths([s.table for s in self.members], lengths)
+        self.shape = (known.pop() if known else None, sum(s.shape[1] for s in self.members))
+        self._like = next((s for s in self.members if not s.traits.host), self.members[0])
+        narrow = all(s.traits.itemsize == 4 for s in self.members)
+        xp = namespace(self._like.empty(0))
+        self.dtype = xp.float32 if narrow else xp.float64
+        self.kind = " beside ".join(s.kind for s in self.members)
+        widest = max(self.members, key=lambda s: s.shape[1])
+        traits = [s.traits for s in self.members]
+        host = all(t.host for t in traits)
+        stored = sum(s.traits.stored * s.shape[1] for s in self.members) / self.shape[1]
+        self._sparse = host and widest.traits.sparse
+        self.traits = Traits(
+            rereadable=all(t.rereadable for t in traits),
+            sparse=self._sparse,
+            stored=stored if self._sparse else 1.0,
+            by_feature=False,
+            host=host,
+            n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
+            itemsize=4 if narrow else 8,
+        )
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Widths of the tables."""
+        return tuple(s.shape[1] for s in self.members)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        readers = [s.blocks(rows) for s in self.members]
+        held: list[Array] = [None] * len(readers)
+        seen = [0] * len(readers)
+        while True:
+            for i, reader in enumerate(readers):
+                if held[i] is None:
+                    held[i] = next(reader, None)
+                    seen[i] += 0 if held[i] is None else held[i].shape[0]
+            if all(block is None for block in held):
+                return
+            if any(block is None for block in held):
+                lengths = [n if block is None else None for n, block in zip(seen, held, strict=True)]
+                raise inconsistent_lengths([s.table for s in self.members], lengths)
+            n = min(block.shape[0] for block in held)
+            yield self._joined([block if block.shape[0] == n else block[:n, :] for block in held])
+            held = [None if block.shape[0] == n else block[n:, :] for block in held]
+
+    def parts(self, k: int) -> list[Source]:
+        cut = [s.parts(k) for s in self.members]
+        if len({len(parts) for parts in cut}) > 1:
+            return [self]
+        return [BesideSource(parts) for parts in zip(*cut, strict=True)] if len(cut[0]) > 1 else [self]
+
+    def empty(self, *shape: int) -> Array:
+        return self._like.empty(*shape)
+
+    def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
+        starts = list(accumulate(self.groups, initial=0))
+        i = max(i for i, start in enumerate(starts[:-1]) if start <= column)
+        return self.members[i].place(column - starts[i])
+
+    def _joined(self, blocks: list[Any]) -> Array:
+        """Blocks of one length side by side."""
+        if self._sparse:
+            return sparse.hstack([sparse.csr_array(b) for b in blocks], format="csr", dtype=self.dtype)
+        blocks = [b.toarray() if is_sparse(b) else b for b in blocks]
+        if self.traits.host:
+            return Beside([np.asarray(b, dtype=self.dtype) for b in blocks])
+        like = self.empty(0)
+        return namespace(like).concat([astype(asarray_like(b, like), self.dtype) for b in blocks], axis=1)
