@@ -99,6 +99,13 @@ def fix_signs(vectors: Array) -> Array:
     return vectors * signs(vectors)[:, None]
 
 
+def column_lengths(A: np.ndarray) -> np.ndarray:
+    """Euclidean lengths of the columns; squares need not fit the range of numbers."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(((A / safe) ** 2).sum(axis=0))
+
+
 def rank_cut(largest: float, n_features: int, epsilon: float) -> float:
     """Eigenvalues at or below this are zero as far as arithmetic can tell: D * eps * lambda_1."""
     return n_features * epsilon * largest

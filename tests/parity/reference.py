@@ -12,7 +12,10 @@ from sklearn.datasets import load_digits
 
 DATA = Path(__file__).parent / "data"
 #: How many columns come before the measurements; gasoline's is the response, octane.
-LABEL_COLUMNS = {"usarrests": 1, "iris": 1, "swiss": 1, "gasoline": 1, "ability_cov": 1, "crabs": 3}
+LABEL_COLUMNS = {
+    **dict.fromkeys(["usarrests", "iris", "swiss", "gasoline", "ability_cov", "longley", "lifecyclesavings"], 1),
+    "crabs": 3,
+}
 
 
 @cache

@@ -21,7 +21,7 @@ class Jackknife:
     #: Of the fit to all rows, and of the fits without a part, (n_parts, n_targets, n_features).
     coef: np.ndarray
     replicates: np.ndarray
-    #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, b_i about the coefficients of all rows.
+    #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, b the mean of the replicates b_i.
     standard_error: np.ndarray
 
     @property
@@ -79,7 +79,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     coef = to_numpy(model.coef_).astype(float)
     stack = np.stack(replicates)
     g = len(parts)
-    return Jackknife(coef, stack, np.sqrt((g - 1) / g * ((stack - coef) ** 2).sum(axis=0)))
+    return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)))
 
 
 def _count(model: Any, X: Any, y: Any) -> int:

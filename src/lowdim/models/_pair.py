@@ -108,7 +108,8 @@ class PairModel(TablesModel):
         x, y = views.tables
         k = self.n_components_ = fit.x_weights.shape[1]
         lifted_x, (weights, loadings) = _lifted(x, [fit.x_weights, fit.x_loadings])
-        lifted_y, (y_weights, y_loadings, y_on_x) = _lifted(y, [fit.y_weights, fit.y_loadings, fit.y_on_x])
+        of_y = [fit.y_weights, fit.y_loadings, fit.y_rotations, fit.y_on_x]
+        lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lifted(y, of_y)
         self._set_centres(lifted_x, lifted_y, dtype)
         sign = signs(weights.T) if k else weights[0, :]
         found = {
@@ -117,7 +118,7 @@ class PairModel(TablesModel):
             "x_rotations_": weights @ asarray_like(fit.x_turn, weights, dtype=weights.dtype),
             "y_weights_": y_weights,
             "y_loadings_": y_loadings,
-            "y_rotations_": y_weights @ asarray_like(fit.y_turn, y_weights, dtype=y_weights.dtype),
+            "y_rotations_": y_rotations,
             "_y_on_x": y_on_x,
         }
         for name, value in found.items():

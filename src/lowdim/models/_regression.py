@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, namespace, to_numpy
+from .._xp import Array, astype, namespace, to_numpy
+from ..linalg import column_lengths
 from ..solvers.results import PairFit, Tail
 from ..solvers.views import Views
 from ..summaries.base import dense
@@ -67,6 +68,7 @@ class LatentRegression(Predicting, PairModel):
     """
 
     explained_variance_: Any
+    y_explained_variance_ratio_: Any
     x_weights_: Any
     _y_on_x: Any
 
@@ -98,7 +100,7 @@ class LatentRegression(Predicting, PairModel):
         component k explains. Their squares average to one."""
         check_is_fitted(self)
         xp = namespace(self.x_weights_)
-        explained = xp.sum(self._y_on_x**2, axis=0) * self._x_lengths**2
+        explained = self.y_explained_variance_ratio_
         total = float(xp.sum(explained))
         if total <= 0.0:
             return xp.zeros_like(self.x_mean_)
@@ -146,9 +148,8 @@ class LatentRegression(Predicting, PairModel):
         total_x = float(np.sum(x.table**2)) * x.unit**2
         total_y = float(np.sum(y.table**2)) * y.unit**2
         lengths = fit.x_lengths
-        in_x = (lengths * np.linalg.norm(fit.x_loadings, axis=0)) ** 2
-        in_y = (lengths * np.linalg.norm(fit.y_on_x, axis=0)) ** 2
-        self._x_lengths = asarray_like(lengths, like)
+        in_x = (lengths * column_lengths(fit.x_loadings)) ** 2
+        in_y = (lengths * column_lengths(fit.y_on_x)) ** 2
         self.explained_variance_ = cast(lengths**2 / views.divisor, like, dtype)
         self.explained_variance_ratio_ = cast(in_x / (total_x or 1.0), like, dtype)
         self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, dtype)

@@ -169,7 +169,7 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
         y_weights=a,
         y_loadings=a,
         x_turn=np.eye(len(chosen)),
-        y_turn=_y_turn(a, a),
+        y_rotations=_rotations(a, a),
         y_on_x=a,
         x_lengths=s[chosen] * x.unit,
         values=np.sqrt(relevance[chosen]) * y.unit,
@@ -232,7 +232,7 @@ def pls_svd(views: Views, k: int) -> PairFit:
         y_weights=c,
         y_loadings=c,
         x_turn=np.eye(n),
-        y_turn=np.eye(n),
+        y_rotations=c,
         y_on_x=np.linalg.lstsq(T, B, rcond=None)[0].T * _unit_ratio(views),
         x_lengths=np.linalg.norm(T, axis=0) * x.unit,
         values=values * x.unit * y.unit,
@@ -261,14 +261,17 @@ def _orthogonal(t: np.ndarray, T: np.ndarray) -> np.ndarray:
     return t
 
 
-def _y_turn(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
-    """(P^T W)^+."""
-    return np.linalg.pinv(loadings.T @ weights) if weights.shape[1] else np.zeros((0, 0))
+def _rotations(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
+    """W (P^T W)^+, in units of the largest entries: their products need not fit the range of numbers."""
+    if weights.shape[1] == 0:
+        return weights
+    u, v = (float(np.abs(A).max()) or 1.0 for A in (loadings, weights))
+    return ((weights / v) @ np.linalg.pinv((loadings / u).T @ (weights / v))) / u
 
 
 def _largest(A: np.ndarray) -> float:
     """The largest singular value of A, or a little less: by a few steps of power iteration."""
-    v: np.ndarray = np.random.default_rng(0).standard_normal(A.shape[1])
+    v = np.asarray(np.random.default_rng(0).standard_normal(A.shape[1]))
     for _ in range(6):
         size = float(np.linalg.norm(v))
         if size == 0.0:
@@ -296,7 +299,7 @@ def _paired(kept: _Kept, views: Views, status: Status, *, y_weights: np.ndarray,
         y_weights=y_weights,
         y_loadings=y_loadings,
         x_turn=np.column_stack(kept.turns)[: len(kept.turns)] if kept.turns else np.zeros((0, 0)),
-        y_turn=_y_turn(y_weights, y_loadings),
+        y_rotations=_rotations(y_weights, y_loadings),
         y_on_x=_columns(kept.y_on_x, n_y) * _unit_ratio(views),
         x_lengths=np.array(kept.lengths) * x.unit,
         values=np.array(kept.values) * x.unit * y.unit,

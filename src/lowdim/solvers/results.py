@@ -132,9 +132,9 @@ class PairFit:
     x_loadings: Array
     y_weights: Array
     y_loadings: Array
-    #: What turns weights into rotations, the weights of the tables themselves, (k, k).
+    #: Weights of y itself, (r_y, k), and what turns the weights of X into those, (k, k).
+    y_rotations: Array
     x_turn: Array
-    y_turn: Array
     #: Coefficients of Y on the scores of X, (r_y, k).
     y_on_x: Array
     #: Lengths of the scores of X, and the singular values that were maximised, (k,).

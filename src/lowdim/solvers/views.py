@@ -25,6 +25,7 @@ from ..linalg import (
     FLOAT64_EPS,
     RESOLUTION,
     RESOLUTION_FLOAT32,
+    column_lengths,
     divisor,
     eigh_descending,
     quiet_blas,
@@ -201,9 +202,7 @@ class ByTriangle(Way):
         """Coordinates without rows."""
         require_rows(triangle.n_rows, triangle.weight, ddof)
         R = to_numpy(triangle.root).astype(np.float64)
-        largest = np.abs(R).max(axis=0)
-        safe = np.where(largest > 0, largest, 1.0)
-        lengths = np.sqrt(((R / safe) ** 2).sum(axis=0)) * largest
+        lengths = column_lengths(R)
         root = R / np.where(lengths > 0, lengths, 1.0)
         views = _side_by_side(root, lengths, triangle, scale, ddof)
         return _gathered(views, triangle, ddof, FLOAT64_EPS, False, self.name, passes)

@@ -1,0 +1,102 @@
+"""KernelCCA: the linear kernel is regularized CCA, new points, weights, kernels of all kinds."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from lowdim import CCA, KernelCCA
+from oracles_tables import up_to_signs
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 4))
+Y = np.column_stack([X[:, 0] + 0.5 * RNG.standard_normal(40), RNG.standard_normal((40, 2))])
+NEW_X, NEW_Y = RNG.standard_normal((7, 4)), RNG.standard_normal((7, 3))
+
+
+@pytest.mark.parametrize("weights", [None, RNG.integers(0, 4, 40).astype(float)], ids=["plain", "weighted"])
+@pytest.mark.parametrize("c", [0.3, (0.1, 0.6), 1.0])
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_the_linear_kernel_is_regularized_cca(shape, c, weights):
+    x, y = (X, Y) if shape == "tall" else (RNG.standard_normal((40, 90)), RNG.standard_normal((40, 60)))
+    new = NEW_X if shape == "tall" else RNG.standard_normal((7, 90))
+    kernel = KernelCCA(3, kernel="linear", regularization=c).fit(x, y, sample_weight=weights)
+    cca = CCA(3, regularization=c, scale=False).fit(x, y, sample_weight=weights)
+    np.testing.assert_allclose(kernel.correlations_, cca.correlations_, atol=1e-9)
+    np.testing.assert_allclose(kernel.singular_values_, cca.singular_values_, rtol=1e-9)
+    for ours, wanted in (
+        *zip(kernel.transform(x, y), cca.transform(x, y), strict=True),
+        (kernel.transform(new), cca.transform(new)),
+    ):
+        np.testing.assert_allclose(up_to_signs(ours, wanted), wanted, atol=1e-7)
+
+
+def test_explicit_features_give_the_same():
+    """(x'y)^2 is the inner product of all products of two columns."""
+
+    def features(A):
+        i, j = np.triu_indices(A.shape[1])
+        return A[:, i] * A[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+
+    kernel = KernelCCA(3, kernel="poly", degree=2, coef0=0, gamma=1, regularization=0.2).fit(X, Y)
+    cca = CCA(3, regularization=0.2, scale=False).fit(features(X), features(Y))
+    np.testing.assert_allclose(kernel.correlations_, cca.correlations_, atol=1e-9)
+    wanted = cca.transform(features(NEW_X))
+    np.testing.assert_allclose(up_to_signs(kernel.transform(NEW_X), wanted), wanted, atol=1e-8)
+
+
+def test_precomputed_and_callable_kernels():
+    named = KernelCCA(2, kernel=("rbf", "poly"), gamma=(0.5, None), degree=2).fit(X, Y)
+    K, L = rbf_kernel(X, gamma=0.5), polynomial_kernel(Y, degree=2)
+    given = KernelCCA(2, kernel="precomputed").fit(K, L)
+    called = KernelCCA(2, kernel=lambda a, b: np.exp(-0.5 * ((a - b) ** 2).sum())).fit(X, Y)
+    np.testing.assert_allclose(given.correlations_, named.correlations_, rtol=1e-10)
+    np.testing.assert_allclose(given.transform(rbf_kernel(NEW_X, X, gamma=0.5)), named.transform(NEW_X), atol=1e-9)
+    both = KernelCCA(2, kernel="rbf", gamma=0.5).fit(X, Y)
+    np.testing.assert_allclose(called.correlations_, both.correlations_, rtol=1e-10)
+
+
+def test_it_finds_what_is_not_linear():
+    angle = RNG.uniform(0, 2 * np.pi, 300)
+    x = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.05 * RNG.standard_normal((300, 2))
+    y = np.cos(2 * angle) + 0.05 * RNG.standard_normal(300)
+    assert CCA().fit(x[:200], y[:200]).correlations_[0] < 0.3
+    kernel = KernelCCA(1, kernel="rbf", gamma=1.0, regularization=0.01).fit(x[:200], y[:200])
+    held_out = kernel.transform(x[200:], y[200:])
+    assert np.corrcoef(held_out[0][:, 0], held_out[1][:, 0])[0, 1] > 0.95
+
+
+def test_variates_have_unit_variance_and_zero_mean():
+    T, U = KernelCCA(3).fit_transform(X, Y), KernelCCA(3).fit(X, Y).transform(X, Y)[1]
+    for A in (T, U):
+        np.testing.assert_allclose(A.mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(A.std(axis=0, ddof=1), 1.0, rtol=1e-9)
+
+
+def test_sparse_rows():
+    dense, thin = KernelCCA(2, kernel="rbf").fit(X, Y), KernelCCA(2, kernel="rbf").fit(sparse.csr_array(X), Y)
+    np.testing.assert_allclose(thin.correlations_, dense.correlations_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "message"),
+    [
+        ({}, (X, None), "requires y to be passed"),
+        ({}, (X, Y[:5]), "inconsistent numbers of samples"),
+        ({"regularization": -1}, (X, Y), r"regularization=-1 must be a number from 0 \(none\) to 1"),
+        ({"n_components": 0}, (X, Y), "n_components=0 must be a whole number between 1 and 40"),
+        ({"kernel": "precomputed"}, (X, Y), "needs square matrices, X has shape"),
+        ({"kernel": lambda a, b: np.nan}, (X, Y), "gives NaN or infinity"),
+        ({}, (X, Y, -np.ones(40)), "sample_weight must be finite, not negative"),
+        ({}, (X, Y, np.ones(3)), "sample_weight must have one entry per row"),
+        ({}, (np.ones((40, 2)), Y), "there is no variance"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(options, args, message):
+    with pytest.raises(ValueError, match=message):
+        KernelCCA(**options).fit(*args)
+
+
+def test_another_width_of_y_is_refused():
+    with pytest.raises(ValueError, match="y has 2 columns, the model was fitted on 3"):
+        KernelCCA(1).fit(X, Y).transform(X, Y[:, :2])
