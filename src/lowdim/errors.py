@@ -206,6 +206,14 @@ def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -
     )
 
 
+def units_too_far(x: float, y: float) -> ValueError:
+    """Tables whose coefficients have no room in the range of numbers."""
+    return ValueError(
+        f"the columns of X and y are of sizes {x:.0e} and {y:.0e}: coefficients between them leave the range of "
+        "numbers. Rescale one of the tables (multiply it by a constant) and fit again."
+    )
+
+
 def exhausted_stream(purpose: str) -> ValueError:
     """An iterator that has nothing (left) to give."""
     return ValueError(

@@ -88,13 +88,7 @@ class PairModel(TablesModel):
         return 1.0
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
-        pair = open_pair(self, X, y, reset=reset)
-        if not reset and hasattr(self, "summary_") and pair.groups != self.summary_.groups:
-            raise ValueError(
-                f"y has {pair.groups[1]} columns, the rows before had {self.summary_.groups[1]}: all blocks must have "
-                "the same columns."
-            )
-        return pair
+        return open_pair(self, X, y, reset=reset)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -96,6 +96,11 @@ class TablesModel(Model):
             groups = source.groups
             kind = Triangle if self.solver == "triangle" or isinstance(self.solver, ByTriangle) else Moments
             seen: Any = kind(sum(groups), groups=groups)
+            if not first and groups != self.summary_.groups:
+                raise ValueError(
+                    f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must "
+                    "have the same columns."
+                )
             if not first:
                 seen.merge(self.summary_)
             weights = None if sample_weight is None else check_weights(sample_weight, source)
@@ -261,7 +266,11 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
 
 def is_list_of_tables(X: Any) -> bool:
     """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
-    if not isinstance(X, list | tuple) or not X:
-        return False
-    first = X[0]
-    return callable(first) or is_sparse(first) or getattr(first, "ndim", None) == 2 or hasattr(first, "columns")
+    return isinstance(X, list | tuple) and len(X) > 0 and _is_table(X[0])
+
+
+def _is_table(A: Any) -> bool:
+    if isinstance(A, list | tuple):
+        return len(A) > 0 and (hasattr(A[0], "__len__") or hasattr(A[0], "shape"))
+    stream = callable(A) or hasattr(A, "__next__")
+    return stream or is_sparse(A) or getattr(A, "ndim", None) == 2 or hasattr(A, "columns")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..errors import units_too_far
 from ..linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
 from .results import PairFit, Status
 from .views import Views
@@ -283,7 +284,10 @@ def _largest(A: np.ndarray) -> float:
 def _unit_ratio(views: Views) -> float:
     """What turns coefficients between tables in their units into coefficients between the tables themselves."""
     x, y = views.tables
-    return y.unit / x.unit
+    ratio = y.unit / x.unit
+    if not 1e-280 < ratio < 1e280:
+        raise units_too_far(x.unit, y.unit)
+    return ratio
 
 
 def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._xp import Array, Scratch, asarray_like, astype, namespace, to_numpy
+from .._xp import Array, Scratch, asarray_like, astype, device, namespace, to_numpy
 from ..errors import choice, no_variance, read_once
 from ..linalg import (
     FLOAT32_EPS,
@@ -400,7 +400,8 @@ class _Features:
         xp = namespace(turned)
         n = turned.shape[0]
         self._own, self._weights = threading.local(), weights
-        w = xp.ones_like(turned[:, 0]) if weights is None else astype(weights, turned.dtype)
+        ones = xp.ones(n, dtype=turned.dtype, device=device(turned))
+        w = ones if weights is None else astype(weights, turned.dtype)
         self._weight = float(n) if weights is None else float(xp.sum(w))
         self._by, self._w, self._sums = xp.concat([turned, w[:, None]], axis=1), w, xp.sum(turned, axis=0)
         self._divisor = divisor(self._weight, ddof)
