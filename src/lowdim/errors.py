@@ -38,6 +38,10 @@ class NonFiniteBlock(ValueError):
         )
 
 
+class NoVariance(ValueError):
+    """Rows that are all the same, where a model needs some variance."""
+
+
 class MissingValues(ValueError):
     """NaN in the rows, where a summary needs complete ones."""
 
@@ -59,9 +63,11 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
     """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
     where = f"{column_label(column, names)}, first in row {row}"
     if value != value:
+        rows = "X" if table == "X" else "A"
+        of = "" if table == "X" else " for A = all tables side by side"
         return MissingValues(
             f"Input {table} contains NaN: {where}. Complete rows of finite numbers are needed: drop those rows, or "
-            f"fill them in, for example with PPCA(k, standardize=True).fit({table}).impute({table}); PPCA and "
+            f"fill them in, for example with PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and "
             "FactorAnalysis themselves take NaN as missing."
         )
     return ValueError(
@@ -128,20 +134,24 @@ def n_components_out_of_range(
     return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 
 
-def too_few_rows(n: int, weight: float, ddof: int) -> ValueError:
-    """A covariance with divisor weight - ddof needs more than ddof."""
+def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
+    """A covariance with divisor weight - ddof needs more than ddof; a `fixed` one cannot be chosen."""
     start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
     start += "is needed."
     if n > 1 and 0 < weight < n:
         return ValueError(
-            f"{start} Weights are frequencies, not shares: multiply them by the number of rows, or pass ddof=0."
+            f"{start} Weights are frequencies, not shares: multiply them by the number of rows"
+            f"{'' if fixed else ', or pass ddof=0'}."
         )
-    return ValueError(f"{start} Give more rows{', or pass ddof=0' if ddof and n > 0 and weight > 0 else ''}.")
+    other = ", or pass ddof=0" if ddof and n > 0 and weight > 0 and not fixed else ""
+    return ValueError(f"{start} Give more rows{other}.")
 
 
-def no_variance(purpose: str) -> ValueError:
+def no_variance(purpose: str, table: str = "X") -> ValueError:
     """Rows that are all the same."""
-    return ValueError(f"all rows of the fit are the same: there is no variance, and {purpose} needs some. Check X.")
+    return NoVariance(
+        f"all rows of {table} are the same: there is no variance, and {purpose} needs some. Check how {table} was made."
+    )
 
 
 def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
@@ -182,9 +192,11 @@ def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
     )
 
 
-def other_names(index: int | None, names: Sequence[str] | None, expected: Sequence[str] | None) -> ValueError:
+def other_names(
+    index: int | None, names: Sequence[str] | None, expected: Sequence[str] | None, table: str = "the stream"
+) -> ValueError:
     """Tables of one model must have the same columns in the same order."""
-    where = "the stream" if index is None else f"block {index} of the stream"
+    where = table if index is None else f"block {index} of the stream"
     return ValueError(
         f"{where} has columns {_listed(names)}, expected were {_listed(expected)}. The feature names should match "
         "those that were passed during fit, in the same order; select them: block[names]."

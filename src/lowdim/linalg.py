@@ -106,6 +106,11 @@ def column_lengths(A: np.ndarray) -> np.ndarray:
     return largest * np.sqrt(((A / safe) ** 2).sum(axis=0))
 
 
+def is_constant(deviation: Array, mean: Array) -> Array:
+    """Columns whose deviation is no more than the rounding of their entries."""
+    return deviation <= 2.0 * FLOAT64_EPS * namespace(mean).abs(mean)
+
+
 def rank_cut(largest: float, n_features: int, epsilon: float) -> float:
     """Eigenvalues at or below this are zero as far as arithmetic can tell: D * eps * lambda_1."""
     return n_features * epsilon * largest

@@ -19,7 +19,7 @@ import numpy as np
 from . import _threads
 from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import FilledSource, Source, open_source
+from .sources import CountedSource, FilledSource, Source, open_source
 from .summaries.base import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -152,6 +152,16 @@ class Rows:
         """(x - mean) / scale, zero where x was not observed."""
         return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self._progress)
 
+    def counted(self) -> Rows:
+        """The rows that count: without those of weight zero, as far as columns are read."""
+        if self.weights is None:
+            return self
+        keep = np.flatnonzero(to_numpy(self.weights) > 0)
+        if len(keep) == self.weights.shape[0]:
+            return self
+        weights = self.weights[asarray_like(keep, self.weights)]
+        return Rows(CountedSource(self._source, keep), weights, self._progress)
+
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""
         return self._source.empty(*shape)
@@ -277,11 +287,12 @@ def _fill_in_turn(
 def _take(summary: Summary, block: Array, start: int, *, weights: Array | None, source: Source) -> None:
     """One block into one summary."""
     stop = start + block.shape[0]
+    counts = None if weights is None else _slice(weights, start, stop)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         try:
-            summary.update(block, None if weights is None else _slice(weights, start, stop))
+            summary.update(block, counts)
         except NonFiniteBlock:
-            raise _explain(block, start, source, summary.takes_nan) from None
+            raise _explain(block, start, source, summary.takes_nan, counts) from None
 
 
 def _slice(weights: Array, start: int, stop: int) -> Array:
@@ -313,11 +324,15 @@ def _mapped(
             yield answer
 
 
-def _explain(block: Array, start: int, source: Source, nan_is_fine: bool = False) -> ValueError:
-    """The error for a block whose sums are not finite: its first bad entry, or its largest."""
+def _explain(
+    block: Array, start: int, source: Source, nan_is_fine: bool = False, weights: Array | None = None
+) -> ValueError:
+    """The error for a block whose sums are not finite: its first bad entry in a row that counts, or its largest."""
     if isinstance(block, Beside):
         block = block.joined()
     data = to_numpy(block.toarray() if is_sparse(block) else block)
+    if weights is not None:
+        data = np.where(to_numpy(weights)[:, None] > 0, data, 0.0)
     bad = np.isinf(data) if nan_is_fine else ~np.isfinite(data)
     build: Callable[..., ValueError] = not_finite
     if bad.any():
@@ -326,7 +341,7 @@ def _explain(block: Array, start: int, source: Source, nan_is_fine: bool = False
         i, j = (int(v) for v in np.unravel_index(int(np.nanargmax(np.abs(data))), data.shape))
         build = too_large
     value = float(data[i, j])
-    row, column = (j, start + i) if source.transposed else (start + i, j)
+    row, column = (source.row(j), start + i) if source.transposed else (start + i, j)
     table, column, names = source.place(column)
     return build(row, column, value, names, table)
 

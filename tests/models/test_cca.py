@@ -7,7 +7,7 @@ from sklearn import cross_decomposition as theirs
 from sklearn.linear_model import LinearRegression
 
 from lowdim import CCA, GCCA, PLSSVD, PLSCanonical
-from lowdim.errors import RankWarning, SmallSampleWarning
+from lowdim.errors import RankWarning, ResolutionWarning, SmallSampleWarning
 from oracles_tables import canonical, deflated, maxvar, standard, up_to_signs
 
 RNG = np.random.default_rng(1)
@@ -248,7 +248,7 @@ def test_significance_that_cannot_be_had():
     with pytest.warns(SmallSampleWarning):
         cca = CCA(1).fit(X[:4, :3], Y[:4, :3])
     with pytest.raises(
-        ValueError, match=r"n_samples=4 is too few for tests of tables of ranks 3 and 3: more than 4\.5"
+        ValueError, match=r"n_samples=4 is too few for tests of tables of ranks 3 and 3: at least 7 are"
     ):
         cca.significance()
 
@@ -344,3 +344,80 @@ def test_gcca_takes_and_gives_lists():
         gcca.transform([X, THIRD])
     with pytest.raises(ValueError, match="or X to be a list of tables"):
         GCCA().fit([X])
+
+
+# ---- Found by trying to break it
+
+
+def test_a_stream_that_loses_directions_says_so():
+    """With n_components=None too; the rows are gone and cannot be read again."""
+    rng = np.random.default_rng(0)
+    Z, hidden = rng.standard_normal((100, 3)), rng.standard_normal((100, 1))
+    x, y = np.hstack([Z, Z[:, :1] + 1e-8 * hidden]), np.hstack([hidden, rng.standard_normal((100, 1))])
+    with pytest.warns(ResolutionWarning, match="cannot tell the smallest directions of the tables from rounding"):
+        CCA().fit((x[i : i + 10] for i in range(0, 100, 10)), (y[i : i + 10] for i in range(0, 100, 10)))
+    np.testing.assert_allclose(CCA().fit(x, y).correlations_[0], 1.0, rtol=1e-6)
+
+
+def test_dropped_directions_are_counted():
+    with pytest.warns(RankWarning, match="1 of 6 directions of X have no variance and were left out"):
+        CCA().fit(np.column_stack([X, X[:, 0]]), Y)
+    with pytest.warns(RankWarning, match="1 of 4 directions of table 1 have no variance"):
+        GCCA(2).fit([X, np.column_stack([THIRD, np.ones(80)])])
+
+
+def test_three_tables_are_not_two():
+    """Ranks count for each two tables: three small ones have no correlations of 1."""
+    rng = np.random.default_rng(0)
+    gcca = GCCA(1).fit([rng.standard_normal((12, 4)) for _ in range(3)])
+    assert gcca.pair_correlations_[0, 0, 1] < 1.0
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.SmallSampleWarning")
+@pytest.mark.parametrize("model", [CCA(1), GCCA(1)], ids=str)
+def test_rows_that_are_all_the_same_may_come_first(model):
+    model.partial_fit(X[:5], np.zeros((5, 4)))
+    assert not hasattr(model, "n_components_")
+    model.partial_fit(X[5:], Y[5:])
+    whole = CCA(1).fit(X, np.vstack([np.zeros((5, 4)), Y[5:]]))
+    np.testing.assert_allclose(model.correlations_, whole.correlations_, rtol=1e-10)
+
+
+def test_which_table_has_no_variance():
+    with pytest.raises(ValueError, match="all rows of y are the same"):
+        CCA().fit(X, np.ones((80, 2)))
+    with pytest.raises(ValueError, match="all rows of table 1 are the same"):
+        GCCA(1).fit([X, np.ones((80, 2)), Y])
+
+
+def test_tables_at_transform_belong_together():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(Y, columns=list("abcd"))
+    cca = CCA(2).fit(X, frame)
+    with pytest.raises(ValueError, match="X has 80, y has 78 rows"):
+        cca.transform(X, frame[:78])
+    with pytest.raises(ValueError, match="y has columns 'b', 'a', 'c', 'd', expected were 'a', 'b', 'c', 'd'"):
+        cca.transform(X, frame[list("bacd")])
+    with pytest.raises(ValueError, match="table 0 has 80, table 1 has 5 rows"):
+        GCCA(1).fit([X, Y]).transform([X, Y[:5]])
+
+
+def test_significance_is_of_the_fit():
+    cca = CCA(regularization=0.5).fit(X, Y).set_params(regularization=0.0)
+    with pytest.raises(ValueError, match="tests are for correlations without regularization"):
+        cca.significance()
+
+
+def test_gcca_gives_frames():
+    pandas = pytest.importorskip("pandas")
+    first, second = GCCA(1).set_output(transform="pandas").fit([X, Y]).transform([X, Y])
+    assert isinstance(first, pandas.DataFrame)
+    np.testing.assert_allclose(
+        first.to_numpy().ravel() @ np.asarray(second).ravel() / 79, CCA(1).fit(X, Y).correlations_[0]
+    )
+
+
+def test_gcca_of_vectors_lists_and_generators():
+    expected = GCCA(1).fit([X[:, :1], Y]).correlations_
+    for tables in ([X[:, 0], Y], [X[:, :1].tolist(), Y.tolist()], [iter([X[:50, :1], X[50:, :1]]), iter([Y])]):
+        np.testing.assert_allclose(GCCA(1).fit(tables).correlations_, expected, rtol=1e-10)

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from lowdim import CCA, KernelCCA
+from lowdim.errors import RankWarning
 from oracles_tables import up_to_signs
 
 RNG = np.random.default_rng(0)
@@ -100,3 +101,65 @@ def test_what_is_refused(options, args, message):
 def test_another_width_of_y_is_refused():
     with pytest.raises(ValueError, match="y has 2 columns, the model was fitted on 3"):
         KernelCCA(1).fit(X, Y).transform(X, Y[:, :2])
+
+
+# ---- Found by trying to break it
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+def test_columns_far_from_zero(kernel):
+    x, y = np.round(100 * X), np.round(100 * Y)
+    options = {"kernel": kernel} if kernel == "linear" else {"kernel": kernel, "gamma": 1e-4}
+    near, far = KernelCCA(2, **options).fit(x, y), KernelCCA(2, **options).fit(x + 1e8, y - 1e8)
+    np.testing.assert_allclose(far.correlations_, near.correlations_, rtol=1e-6)
+    np.testing.assert_allclose(far.transform(x + 1e8), near.transform(x), atol=1e-5)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = KernelCCA(2).fit(X, Y)
+    before = model.transform(X)
+    with pytest.raises(ValueError):
+        model.fit(RNG.standard_normal((5, 9)), np.ones(4))
+    np.testing.assert_array_equal(model.transform(X), before)
+
+
+def test_fewer_components_than_asked():
+    with pytest.warns(RankWarning, match="only 3 of n_components=10 could be taken: the ranks of the kernel matrices"):
+        KernelCCA(10, kernel="linear").fit(X, Y)
+
+
+def test_missing_values_are_named():
+    bad = Y.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Input y contains NaN: column 1, first in row 3.*PPCA"):
+        KernelCCA(1).fit(X, bad)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": ("rbf",)}, "must be one for both tables, or a pair"),
+        ({"gamma": -1.0}, "gamma=-1.0 must be a positive number, or None"),
+        ({"gamma": "a"}, "gamma='a' must be a positive number"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        KernelCCA(1, **options).fit(X, Y)
+
+
+def test_an_asymmetric_matrix_is_refused():
+    K = rbf_kernel(X)
+    with pytest.raises(ValueError, match="needs symmetric matrices, but X and its transpose differ by up to"):
+        KernelCCA(1, kernel="precomputed").fit(np.triu(K), K)
+    np.testing.assert_allclose(
+        KernelCCA(1, kernel="precomputed").fit(sparse.csr_array(K), K).correlations_,
+        KernelCCA(1, kernel="precomputed").fit(K, K).correlations_,
+    )
+
+
+def test_float32_stays():
+    x, y = (
+        KernelCCA(1).fit(X.astype("float32"), Y.astype("float32")).transform(X.astype("float32"), Y.astype("float32"))
+    )
+    assert x.dtype == y.dtype == np.float32

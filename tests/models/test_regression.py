@@ -1,5 +1,7 @@
 """PCR and PLSRegression: identities, against rows deflated by hand, least squares, and what is read off the fit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.cross_decomposition import PLSRegression as TheirPLS
@@ -7,9 +9,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 from sklearn.pipeline import make_pipeline
 
-from lowdim import PCA, PCR, PLSRegression
+from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression
 from lowdim.errors import RankWarning
-from lowdim.inspect import diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
+from lowdim.inspect import contributions, cos2, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
 from oracles_tables import deflated, standard, up_to_signs
 
 RNG = np.random.default_rng(0)
@@ -225,7 +227,10 @@ def test_t2_and_q(kind):
     np.testing.assert_allclose(q_residuals(model, X), (rest**2).sum(axis=1), rtol=1e-8)
     np.testing.assert_allclose(model.reconstruction_error(X), ((rest * model.x_scale_) ** 2).sum(axis=1), rtol=1e-8)
     found = diagnose(model, X)
-    assert found.t2_limit == t2_limit(model, new_rows=False) and found.q_limit == q_limit(model, X=X)
+    assert found.t2_limit == t2_limit(model, new_rows=False)
+    # PCR knows all eigenvalues that it leaves out, PLS has to look at the rows.
+    assert found.q_limit == (q_limit(model) if kind == "PCR" else q_limit(model, X=X))
+    assert (found.cos2 is None) == (kind != "PCR")
     assert "T2" in str(found)
 
 
@@ -350,3 +355,106 @@ def test_small_components_are_solved_again_without_squares():
         model.fit(X, y)
         assert model.solver_ == "triangle" and model.n_passes_ == 2
         np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+
+
+# ---- Found by trying to break it
+
+
+@pytest.mark.parametrize("kind", ["kernel", "simpls"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_constant_tables_of_few_rows(kind, solver):
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal((12, 40))
+    for X, y, weights in (
+        (wide, np.zeros(12), None),
+        (np.ones((12, 40)), wide[:, 0], None),
+        (wide, wide[:, 0], 5 * np.eye(12)[0]),
+    ):
+        with pytest.warns(RankWarning, match="only 0 of n_components=1 could be taken"):
+            model = MODELS[kind](1, solver=solver).fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(model.predict(X), y[0] if weights is not None else y.mean(), atol=1e-12)
+
+
+def test_columns_that_vary_by_their_rounding_are_constant():
+    X, y = DATA["tall"]
+    nearly = np.where(np.arange(60) % 2, 0.3, 0.1 + 0.2)
+    for solver in SOLVERS:
+        for kind in MODELS.values():
+            model = kind(2, scale=True, solver=solver).fit(np.column_stack([X, nearly]), y)
+            assert np.abs(model.coef_[:, -1]).max() < 1e-10
+            np.testing.assert_allclose(model.coef_[:, :-1], kind(2, scale=True).fit(X, y).coef_, atol=1e-9)
+    pca = PCA(2, standardize=True)
+    np.testing.assert_allclose(
+        pca.fit(np.column_stack([X, nearly])).explained_variance_, pca.fit(X).explained_variance_, rtol=1e-9
+    )
+
+
+def test_the_relevant_component_may_be_the_smallest():
+    rng = np.random.default_rng(0)
+    X, hidden = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    X[:, 3] = X[:, 2] + 1e-9 * hidden
+    pcr = PCR(1, select="relevance").fit(X, (X[:, 3] - X[:, 2]) / 1e-9)
+    assert pcr.solver_ == "triangle" and pcr.score(X, (X[:, 3] - X[:, 2]) / 1e-9) > 0.85
+
+
+def test_a_constant_column_has_no_significance():
+    X, y = DATA["tall"]
+    found = PLSRegression(2).fit(np.column_stack([X, np.ones(60)]), y).jackknife(np.column_stack([X, np.ones(60)]), y)
+    np.testing.assert_array_equal(found.t[:, -1], 0.0)
+    np.testing.assert_array_equal(found.p[:, -1], 1.0)
+
+
+def test_jackknife_counts_parts_with_rows():
+    X, y = DATA["tall"]
+    w = np.zeros(60)
+    w[:8] = 1.0
+    model = PLSRegression(1).fit(X, y, sample_weight=w)
+    found = model.jackknife(X, y, cv=LeaveOneOut(), sample_weight=w)
+    assert found.dof == 7
+    few = PLSRegression(1).fit(X[:8], y[:8]).jackknife(X[:8], y[:8], cv=LeaveOneOut())
+    np.testing.assert_allclose(found.standard_error, few.standard_error, rtol=1e-9)
+    with pytest.raises(ValueError, match="the model was fitted on 8 and 4: pass the rows of the fit"):
+        model.jackknife(X, y[:, 0])
+    with pytest.raises(ValueError, match="sample_weight must have one entry per row"):
+        model.jackknife(X, y, sample_weight=w[:5])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rows_of_weight_zero_are_not_looked_at(solver):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.standard_normal((12, 30)), rng.standard_normal((12, 2)), np.r_[0.0, np.ones(11)]
+    spoilt = [A.copy() for A in (X, y)]
+    for A in spoilt:
+        A[0] = np.nan
+    for model in (PLSRegression(2, solver=solver), PCA(2, solver=solver)):
+        clean = model.fit(X[1:], y[1:]).transform(X)
+        np.testing.assert_allclose(model.fit(*spoilt, sample_weight=w).transform(X), clean, atol=1e-9)
+    spoilt[0][3, 4] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN: column 4, first in row 3"):
+        PLSRegression(2, solver=solver).fit(*spoilt, sample_weight=w)
+
+
+def test_measures_that_need_orthonormal_components():
+    X, y = DATA["tall"]
+    pcr = PCR(3).fit(X, y)
+    np.testing.assert_allclose(contributions(pcr, X), contributions(PCA(3).fit(X), X), atol=1e-10)
+    np.testing.assert_allclose(cos2(pcr, X), cos2(PCA(3).fit(X), X), atol=1e-10)
+    np.testing.assert_allclose(q_limit(pcr), q_limit(PCA(3).fit(X)), rtol=1e-9)
+    for measure in (contributions, cos2):
+        with pytest.raises(
+            TypeError, match="needs orthonormal components, as PCA and PCR have; PLSRegression has none"
+        ):
+            measure(PLSRegression(2).fit(X, y), X)
+
+
+def test_wide_tables_are_predicted_through_their_scores():
+    """No matrix of all coefficients is made unless it is asked for."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10, 40_000))
+    y = X[:, :30_000] + rng.standard_normal((10, 30_000))
+    tracemalloc.start()
+    for model in (CCA(2, regularization=0.5), PLSCanonical(2), PLSRegression(2)):
+        model.fit(X, y).predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * (X.nbytes + y.nbytes)

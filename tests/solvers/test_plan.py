@@ -165,7 +165,7 @@ def test_streams_through_the_model(name, solver):
 
 
 def test_more_than_the_memory_there_is(monkeypatch):
-    monkeypatch.setattr(choose, "_memory", lambda: 2**30)
+    monkeypatch.setattr(choose, "memory_bytes", lambda: 2**30)
     with pytest.raises(
         MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in all\. Pass n_comp"
     ):
@@ -175,7 +175,7 @@ def test_more_than_the_memory_there_is(monkeypatch):
 
 
 def test_memory_that_is_not_known_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(choose, "_memory", lambda: 0)
+    monkeypatch.setattr(choose, "memory_bytes", lambda: 0)
     assert plan((30_000, 20_000), None).solver.name == "covariance"
 
 

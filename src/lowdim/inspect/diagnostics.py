@@ -1,4 +1,4 @@
-"""How well single rows and columns are seen in a fitted PCA: contributions, cos2, T2 and Q with their limits.
+"""How well single rows and columns are seen in a fitted model: contributions, cos2, T2 and Q with their limits.
 
 Rows may be those of the fit or supplementary ones: they are looked at with the fitted model and change nothing in it.
 """
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, device, is_sparse, namespace, to_numpy
 from ..errors import RankWarning, warn_user
+from ..linalg import divisor
 
 
 def contributions(model: Any, X: Any = None) -> Array:
@@ -22,11 +23,13 @@ def contributions(model: Any, X: Any = None) -> Array:
     Of columns (X None): w_kj^2, shape (p, K), adding up to 1 over the columns. Of rows: z_ik^2 / (lambda_k (n - ddof)),
     shape (n, K), adding up to 1 over the rows of the fit.
     """
+    _check_orthonormal(model, "contributions")
     xp = namespace(model.components_)
     if X is None:
         return xp.asarray(model.components_.T**2, copy=True)
     Z = model.scores(X)[:, : _rank(model)]
-    shares = Z * Z / (model.singular_values_[: Z.shape[1]] ** 2)[None, :]
+    squares = model.explained_variance_[: Z.shape[1]] * divisor(model._weight, model.ddof)
+    shares = Z * Z / squares[None, :]
     beyond = xp.zeros((Z.shape[0], model.n_components_ - Z.shape[1]), dtype=Z.dtype, device=device(Z))
     return xp.concat([shares, beyond], axis=1)
 
@@ -36,6 +39,7 @@ def cos2(model: Any, X: Any) -> Array:
 
     A row at the mean has no direction: zeros.
     """
+    _check_orthonormal(model, "cos2")
     Z = model.scores(X)
     xp = namespace(Z)
     squares = Z * Z
@@ -66,6 +70,8 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
     """
     _check_alpha(alpha)
     n, k = round(model._weight), _rank(model)
+    if k == 0:
+        raise ValueError("the T2 limit needs a component with variance, and the model has none.")
     if n <= k + 1:
         raise ValueError(f"the T2 limit needs more than K + 1 = {k + 1} rows, the model was fitted on {n}.")
     # T2 divides by variances with divisor n - ddof.
@@ -99,7 +105,8 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
         return rounding
     if squares is None:
         raise ValueError(
-            f"solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: q_limit(model, X=X)."
+            f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: "
+            "q_limit(model, X=X)."
         )
     if not cubes:
         return mean * squares * float(special.chdtri(1 / squares, alpha))
@@ -138,7 +145,8 @@ class Diagnostics:
     """All of the above for one table of rows."""
 
     scores: Array
-    cos2: Array
+    #: None for models whose components are not orthonormal, such as PLS.
+    cos2: Array | None
     t2: Array
     q: Array
     t2_limit: float
@@ -167,7 +175,7 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
 
     Parameters
     ----------
-    model : fitted PCA
+    model : fitted PCA, PCR or PLSRegression
     X : rows of the fit, or supplementary rows with `new_rows=True`
     alpha : float
         Share of ordinary rows expected beyond each limit.
@@ -186,11 +194,11 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     """
     check_is_fitted(model)
     if not hasattr(model, "scores"):
-        raise TypeError(f"diagnose needs a fitted PCA, got {type(model).__name__}.")
+        raise TypeError(f"diagnose needs a fitted PCA, PCR or PLS, got {type(model).__name__}.")
     needs_rows = model._tail.squares is None
     return Diagnostics(
         scores=model.scores(X),
-        cos2=cos2(model, X),
+        cos2=cos2(model, X) if hasattr(model, "components_") else None,
         t2=hotelling_t2(model, X),
         q=q_residuals(model, X),
         t2_limit=t2_limit(model, alpha, new_rows=new_rows),
@@ -206,6 +214,15 @@ def _rank(model: Any) -> int:
         lost = model.n_components_ - rank
         warn_user(f"{lost} of {model.n_components_} components have no variance and were left out.", RankWarning)
     return rank
+
+
+def _check_orthonormal(model: Any, what: str) -> None:
+    """Some measures split squared distances, which takes orthonormal components."""
+    if not hasattr(model, "components_"):
+        raise TypeError(
+            f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "
+            "x_weights_ and vip_."
+        )
 
 
 def _check_alpha(alpha: float) -> None:

@@ -6,7 +6,7 @@ import numbers
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -108,19 +108,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             progress.finish()
         return source
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
         """Leave the estimator as it was when the fit inside fails."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            # What scikit-learn's callbacks have put here they take away themselves.
-            ours = [name for name in self.__dict__ if "callback" not in name]
-            for name in ours:
-                del self.__dict__[name]
-            self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
-            raise
+        return all_or_nothing(self)
 
     def _open_tables(self, X: Any, y: Any) -> Source:
         """The source that the model is fitted to."""
@@ -234,3 +224,18 @@ def affine(A: Array, mean: Array, deviation: float) -> Any:
         return own.scratch.difference(block, centre) @ matrix
 
     return apply
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was when the fit inside fails."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        # What scikit-learn's callbacks have put here they take away themselves.
+        ours = [name for name in estimator.__dict__ if "callback" not in name]
+        for name in ours:
+            del estimator.__dict__[name]
+        estimator.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
+        raise

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from .._xp import to_numpy
-from ..errors import exhausted_stream
+from ..errors import bad_weights, exhausted_stream
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +33,8 @@ class Jackknife:
     def t(self) -> np.ndarray:
         """coef / standard_error (zero where both are)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.standard_error > 0, self.coef / self.standard_error, np.copysign(np.inf, self.coef))
+            t = np.where(self.standard_error > 0, self.coef / self.standard_error, np.copysign(np.inf, self.coef))
+        return np.where((self.coef == 0) & (self.standard_error == 0), 0.0, t)
 
     @property
     def p(self) -> np.ndarray:
@@ -67,9 +68,12 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     """
     n = _count(model, X, y)
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
-    parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1)))]
+    if weights.shape != (n,):
+        raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
+    # A part in which no row counts leaves nothing out.
+    parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1))) if np.any(weights[test] > 0)]
     if len(parts) < 2:
-        raise ValueError(f"the jackknife needs at least 2 parts, cv={cv!r} gives {len(parts)}.")
+        raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
     replicates = []
     for left_out in parts:
         kept = weights.copy()
@@ -89,4 +93,10 @@ def _count(model: Any, X: Any, y: Any) -> int:
         raise exhausted_stream("for fits without a part of the rows")
     if source.shape[0] is None:
         raise ValueError("the jackknife needs to know how many rows there are; pass arrays, tables or lists of blocks.")
+    fitted = (model.n_features_in_, model.y_mean_.shape[0])
+    if source.groups != fitted:
+        raise ValueError(
+            f"X and y have {source.groups[0]} and {source.groups[1]} columns, the model was fitted on {fitted[0]} and "
+            f"{fitted[1]}: pass the rows of the fit."
+        )
     return int(source.shape[0])

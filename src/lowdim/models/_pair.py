@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace
+from ..errors import inconsistent_lengths
 from ..linalg import signs
 from ..solvers.results import PairFit
 from ..solvers.views import Lifted, View, Views
@@ -59,7 +60,10 @@ class PairModel(TablesModel):
         if y is None:
             return scores
         source = open_further(self, y, self.y_mean_, "y", "transform")
-        return scores, map_rows(source, self._y_scoring())
+        y_scores = map_rows(source, self._y_scoring())
+        if y_scores.shape[0] != scores.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [scores.shape[0], y_scores.shape[0]])
+        return scores, y_scores
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then give the scores of both, as scikit-learn does."""

@@ -22,36 +22,50 @@ from ._tables import cast
 
 
 class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
-    """A pair model that predicts y from X with `coef_`."""
+    """A pair model that predicts y from X, through scores: y_mean + (x - x_mean) R Q^T.
 
-    coef_: Any
+    The n_targets x n_features coefficients are made when they are asked for: of two wide tables they would be larger
+    than the tables.
+    """
+
     intercept_: Any
     x_mean_: Any
     y_mean_: Any
     _one_dimensional: bool
 
-    def predict(self, X: Any) -> Array:
-        """y_mean + (x - x_mean) coef^T for each row x of `X`; one axis where y had one."""
+    @property
+    def coef_(self) -> Array:
+        """Coefficients between columns in their own units, (n_targets, n_features)."""
         check_is_fitted(self)
-        return self._predicted(X, self.coef_)
+        R, Q = self._raw()
+        return Q @ R.T
 
-    def _predicted(self, X: Any, coef: Array) -> Array:
-        centred = affine(coef.T, self.x_mean_, 0.0)
+    def predict(self, X: Any) -> Array:
+        """Predictions of y for the rows of `X`; one axis where y had one."""
+        check_is_fitted(self)
+        return self._predicted(X, *self._raw())
+
+    def _raw(self) -> tuple[Array, Array]:
+        """R and Q, for columns in their own units."""
+        raise NotImplementedError
+
+    def _predicted(self, X: Any, R: Array, Q: Array) -> Array:
+        few = Q.shape[0] <= Q.shape[1]
+        first = affine(R @ Q.T if few else R, self.x_mean_, 0.0)
         one = self._one_dimensional
 
         def predict(block: Array) -> Array:
-            answer = centred(block) + astype(self.y_mean_, block.dtype)
+            answer = first(block) if few else first(block) @ astype(Q.T, block.dtype)
+            answer = answer + astype(self.y_mean_, block.dtype)
             return answer[:, 0] if one else answer
 
         return self._map(X, predict, "predict")  # type: ignore[attr-defined] # a method of Model
 
-    def _set_coefficients(self, coef: Array, dtype: Any) -> None:
-        """`coef` between columns in their own units, (q, p)."""
-        like = self.x_mean_
-        wide = namespace(coef).float64 if coef.dtype != like.dtype else coef.dtype
-        self.coef_ = cast(coef, like, dtype)
-        moved = astype(coef, wide) @ astype(self.x_mean_, wide)
-        self.intercept_ = cast(astype(self.y_mean_, wide) - moved, like, dtype)
+    def _set_intercept(self, dtype: Any) -> None:
+        """The prediction at zero."""
+        R, Q = self._raw()
+        mean, y_mean = (astype(m, R.dtype) for m in (self.x_mean_, self.y_mean_))
+        self.intercept_ = cast(y_mean - Q @ (R.T @ mean), self.x_mean_, dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,15 +89,16 @@ class LatentRegression(Predicting, PairModel):
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
         check_is_fitted(self)
+        R, Q = self._raw()
         if n_components is None:
-            return self._predicted(X, self.coef_)
+            return self._predicted(X, R, Q)
         k = n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or not 0 <= int(k) <= self.n_components_:
             raise ValueError(
                 f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number fitted."
             )
-        return self._predicted(X, self._coefficients(int(k)))
+        return self._predicted(X, R[:, : int(k)], Q[:, : int(k)])
 
     @property
     def coef_path_(self) -> Array:
@@ -158,13 +173,9 @@ class LatentRegression(Predicting, PairModel):
         # What T2 and Q with their limits need to know of a model.
         self.noise_variance_ = left / (p - k) if k < p else 0.0
         self.rank_ = k
-        self._tail = Tail(left * views.divisor, None, None)
+        self._tail = fit.tail or Tail(left * views.divisor, None, None)
         self._rank_cut = views.cut**2 * total_x / views.divisor
-        self._set_coefficients(self._coefficients(k), dtype)
-
-    def _coefficients(self, k: int) -> Array:
-        R, Q = self._raw()
-        return Q[:, :k] @ R[:, :k].T
+        self._set_intercept(dtype)
 
     def _raw(self) -> tuple[Array, Array]:
         """Rotations and coefficients of y on scores, between columns in their own units."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numbers
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, device, in_range, is_sparse, namespace
-from ..errors import RankWarning, ResolutionWarning, n_components_out_of_range, warn_user
+from ..errors import NoVariance, RankWarning, ResolutionWarning, n_components_out_of_range, other_names, warn_user
 from ..linalg import divisor, most_components, quiet_blas
 from ..solvers.results import CanonicalFit, PairFit, Status
 from ..solvers.views import WAYS, ByGram, ByMoments, ByTriangle, Tables, Views, Way, choose_way
@@ -94,8 +95,12 @@ class TablesModel(Model):
             first = not hasattr(self, "summary_")
             source = self._open_tables(X, y, reset=first)
             groups = source.groups
+            self._k(None, groups)
             kind = Triangle if self.solver == "triangle" or isinstance(self.solver, ByTriangle) else Moments
             seen: Any = kind(sum(groups), groups=groups)
+            refusal = way_of(kind).refusal(tables_of(source, None, None))
+            if refusal is not None:
+                raise refusal
             if not first and groups != self.summary_.groups:
                 raise ValueError(
                     f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must "
@@ -106,9 +111,11 @@ class TablesModel(Model):
             weights = None if sample_weight is None else check_weights(sample_weight, source)
             seen.merge(summarize(source, seen.fresh(), weights=weights))
             self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
-            asked = int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 1
+            asked = 1 if self.n_components is None else int(self.n_components)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
-                self._fit_from(seen, self._dtype)
+                # Rows that are all the same so far may be followed by others.
+                with suppress(NoVariance):
+                    self._fit_from(seen, self._dtype)
         return self
 
     @abstractmethod
@@ -126,9 +133,9 @@ class TablesModel(Model):
         if not isinstance(self.solver, Way) and not (isinstance(self.solver, str) and self.solver in ("auto", *WAYS)):
             raise ValueError(f"solver={self.solver!r} must be 'auto', {', '.join(repr(w) for w in WAYS)}.")
 
-    def _k(self, n: int, groups: Sequence[int]) -> int:
+    def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
-        upper = min(n, self._most(groups))
+        upper = self._most(groups) if n is None else min(n, self._most(groups))
         k = self.n_components
         if k is None:
             return upper
@@ -139,21 +146,21 @@ class TablesModel(Model):
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         assert isinstance(source, BesideSource)
         weights = None if sample_weight is None else check_weights(sample_weight, source)
-        each = [
-            Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
-            for s in source.members
-        ]
-        tables = Tables(Rows(source, weights, progress), each)
+        n = source.shape[0]
+        self._k(n if weights is None or n is None else max(n, int(namespace(weights).sum(weights))), source.groups)
+        tables = tables_of(source, weights, progress)
         way: Way | None = choose_way(tables, self.solver)
         passes = 0
         while way is not None:
-            views = way.views(tables, self._standardized(len(each)), self.ddof)
+            views = way.views(tables, self._standardized(len(source.members)), self.ddof)
             passes += views.passes
             k = self._k(most_components(views.n_rows, views.weight, views.n_rows), source.groups)
             with quiet_blas(source.shape[1]):
                 fit = self._solve(views, k)
             again = self.solver == "auto" and fit.status is Status.UNRESOLVED
             way = way.finer(tables) if again else None
+            if way is not None and way.refusal(tables) is not None:
+                break
         self._finish(views, fit, source.groups, source.members[0].dtype, passes)
 
     def _fit_from(self, summary: Any, dtype: Any) -> None:
@@ -161,8 +168,8 @@ class TablesModel(Model):
             raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
         self._check_groups(summary.groups)
         n = len(summary.groups)
-        way = ByMoments() if isinstance(summary, Moments) else ByTriangle()
-        views = way.from_summary(summary, self._standardized(n), self.ddof, passes=0)
+        names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
+        views = way_of(type(summary)).from_summary(summary, names, self._standardized(n), self.ddof, passes=0)
         self.n_features_in_ = summary.groups[0]
         k = self._k(most_components(summary.n_rows, summary.weight, summary.n_rows), summary.groups)
         self._finish(views, self._solve(views, k), summary.groups, dtype, 0)
@@ -182,17 +189,27 @@ class TablesModel(Model):
         self.n_passes_ = passes
         self._weight = views.weight
         self._unpack(views, fit, dtype)
+        self._warn(views, fit)
+
+    def _warn(self, views: Views, fit: Any) -> None:
+        """Say what was lost: to rounding, or because there is no more."""
         asked = self.n_components
+        lost = (
+            f"solver={self.solver_!r} cannot tell the smallest directions of the tables from rounding, and what "
+            "depends on them is lost. Use solver='triangle', or drop columns that nearly depend on others."
+        )
+        unsure = fit.status is Status.UNRESOLVED
         if asked is not None and self.n_components_ < asked:
-            warn_user(
-                f"only {self.n_components_} of n_components={asked} could be taken: {self._exhausted()}.", RankWarning
-            )
-        elif fit.status is Status.UNRESOLVED and asked is not None:
-            warn_user(
-                f"some components are too small beside the largest for solver={self.solver_!r}, which loses their "
-                "digits. Use solver='triangle' with rows that can be read again, or keep fewer components.",
-                ResolutionWarning,
-            )
+            only = f"only {self.n_components_} of n_components={asked} could be taken: {self._exhausted()}."
+            warn_user(f"{only} {lost}" if unsure else only, RankWarning)
+        elif unsure:
+            warn_user(lost, ResolutionWarning)
+        elif dropped := self._dropped(views):
+            warn_user(f"{dropped} and were left out.", RankWarning)
+
+    def _dropped(self, views: Views) -> str:
+        """Which directions were left out because they have no variance, in words; empty where none were."""
+        return ""
 
     def _exhausted(self) -> str:
         """Why there are no more components."""
@@ -200,6 +217,20 @@ class TablesModel(Model):
 
     def _centre(self) -> Any:
         return getattr(self, "x_mean_", None)
+
+
+def way_of(summary: type) -> ByMoments | ByTriangle:
+    """The way that starts from this kind of summary."""
+    return ByTriangle() if issubclass(summary, Triangle) else ByMoments()
+
+
+def tables_of(source: BesideSource, weights: Any, progress: Any) -> Tables:
+    """What a way is handed of the tables."""
+    each = [
+        Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
+        for s in source.members
+    ]
+    return Tables(Rows(source, weights, progress), each, tuple(s.table for s in source.members))
 
 
 def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
@@ -214,6 +245,7 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
     pair = BesideSource([x, other])
     if reset:
         model._one_dimensional = other.vector
+        model._y_names = None if other.names is None else list(other.names)
     return pair
 
 
@@ -260,13 +292,16 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
     source = open_target(X, table=table)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
+    known = getattr(model, "_y_names", None)
+    if table == "y" and known is not None and source.names is not None and list(source.names) != known:
+        raise other_names(None, source.names, known, table)
     model._check_namespace(source, method)
     return source
 
 
 def is_list_of_tables(X: Any) -> bool:
     """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
-    return isinstance(X, list | tuple) and len(X) > 0 and _is_table(X[0])
+    return isinstance(X, list | tuple) and any(_is_table(A) for A in X)
 
 
 def _is_table(A: Any) -> bool:

@@ -118,7 +118,7 @@ class CCA(Predicting, PairModel):
         chi-square.
         """
         check_is_fitted(self)
-        if any(check_regularization(self.regularization, 2)):
+        if any(self._ridges):
             raise ValueError("the tests are for correlations without regularization; fit CCA(regularization=0).")
         return canonical_tests(to_numpy(self._all_correlations), self._weight, *self.rank_)
 
@@ -137,7 +137,8 @@ class CCA(Predicting, PairModel):
         return canonical(views, k, check_regularization(self.regularization, 2))
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
-        warn_if_forced(views, fit, check_regularization(self.regularization, 2))
+        self._ridges = check_regularization(self.regularization, 2)
+        warn_if_forced(views, fit, self._ridges)
         k = fit.rotations[0].shape[1]
         self.n_components_ = k
         root = math.sqrt(views.divisor)
@@ -155,7 +156,7 @@ class CCA(Predicting, PairModel):
             self._set_table(name, table, sign, k, dtype)
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
-        self._set_regression(views, fit, dtype)
+        self._set_regression(views, fit, sign, dtype)
 
     def _set_table(self, name: str, table: Lifted, sign: Array, k: int, dtype: Any) -> None:
         """Rotations, loadings, structure and redundancy of one table."""
@@ -175,14 +176,17 @@ class CCA(Predicting, PairModel):
         for attribute, value in found.items():
             setattr(self, f"{name}_{attribute}", cast(value, like, dtype))
 
-    def _set_regression(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+    def _set_regression(self, views: Views, fit: CanonicalFit, sign: Array, dtype: Any) -> None:
         """Coefficients of y on the variates of X, by least squares."""
         y = views.tables[1]
         on_variates = np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / math.sqrt(views.divisor))
-        x_table, y_table = views.tables[0].lift(fit.rotations[0]), y.lift(on_variates)
-        R = x_table.vectors / x_table.scale[:, None]
-        Q = asarray_like(y_table.vectors * y_table.scale[:, None], R, dtype=R.dtype)
-        self._set_coefficients(Q @ R.T, dtype)
+        lifted = y.lift(on_variates)
+        raw = lifted.vectors * lifted.scale[:, None]
+        self._y_on_x = cast(raw * asarray_like(sign, raw, dtype=raw.dtype)[None, :], self.x_mean_, dtype)
+        self._set_intercept(dtype)
+
+    def _raw(self) -> tuple[Array, Array]:
+        return self.x_rotations_ / self.x_scale_[:, None], self._y_on_x
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [
@@ -194,6 +198,9 @@ class CCA(Predicting, PairModel):
     def _exhausted(self) -> str:
         return f"the ranks of the tables are {self.rank_[0]} and {self.rank_[1]}"
 
+    def _dropped(self, views: Views) -> str:
+        return lost_directions(views, self.rank_, self._ridges)
+
 
 def unit_free(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
     """Which tables are standardized for the solve: those that are to be scaled, and those without a ridge."""
@@ -201,10 +208,20 @@ def unit_free(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
     return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
 
+def lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
+    """Directions without variance of tables without a ridge, which would have been divided by, in words."""
+    lost = []
+    for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
+        expected = min(view.table.shape[1], views.n_rows - 1)
+        if c == 0.0 and rank < expected:
+            lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
+    return ", ".join(lost)
+
+
 def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:
-    """Tables whose ranks add up to more than the rows have correlations of 1 whatever they hold."""
-    forced = sum(fit.ranks) - (views.n_rows - 1)
-    if forced > 0 and not any(regularization):
+    """Two tables whose ranks add up to more than the rows have correlations of 1 whatever they hold."""
+    free = [rank for rank, c in zip(fit.ranks, regularization, strict=True) if c == 0.0]
+    if len(free) > 1 and sum(sorted(free)[-2:]) > views.n_rows - 1:
         warn_user(
             f"the tables have ranks {', '.join(str(r) for r in fit.ranks)} but only {views.n_rows} rows: correlations "
             "of 1 can be found whatever the rows hold. Use regularization, fewer columns, or more rows.",
@@ -253,10 +270,9 @@ def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> Canon
     .. [2] Bartlett (1941), The statistical significance of canonical correlations.
     """
     factor = n - 1 - (p + q + 1) / 2
-    if factor <= 0:
+    if n - 1 < p + q:
         raise ValueError(
-            f"n_samples={n:g} is too few for tests of tables of ranks {p} and {q}: more than "
-            f"{1 + (p + q + 1) / 2:g} are needed."
+            f"n_samples={n:g} is too few for tests of tables of ranks {p} and {q}: at least {p + q + 1} are needed."
         )
     r = correlations[: min(p, q)]
     k = np.arange(len(r))

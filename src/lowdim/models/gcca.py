@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, namespace
+from ..errors import inconsistent_lengths
 from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
@@ -26,7 +27,7 @@ from ._tables import (
     is_list_of_tables,
     open_further,
 )
-from .cca import unit_free, warn_if_forced
+from .cca import lost_directions, unit_free, warn_if_forced
 
 
 class GCCA(TablesModel):
@@ -116,31 +117,38 @@ class GCCA(TablesModel):
         return super().fit(X, y, sample_weight)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, then give the variates of `X`: a list for a list of tables, an array for one."""
+        """Fit, then give the variates of `X`: a tuple for a list of tables, an array for one."""
         source = self._fit(X, y, sample_weight, twice=True)
         assert isinstance(source, BesideSource)
         variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
-        return variates[: len(X)] if is_list_of_tables(X) else variates[0]
+        return tuple(variates[: len(X)]) if is_list_of_tables(X) else variates[0]
 
     def transform(self, X: Any) -> Any:
-        """Variates of new rows: a list for a list of tables in the order of the fit, an array for the first table."""
+        """Variates of new rows: a tuple for a list of tables in the order of the fit, an array for the first table."""
         check_is_fitted(self)
         if not is_list_of_tables(X):
             return self._map(X, self._scoring_of(0), "transform")
-        if len(X) > len(self.means_):
-            raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
+        self._check_count(X)
         variates = [self._map(X[0], self._scoring_of(0), "transform")]
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform")
             variates.append(map_rows(source, self._scoring_of(i)))
-        return variates
+        lengths = [v.shape[0] for v in variates]
+        if len(set(lengths)) > 1:
+            raise inconsistent_lengths([f"table {i}" for i in range(len(lengths))], lengths)
+        return tuple(variates)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Tables rebuilt from variates, mean + z P^T: a list for a list of variates, else the first table."""
+        """Tables rebuilt from variates, mean + z P^T: a tuple for a list of variates, else the first table."""
         check_is_fitted(self)
         if not is_list_of_tables(X):
             return super().inverse_transform(X)
-        return [self._rebuilt(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X)]
+        self._check_count(X)
+        return tuple(self._rebuilt(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X))
+
+    def _check_count(self, X: Any) -> None:
+        if len(X) > len(self.means_):
+            raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
 
     def _scoring(self) -> Any:
         return self._scoring_of(0)
@@ -156,7 +164,9 @@ class GCCA(TablesModel):
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         tables = list(X) if is_list_of_tables(X) else [X]
-        sources = [self._open(tables[0], reset=reset)]
+        first = tables[0]
+        vector = is_list_of_tables(X) and getattr(first, "ndim", None) == 1
+        sources = [self._open(first[:, None] if vector else first, reset=reset)]
         sources += [open_target(table, table=f"table {i}") for i, table in enumerate(tables[1:], start=1)]
         if y is not None:
             sources.append(open_target(y))
@@ -186,7 +196,8 @@ class GCCA(TablesModel):
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
         n_tables = len(views.tables)
-        warn_if_forced(views, fit, check_regularization(self.regularization, n_tables))
+        self._ridges = check_regularization(self.regularization, n_tables)
+        warn_if_forced(views, fit, self._ridges)
         flags = check_scale(self.scale, n_tables)
         k = fit.rotations[0].shape[1]
         self.n_components_, self.rank_ = k, fit.ranks
@@ -226,6 +237,9 @@ class GCCA(TablesModel):
 
     def _exhausted(self) -> str:
         return f"the ranks of the tables are {', '.join(str(r) for r in self.rank_)}"
+
+    def _dropped(self, views: Views) -> str:
+        return lost_directions(views, self.rank_, self._ridges)
 
     @property
     def _n_features_out(self) -> int:

@@ -13,12 +13,19 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from ..errors import bad_weights, n_components_out_of_range, too_few_rows
+from .._xp import is_sparse
+from ..errors import RankWarning, bad_weights, n_components_out_of_range, not_finite, too_few_rows, warn_user
 from ..linalg import FLOAT64_EPS, divisor, eigh_descending
 from ..solvers.canonical import canonical
 from ..solvers.views import Lifted, View, Views
 from ..summaries import Gram
+from ._base import all_or_nothing
 from ._tables import check_regularization
+
+#: How rows are read; what is not finite is named by ourselves.
+_CHECKS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": False}
+#: Kernels whose centred matrices do not change when all rows move by the same step.
+_SHIFT_INVARIANT = ("linear", "rbf", "laplacian")
 
 
 # scikit-learn has no types, so its bases are Any.
@@ -103,18 +110,25 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
         c = check_regularization(self.regularization, 2)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr", ensure_min_samples=2)
+        self._check_kernels()
+        with all_or_nothing(self):
+            self._fit(X, y, sample_weight, c)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, c: list[float]) -> None:
+        X = _finite(validate_data(self, X, **_CHECKS, ensure_min_samples=2), "X")
         Y = _as_columns(y)
         check_consistent_length(X, Y)
         n = X.shape[0]
         weights = _weights(sample_weight, n)
         total = float(n) if weights is None else float(weights.sum())
         if divisor(total, 1) <= 0:
-            raise too_few_rows(n, total, 1)
+            raise too_few_rows(n, total, 1, fixed=True)
+        self._shifts = [self._shift(A, weights, i) for i, A in enumerate((X, Y))]
         centres = [_Centre.of(self._gram(A, A, i), weights) for i, A in enumerate((X, Y))]
         tables = [centre.view() for centre in centres]
         n_rows = n if weights is None else int(np.count_nonzero(weights))
-        views = Views(tuple(tables), total, n_rows, 1, n, FLOAT64_EPS, True, "gram", 0)
+        views = Views(tuple(tables), ("X", "y"), total, n_rows, 1, n, FLOAT64_EPS, True, "gram", 0)
         fit = canonical(views, self._k(n), c)
         k = min(fit.rotations[0].shape[1], self._k(n))
         self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, n_rows
@@ -125,19 +139,22 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
         self.x_fit_, self.y_fit_ = X, Y
         self._centres = centres
-        return self
+        if self.n_components is not None and k < self.n_components:
+            ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
+            warn_user(f"only {k} of n_components={self.n_components} could be taken: {ranks}.", RankWarning)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; with `y` a pair, of both tables."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=False)
+        X = _finite(validate_data(self, X, **_CHECKS, reset=False), "X")
         x = self._variates(X, self.x_fit_, self.x_dual_coef_, 0).astype(X.dtype, copy=False)
         if y is None:
             return x
         Y = _as_columns(y)
         if Y.shape[1] != self.y_fit_.shape[1]:
             raise ValueError(f"y has {Y.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
-        return x, self._variates(Y, self.y_fit_, self.y_dual_coef_, 1)
+        check_consistent_length(X, Y)
+        return x, self._variates(Y, self.y_fit_, self.y_dual_coef_, 1).astype(Y.dtype, copy=False)
 
     def _variates(self, new: Any, fitted: Any, coef: np.ndarray, i: int) -> np.ndarray:
         return self._centres[i].of_new(self._gram(new, fitted, i)) @ coef
@@ -145,17 +162,33 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _gram(self, A: Any, B: Any, i: int) -> np.ndarray:
         """Kernel of the rows of A with those of B, for table i."""
         kernel = _of_table(self.kernel, i)
-        if kernel == "precomputed":
-            if A is B and A.shape[0] != A.shape[1]:
-                name = "Xy"[i]
-                raise ValueError(f"kernel='precomputed' needs square matrices, {name} has shape {A.shape}.")
-            return np.asarray(A, dtype=np.float64)
+        if isinstance(kernel, str) and kernel == "precomputed":
+            return _precomputed(A, "Xy"[i], fitted=A is B)
+        if self._shifts[i] is not None:
+            A, B = A - self._shifts[i], B - self._shifts[i]
         options = {name: _of_table(getattr(self, name), i) for name in ("gamma", "degree", "coef0")}
         options = {} if callable(kernel) else {name: value for name, value in options.items() if value is not None}
         K = pairwise_kernels(A, B, metric=kernel, filter_params=True, **options)
         if not np.all(np.isfinite(K)):
             raise ValueError(f"the kernel {kernel!r} gives NaN or infinity; rescale the rows or change its parameters.")
         return K.astype(np.float64, copy=False)
+
+    def _shift(self, A: Any, weights: np.ndarray | None, i: int) -> np.ndarray | None:
+        """What rows are measured from, where the kernel does not mind: columns far from zero would lose digits."""
+        kernel = _of_table(self.kernel, i)
+        if not isinstance(kernel, str) or kernel not in _SHIFT_INVARIANT or is_sparse(A):
+            return None
+        return np.average(A, axis=0, weights=weights)
+
+    def _check_kernels(self) -> None:
+        """One value for both tables, or one each."""
+        for name in ("kernel", "gamma", "degree", "coef0"):
+            value = getattr(self, name)
+            if isinstance(value, list | tuple) and len(value) != 2:
+                raise ValueError(f"{name}={value!r} must be one for both tables, or a pair of them.")
+        for gamma in (_of_table(self.gamma, i) for i in (0, 1)):
+            if gamma is not None and not (isinstance(gamma, numbers.Real) and 0.0 < float(gamma) < math.inf):
+                raise ValueError(f"gamma={gamma!r} must be a positive number, or None.")
 
     def _k(self, n: int) -> int:
         k = self.n_components
@@ -219,8 +252,33 @@ def _of_table(value: Any, i: int) -> Any:
 
 
 def _as_columns(y: Any) -> np.ndarray:
-    y = check_array(y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="y", accept_sparse="csr")
-    return y[:, None] if y.ndim == 1 else y
+    y = check_array(y, **_CHECKS, ensure_2d=False, input_name="y")
+    return _finite(y[:, None] if y.ndim == 1 else y, "y")
+
+
+def _finite(A: Any, table: str) -> Any:
+    """`A`, all of whose entries must be finite."""
+    if np.all(np.isfinite(A.data if is_sparse(A) else A)):
+        return A
+    dense = A.toarray() if is_sparse(A) else A
+    i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
+    raise not_finite(i, j, float(dense[i, j]), None, table)
+
+
+def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
+    """A kernel matrix that was given; that of the fit must be symmetric."""
+    K = np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
+    if not fitted:
+        return K
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"kernel='precomputed' needs square matrices, {table} has shape {K.shape}.")
+    asymmetry = float(np.abs(K - K.T).max())
+    if asymmetry > 1e-8 * float(np.abs(K).max()):
+        raise ValueError(
+            f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to "
+            f"{asymmetry:.3g}."
+        )
+    return K
 
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray | None:

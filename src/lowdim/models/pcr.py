@@ -102,5 +102,15 @@ class PCR(LatentRegression):
     def _solve(self, views: Views, k: int) -> PairFit:
         return principal_regression(views, k, by_relevance=self.select == "relevance")
 
+    @property
+    def components_(self) -> Array:
+        """The principal components as rows, as PCA has them."""
+        return self.x_weights_.T
+
     def _exhausted(self) -> str:
         return "the other directions of X have no variance"
+
+    def _dropped(self, views: Views) -> str:
+        expected = min(self.n_features_in_, views.n_rows - 1)
+        lost = expected - self.n_components_ if self.n_components is None else 0
+        return f"{lost} of {expected} directions of X have no variance" if lost > 0 else ""

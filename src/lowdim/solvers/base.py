@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .._xp import Array, namespace
+from .._xp import Array, astype, namespace
 from ..errors import read_once, too_few_rows
-from ..linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor
+from ..linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor, is_constant
 from ..sources.base import Traits
 from ..summaries.base import Summary
 from .results import Spectrum
@@ -63,10 +63,10 @@ class Cost:
 EIGH_WORK = 4.0
 
 
-def require_rows(n_rows: int, weight: float, ddof: int) -> None:
+def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> None:
     """A covariance needs a positive divisor."""
     if divisor(weight, ddof) <= 0:
-        raise too_few_rows(n_rows, weight, ddof)
+        raise too_few_rows(n_rows, weight, ddof, fixed)
 
 
 class RowsLike(Protocol):
@@ -82,6 +82,7 @@ class RowsLike(Protocol):
     def map_features(self, function: Callable[[Array], Array]) -> Array: ...
     def narrowed(self) -> RowsLike | None: ...
     def filled(self, mean: Array, scale: Array, unstored: bool) -> RowsLike: ...
+    def counted(self) -> RowsLike: ...
     def empty(self, *shape: int) -> Array: ...
 
 
@@ -114,13 +115,14 @@ class Solver(ABC):
         return None
 
 
-def scales(squares: Array, weight: float, request: Request) -> Array | None:
-    """Standard deviations to divide columns by (one for constant columns), or None."""
+def scales(squares: Array, mean: Array, weight: float, request: Request) -> Array | None:
+    """Standard deviations to divide columns by (one for columns that are constant, or vary by their rounding only), or
+    None."""
     if not request.standardize:
         return None
     xp = namespace(squares)
     sd = xp.sqrt(squares / divisor(weight, request.ddof))
-    return xp.where(squares > 0, sd, xp.ones_like(sd))
+    return xp.where(is_constant(sd, astype(mean, sd.dtype)), xp.ones_like(sd), sd)
 
 
 def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:

@@ -33,14 +33,13 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
     ranks = tuple(len(s) for _, s, _ in factors)
     gains, backs = [], []
     resolved = True
-    for view, (_, s, Vt), c, rank in zip(views.tables, factors, regularization, ranks, strict=True):
+    for i, (view, (_, s, Vt), c) in enumerate(zip(views.tables, factors, regularization, strict=True)):
         deviations = s * (view.unit / math.sqrt(views.divisor))
         d = np.sqrt((1.0 - c) * deviations**2 + c)
         gains.append(deviations / d)
         backs.append(Vt.T / d)
         # What is left out or badly known does no harm where the ridge is far above it.
-        free = min(int(np.count_nonzero(np.any(view.table != 0, axis=0))), views.n_rows - 1)
-        smallest = 0.0 if rank < free else float(s[-1]) ** 2 / float(s[0]) ** 2
+        smallest = 0.0 if ranks[i] < views.free(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
         floor = c / float(d[0]) ** 2
         resolved &= max(smallest, floor) >= views.resolution
     Us = [U for U, _, _ in factors]

@@ -42,7 +42,7 @@ class Plan:
     @property
     def fits_memory(self) -> bool:
         """Whether this machine has the bytes (True where it does not say how many it has)."""
-        have = _memory()
+        have = memory_bytes()
         return not have or self.n_bytes <= have
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def plan(
         raise ValueError(f"k={k} must be between 1 and p={shape[1]}, or None for all.")
     job = Job(*shape, k, traits or Traits())
     if isinstance(solver, str) and solver == "auto":
-        return _cheapest(job, _memory())
+        return _cheapest(job, memory_bytes())
     if isinstance(solver, str):
         if solver not in SOLVERS:
             advice = f"scikit-learn's names go into svd_solver={solver!r}." if solver in SKLEARN_SOLVERS else ""
@@ -113,7 +113,7 @@ def _plan(solver: Solver, cost: Cost, why: str) -> Plan:
     return Plan(solver, cost.passes, cost.n_bytes, why)
 
 
-def _memory() -> int:
+def memory_bytes() -> int:
     """Bytes of memory of this machine, 0 where it does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

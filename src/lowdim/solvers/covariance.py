@@ -65,7 +65,7 @@ def _solved(moments: Moments, request: Request) -> Spectrum:
     S = moments.scatter
     xp = namespace(S)
     squares = xp.linalg.diagonal(S)
-    scale = scales(squares, moments.weight, request)
+    scale = scales(squares, moments.mean, moments.weight, request)
     if scale is not None:
         S = S / scale[:, None] / scale[None, :]
         squares = xp.linalg.diagonal(S)

@@ -35,6 +35,7 @@ class Dual(Solver):
     root: bool = False
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
+        rows = rows.counted()
         n, p = rows.shape
         assert n is not None, "refusal() has seen to it"
         ddof = request.ddof if request.standardize else None
@@ -44,9 +45,8 @@ class Dual(Solver):
             gram.product if self.root else gram.centred(), request.k or n, self.root
         )
         xp = namespace(values)
-        n_used = n if rows.weights is None else int(xp.count_nonzero(rows.weights > 0))
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
-        k = most_components(n_used, weight, p) if request.k is None else request.k
+        k = most_components(n, weight, p) if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof)
         narrow = rows.traits.itemsize < 8 and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
@@ -54,7 +54,7 @@ class Dual(Solver):
         W = _orthonormal_rows(W, rank, k)
         if values.shape[0] != k:
             values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
-        resolved = self.root or is_resolved(values, min(n_used - 1, p), epsilon)
+        resolved = self.root or is_resolved(values, min(n - 1, p), epsilon)
         return Spectrum(
             values=values,
             vectors=W * signs(W)[:, None],
@@ -62,7 +62,7 @@ class Dual(Solver):
             scale=scale if request.standardize else None,
             tail=tail,
             weight=weight,
-            n_rows=n_used,
+            n_rows=n,
             status=Status.EXACT if resolved else Status.UNRESOLVED,
             residual=residual,
             epsilon=epsilon,

@@ -96,7 +96,7 @@ class Krylov(Solver):
         assert k is not None, "refusal() has seen to it"
         columns = rows.summarize(Columns(p))
         require_rows(columns.n_rows, columns.weight, request.ddof)
-        scale = scales(columns.squares, columns.weight, request)
+        scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
         squares = columns.squares if scale is None else columns.squares / (scale * scale)
         unit = float(xp.max(squares)) or 1.0

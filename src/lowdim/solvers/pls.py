@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import units_too_far
 from ..linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
-from .results import PairFit, Status
+from .results import PairFit, Status, Tail
 from .views import Views
 
 
@@ -22,6 +22,8 @@ def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
     Of the small side only: for the leading pair nothing is lost by squaring.
     """
+    if C.size == 0:
+        return np.zeros(C.shape[0]), np.zeros(C.shape[1]), 0.0
     if C.shape[1] > C.shape[0]:
         c, w, s = leading_pair(C.T)
         return w, c, s
@@ -161,7 +163,10 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
     relevance = (explained**2).sum(axis=1)
     order = np.argsort(-relevance, kind="stable") if by_relevance else np.arange(len(s))
     chosen = order[:k]
-    resolved = bool(np.all(s[chosen] ** 2 >= views.resolution * s[0] ** 2)) and len(chosen) == k
+    # By relevance any direction may be the best, also one that is lost to rounding.
+    looked_at = s if by_relevance else s[chosen]
+    all_there = len(s) == views.free(0) if by_relevance else len(chosen) == min(k, views.free(0))
+    resolved = bool(np.all(looked_at**2 >= views.resolution * s[0] ** 2)) and all_there
     W, a = Vt[chosen].T, (explained[chosen] / s[chosen, None]).T * _unit_ratio(views)
     x, y = views.tables
     return PairFit(
@@ -174,6 +179,7 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
         y_on_x=a,
         x_lengths=s[chosen] * x.unit,
         values=np.sqrt(relevance[chosen]) * y.unit,
+        tail=Tail().plus((np.delete(s, chosen) * x.unit) ** 2),
         status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
     )
 
@@ -222,7 +228,7 @@ def pls_svd(views: Views, k: int) -> PairFit:
     """Singular vectors of X^T Y: directions w, c of largest covariance w^T X^T Y c, orthonormal in each table."""
     A, B = (view.table for view in views.tables)
     gauge = _Gauge.of(views, 0, 1)
-    U, s, Vt = svd_thin(A.T @ B)
+    U, s, Vt = svd_thin(A.T @ B) if A.size and B.size else (A[:0].T, np.zeros(0), B[:0])
     n = next((j for j in range(min(k, len(s))) if not gauge.covariance_left(float(s[j]))), min(k, len(s)))
     W, c, values = U[:, :n], Vt[:n].T, s[:n]
     T = A @ W

@@ -141,6 +141,8 @@ class PairFit:
     x_lengths: Array
     values: Array
     status: Status
+    #: Squares of what X has beside these components, where it is known.
+    tail: Tail | None = None
 
 
 @dataclass(frozen=True)

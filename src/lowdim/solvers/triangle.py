@@ -36,7 +36,7 @@ class Triangular(Solver):
         require_rows(triangle.n_rows, triangle.weight, request.ddof)
         R = triangle.root
         xp = namespace(R)
-        scale = scales(xp.sum(R * R, axis=0), triangle.weight, request)
+        scale = scales(xp.sum(R * R, axis=0), triangle.mean, triangle.weight, request)
         if scale is not None:
             R = R / scale[None, :]
         unit = float(xp.max(xp.abs(R))) or 1.0

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._xp import Array, Scratch, asarray_like, astype, device, namespace, to_numpy
-from ..errors import choice, no_variance, read_once
+from ..errors import choice, needs_memory, no_variance, read_once
 from ..linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -28,13 +28,15 @@ from ..linalg import (
     column_lengths,
     divisor,
     eigh_descending,
+    is_constant,
     quiet_blas,
     svd_thin,
 )
 from ..summaries import Gram, GramRoot, Moments, Triangle
-from ..summaries.base import dense
+from ..summaries.base import check_squares, dense
 from ..summaries.gram import centred_features, feature_means
 from .base import EIGH_WORK, RowsLike, require_rows
+from .choose import memory_bytes
 
 #: A feature whose variance is at least this share of its mean square lies near zero.
 _NEAR = 1e-4
@@ -72,6 +74,8 @@ class Views:
     """All tables in coordinates, with how far these can be trusted."""
 
     tables: tuple[View, ...]
+    #: What they are called in messages.
+    names: tuple[str, ...]
     weight: float
     n_rows: int
     ddof: int
@@ -102,13 +106,17 @@ class Views:
             return 0.0
         return RESOLUTION if self.epsilon < 1e-10 else RESOLUTION_FLOAT32
 
+    def free(self, i: int) -> int:
+        """The rank that table i has unless its columns depend on each other."""
+        return min(int(np.count_nonzero(np.any(self.tables[i].table != 0, axis=0))), self.n_rows - 1)
+
     def svd(self, i: int) -> Factors:
         """Table i as U diag(s) Vt with s above the cut; a table without variance is refused."""
         view = self.tables[i]
         U, s, Vt = view.factors or (_by_products(view.table) if self.squared else svd_thin(view.table))
         rank = int(np.count_nonzero(s > self.cut * (s[0] if len(s) else 0.0)))
         if rank == 0:
-            raise no_variance("this model")
+            raise no_variance("this model", self.names[i])
         return U[:, :rank], s[:rank], Vt[:rank]
 
 
@@ -127,6 +135,7 @@ class Tables:
 
     joint: RowsLike
     each: Sequence[RowsLike]
+    names: tuple[str, ...]
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -148,8 +157,16 @@ class Way(ABC):
         """The next more accurate way, if there is one."""
         return None
 
+    @abstractmethod
+    def n_bytes(self, tables: Tables) -> int:
+        """Bytes beside the rows, about."""
+
     def refusal(self, tables: Tables) -> Exception | None:
         """Why this cannot be done with these rows, or None."""
+        needed, have = self.n_bytes(tables), memory_bytes()
+        if have and needed > have:
+            advice = "Keep fewer columns, or reduce each table by PCA first."
+            return needs_memory(f"solver={self.name!r} on tables of {sum(tables.groups)} columns", needed, have, advice)
         return None
 
 
@@ -167,18 +184,23 @@ class ByMoments(Way):
         p = sum(tables.groups)
         # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
         summary = Moments(p, groups=tables.groups, wide=self.wide or any(scale))
-        return self.from_summary(tables.joint.summarize(summary), scale, ddof)
+        return self.from_summary(tables.joint.summarize(summary), tables.names, scale, ddof)
 
-    def from_summary(self, moments: Moments, scale: Sequence[bool], ddof: int, passes: int = 1) -> Views:
+    def from_summary(
+        self, moments: Moments, names: tuple[str, ...], scale: Sequence[bool], ddof: int, passes: int = 1
+    ) -> Views:
         """Coordinates without rows."""
-        require_rows(moments.n_rows, moments.weight, ddof)
+        require_rows(moments.n_rows, moments.weight, ddof, fixed=True)
         S = to_numpy(moments.scatter).astype(np.float64)
         lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
         unit = np.where(lengths > 0, lengths, 1.0)
         with quiet_blas(len(S)):
             root = _root(S / unit / unit[:, None])
         views = _side_by_side(root, lengths, moments, scale, ddof)
-        return _gathered(views, moments, ddof, moments.product_eps, True, self.name, passes)
+        return _gathered(views, names, moments, ddof, moments.product_eps, True, self.name, passes)
+
+    def n_bytes(self, tables: Tables) -> int:
+        return 8 * 5 * sum(tables.groups) ** 2
 
     def finer(self, tables: Tables) -> Way | None:
         if not tables.joint.traits.rereadable:
@@ -196,16 +218,22 @@ class ByTriangle(Way):
 
     def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         summary = Triangle(sum(tables.groups), groups=tables.groups)
-        return self.from_summary(tables.joint.summarize(summary), scale, ddof)
+        return self.from_summary(tables.joint.summarize(summary), tables.names, scale, ddof)
 
-    def from_summary(self, triangle: Triangle, scale: Sequence[bool], ddof: int, passes: int = 1) -> Views:
+    def from_summary(
+        self, triangle: Triangle, names: tuple[str, ...], scale: Sequence[bool], ddof: int, passes: int = 1
+    ) -> Views:
         """Coordinates without rows."""
-        require_rows(triangle.n_rows, triangle.weight, ddof)
+        require_rows(triangle.n_rows, triangle.weight, ddof, fixed=True)
         R = to_numpy(triangle.root).astype(np.float64)
         lengths = column_lengths(R)
         root = R / np.where(lengths > 0, lengths, 1.0)
         views = _side_by_side(root, lengths, triangle, scale, ddof)
-        return _gathered(views, triangle, ddof, FLOAT64_EPS, False, self.name, passes)
+        return _gathered(views, names, triangle, ddof, FLOAT64_EPS, False, self.name, passes)
+
+    def n_bytes(self, tables: Tables) -> int:
+        p, n = sum(tables.groups), tables.joint.shape[0]
+        return 8 * 5 * p * (p if n is None else min(n, p))
 
 
 @dataclass(frozen=True)
@@ -223,19 +251,20 @@ class ByGram(Way):
     def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         views = []
         weight, n_used = 0.0, 0
-        for rows, scaled in zip(tables.each, scale, strict=True):
+        for every, scaled in zip(tables.each, scale, strict=True):
+            rows = every.counted()
             assert rows.shape[0] is not None, "refusal() has seen to it"
-            n = rows.shape[0]
-            weight = float(n) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
-            n_used = n if rows.weights is None else int(np.count_nonzero(to_numpy(rows.weights)))
-            require_rows(n_used, weight, ddof)
-            if rows.shape[1] > n:
+            n_used = rows.shape[0]
+            weight = float(n_used) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
+            require_rows(n_used, weight, ddof, fixed=True)
+            if rows.shape[1] > n_used:
                 views.append(self._turned(rows, scaled, ddof))
             else:
                 views.append(_as_it_is(rows, scaled, ddof))
         narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, scale, strict=True)) and not self.root
         return Views(
             tables=tuple(views),
+            names=tables.names,
             weight=weight,
             n_rows=n_used,
             ddof=ddof,
@@ -249,10 +278,14 @@ class ByGram(Way):
     def finer(self, tables: Tables) -> Way | None:
         return None if self.root else ByGram(root=True)
 
+    def n_bytes(self, tables: Tables) -> int:
+        n = tables.joint.shape[0] or 0
+        return 8 * len(tables.each) * 5 * n * n
+
     def refusal(self, tables: Tables) -> Exception | None:
         if any(rows.shape[0] is None or not rows.traits.by_feature for rows in tables.each):
             return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
-        return None
+        return super().refusal(tables)
 
     def _turned(self, rows: RowsLike, scaled: bool, ddof: int) -> View:
         """Coordinates of a table with more columns than rows."""
@@ -283,13 +316,7 @@ def choose_way(tables: Tables, asked: Any) -> Way:
     if isinstance(asked, Way):
         way = asked
     elif asked == "auto":
-        n, p = tables.joint.shape
-        dual = ByGram()
-        if n is None or dual.refusal(tables) is not None:
-            return ByMoments()
-        inner = n * n * p + len(tables.each) * EIGH_WORK * n**3
-        outer = n * p * p + p**3
-        return dual if inner < outer and n < max(tables.groups) else ByMoments()
+        way = _cheapest(tables)
     elif isinstance(asked, str) and asked in WAYS:
         way = WAYS[asked]()
     else:
@@ -302,11 +329,33 @@ def choose_way(tables: Tables, asked: Any) -> Way:
     return way
 
 
+def _cheapest(tables: Tables) -> Way:
+    """Inner products of rows or of columns, whichever are fewer multiplications; the rows themselves where these are
+    few and columns cannot be read."""
+    n, p = tables.joint.shape
+    dual = ByGram()
+    if n is None or n >= max(tables.groups):
+        return ByMoments()
+    if dual.refusal(tables) is not None:
+        return ByTriangle() if n < p else ByMoments()
+    inner = n * n * p + len(tables.each) * EIGH_WORK * n**3
+    outer = n * p * p + p**3
+    return dual if inner < outer or ByMoments().refusal(tables) is not None else ByMoments()
+
+
 def _gathered(
-    views: tuple[View, ...], summary: Moments | Triangle, ddof: int, eps: float, squared: bool, way: str, passes: int
+    views: tuple[View, ...],
+    names: tuple[str, ...],
+    summary: Moments | Triangle,
+    ddof: int,
+    eps: float,
+    squared: bool,
+    way: str,
+    passes: int,
 ) -> Views:
     return Views(
         tables=views,
+        names=names,
         weight=summary.weight,
         n_rows=summary.n_rows,
         ddof=ddof,
@@ -334,8 +383,10 @@ def _side_by_side(
     views = []
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), scaled in zip(pairwise(edges), scale, strict=True):
-        length = lengths[i:j]
-        deviation = length / math.sqrt(divisor(summary.weight, ddof))
+        deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
+        # What varies by the rounding of its entries only is constant.
+        deviation = np.where(is_constant(deviation, to_numpy(summary.mean[i:j])), 0.0, deviation)
+        length = np.where(deviation > 0, lengths[i:j], 0.0)
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
         unit = float(units.max()) or 1.0
         table = root[:, i:j] * np.where(length > 0, units / unit, 0.0)
@@ -385,6 +436,7 @@ class _Lift:
         k = vectors.shape[1]
         moved = lifted[:, :k]
         mean, deviation = (xp.asarray(lifted[:, k + i], copy=True) for i in (0, 1))
+        deviation = xp.where(is_constant(deviation, mean), xp.zeros_like(deviation), deviation)
         scale = divisors(deviation, self.scaled)
         return Lifted(moved / scale[:, None] if self.scaled else moved, mean, deviation, scale)
 
@@ -439,17 +491,19 @@ def _as_it_is(rows: RowsLike, scaled: bool, ddof: int) -> View:
     xp = namespace(like)
 
     def centre(block: Array) -> Array:
-        wide = astype(dense(block), xp.float64)
-        Z, mean, scale = centred_features(wide, rows.weights, ddof)
-        return xp.concat([Z, mean[:, None], scale[:, None]], axis=1)
+        Z, mean, _ = centred_features(astype(dense(block), xp.float64), rows.weights, None)
+        check_squares(xp.sum(Z * Z, axis=1))
+        return xp.concat([Z, mean[:, None]], axis=1)
 
-    wide = to_numpy(rows.map_features(centre)).astype(np.float64)
-    table, mean, scale = wide[:, :-2].T, wide[:, -2], wide[:, -1]
-    deviation = np.where(np.any(table != 0, axis=0), scale, 0.0)
-    if not scaled:
-        table = table * deviation
+    centred = to_numpy(rows.map_features(centre)).astype(np.float64)
+    table, mean = centred[:, :-1].T, centred[:, -1]
+    weight = float(len(table))
     if rows.weights is not None:
-        table = table * np.sqrt(to_numpy(rows.weights).astype(np.float64))[:, None]
-    unit = float(np.abs(table).max()) or 1.0
+        w = to_numpy(rows.weights).astype(np.float64)
+        table, weight = table * np.sqrt(w)[:, None], float(w.sum())
+    deviation = column_lengths(table) / math.sqrt(divisor(weight, ddof))
+    deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
     kept = _Kept(asarray_like(mean, like, dtype=xp.float64), deviation, scaled)
+    table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)
+    unit = float(np.abs(table).max()) or 1.0
     return View(table / unit, unit, kept)

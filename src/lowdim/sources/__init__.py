@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..errors import bad_ndim
 from .array import ArraySource
 from .base import Source, Traits
 from .beside import BesideSource
+from .counted import CountedSource
 from .filled import FilledSource
 from .sparse import SparseSource
 from .stream import StreamSource
@@ -65,15 +67,16 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
 
     `stream` says that a list holds blocks, because that of the other table does.
     """
+    in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
-        if stream and isinstance(y, list | tuple):
-            source: Source = StreamSource(y, open_target)
-        elif callable(y) or hasattr(y, "__next__"):
-            source = StreamSource(y, open_target)
+        if in_blocks or callable(y) or hasattr(y, "__next__"):
+            source: Source = StreamSource(y, _open_column)
         else:
             source = _open_column(y)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{table}: {error}") from error
+        # Messages speak of X, which is another table here.
+        text = re.sub(r"\bX\b", table, str(error))
+        raise type(error)(f"{table}: {text}") from error
     source.table = table
     return source
 
@@ -110,6 +113,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "CountedSource",
     "FilledSource",
     "Source",
     "SparseSource",

@@ -71,6 +71,10 @@ class Source(ABC):
         """An uninitialised array of the namespace and device of the rows, in their dtype."""
         return np.empty(shape, dtype=self.dtype)
 
+    def row(self, i: int) -> int:
+        """The number that row `i` (of a transposed source: entry `i` of a row) has in the table, for messages."""
+        return i
+
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
         """Where a column lies, for messages: the table, the column in it, and the names of all its columns."""
         return self.table, column, self.names

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace
+from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
 from ..errors import inconsistent_lengths
 from .base import Source, Traits
 
@@ -25,8 +25,8 @@ class BesideSource(Source):
 
     Notes
     -----
-    NumPy blocks are handed on as `Beside`, which copies nothing. Where sparse and dense tables meet, the kind of the
-    wider one wins.
+    Blocks are of the array library of the first source. NumPy blocks are handed on as `Beside`, which copies nothing.
+    Where sparse and dense tables meet, the kind of the wider one wins.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -36,14 +36,14 @@ class BesideSource(Source):
         if len(known) > 1:
             raise inconsistent_lengths([s.table for s in self.members], lengths)
         self.shape = (known.pop() if known else None, sum(s.shape[1] for s in self.members))
-        self._like = next((s for s in self.members if not s.traits.host), self.members[0])
+        self._like = self.members[0]
         narrow = all(s.traits.itemsize == 4 for s in self.members)
         xp = namespace(self._like.empty(0))
         self.dtype = xp.float32 if narrow else xp.float64
         self.kind = " beside ".join(s.kind for s in self.members)
         widest = max(self.members, key=lambda s: s.shape[1])
         traits = [s.traits for s in self.members]
-        host = all(t.host for t in traits)
+        host = traits[0].host
         stored = sum(s.traits.stored * s.shape[1] for s in self.members) / self.shape[1]
         self._sparse = host and widest.traits.sparse
         self.traits = Traits(
@@ -96,9 +96,10 @@ class BesideSource(Source):
     def _joined(self, blocks: list[Any]) -> Array:
         """Blocks of one length side by side."""
         if self._sparse:
-            return sparse.hstack([sparse.csr_array(b) for b in blocks], format="csr", dtype=self.dtype)
+            stored = [b if is_sparse(b) else sparse.csr_array(to_numpy(b)) for b in blocks]
+            return sparse.hstack(stored, format="csr", dtype=self.dtype)
         blocks = [b.toarray() if is_sparse(b) else b for b in blocks]
         if self.traits.host:
-            return Beside([np.asarray(b, dtype=self.dtype) for b in blocks])
+            return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
         return namespace(like).concat([astype(asarray_like(b, like), self.dtype) for b in blocks], axis=1)

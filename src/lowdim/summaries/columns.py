@@ -53,7 +53,8 @@ class Columns(Summary):
         if scale is not None:
             mean, squares = mean / scale, squares / (scale * scale)
         largest = float(xp.max(squares))
-        return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
+        with np.errstate(over="ignore"):
+            return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
 
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
-from ..linalg import r_factor
+from ..linalg import is_constant, r_factor
 from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, dense, products_in_range
 
 
@@ -25,18 +25,26 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     mean = feature_means(block, sample_weight)
     Z = block - mean
     # Far from zero the mean is rounded: what that left is of the size of the features themselves.
-    Z = Z - feature_means(Z, sample_weight)
+    rest = feature_means(Z, sample_weight)
+    Z, mean = Z - rest, mean + rest
     scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
         weight = float(xp.sum(w))
         squares = (Z * Z) @ w
-        scale = xp.ones_like(squares)
         check_squares(squares)
-        scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), scale)
+        scale = standard_deviations(squares, mean[:, 0], weight - ddof)
         Z = Z / scale[:, None]
     return Z, mean[:, 0], scale
+
+
+def standard_deviations(squares: Array, mean: Array, divided_by: float) -> Array:
+    """Deviations of features from sums of squares; one for those that are constant, or vary by their rounding only."""
+    xp = namespace(squares)
+    deviation = xp.sqrt(squares / divided_by)
+    constant = is_constant(deviation, astype(mean, deviation.dtype))
+    return xp.where(constant, xp.ones_like(deviation), deviation)
 
 
 def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
@@ -116,14 +124,15 @@ class Gram(Summary):
 
     def _take(self, block: Array) -> None:
         """Add the products of a dense block of features."""
-        Z = self._scratch.difference(block, feature_means(block, self.sample_weight, self._scratch))
+        mean = feature_means(block, self.sample_weight, self._scratch)
+        Z = self._scratch.difference(block, mean)
         if self.ddof is not None:
-            Z = self._standardized(Z, self.ddof)
+            Z = self._standardized(Z, mean, self.ddof)
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
         self._add(astype(P, wide_dtype(namespace(P), device(P))))
 
-    def _standardized(self, Z: Array, ddof: int) -> Array:
+    def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
         """Centred features divided by their standard deviation, in place where that can be."""
         xp = namespace(Z)
         Z = astype(Z, wide_dtype(xp, device(Z)))
@@ -133,7 +142,7 @@ class Gram(Summary):
         rest = (Z @ w) / weight
         squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
         check_squares(squares)
-        scale = xp.where(squares > 0, xp.sqrt(squares / (weight - ddof)), xp.ones_like(squares))[:, None]
+        scale = standard_deviations(squares, mean[:, 0], weight - ddof)[:, None]
         return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
     def _add(self, P: Array) -> None:

@@ -1,0 +1,57 @@
+"""A table read by columns without some of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array, asarray_like, is_sparse, namespace
+from .base import Source
+
+
+class CountedSource(Source):
+    """The rows `keep` of another source. Only its features can be read: rows that do not count are left out of them."""
+
+    def __init__(self, source: Source, keep: np.ndarray) -> None:
+        self._source, self._keep = source, keep
+        self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
+        self.names, self.table, self.transposed = source.names, source.table, source.transposed
+        self.traits = replace(source.traits, n_bytes=0)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        raise TypeError("rows that do not count are left out by their weights.")
+
+    def features(self) -> Source:
+        return _Shortened(self._source.features(), self._keep)
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+
+class _Shortened(Source):
+    """Features without the entries of some samples."""
+
+    def __init__(self, features: Source, keep: np.ndarray) -> None:
+        self._features, self._keep = features, keep
+        self.shape, self.dtype, self.kind = (features.shape[0], len(keep)), features.dtype, features.kind
+        self.names, self.table, self.transposed = features.names, features.table, features.transposed
+        self.traits = features.traits
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for block in self._features.blocks(rows):
+            if is_sparse(block) or isinstance(block, np.ndarray):
+                yield block[:, self._keep]
+            else:
+                yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
+
+    def parts(self, k: int) -> list[Source]:
+        return [_Shortened(part, self._keep) for part in self._features.parts(k)]
+
+    def row(self, i: int) -> int:
+        return int(self._keep[i])
+
+    def empty(self, *shape: int) -> Array:
+        return self._features.empty(*shape)
