@@ -148,25 +148,23 @@ def quietly(fit):
 
 
 def of_variates(model, tables):
-    """Correlations of the variates that a model gives to its rows, descending."""
-    pair = model.transform(tables) if cca_zoo and isinstance(model, cca_zoo.RidgeCCA) else model.transform(*tables)
-    return np.sort(_correlations(pair))[::-1]
+    """Correlations of the variates that a model gives to its rows."""
+    theirs = cca_zoo is not None and type(model).__module__.startswith("cca_zoo")
+    return _correlations(model.transform(tables) if theirs else model.transform(*tables))
 
 
-def in_order(model, tables):
-    pair = model.transform(tables) if cca_zoo and isinstance(model, cca_zoo.RidgeCCA) else model.transform(*tables)
-    return _correlations(pair)
+def descending(model, tables):
+    return np.sort(of_variates(model, tables))[::-1]
 
 
 def explained(model, tables):
-    """Eigenvalues of the sum of projections, from the variates: their common direction, projected on each table."""
-    Z = model.transform(tables)
-    common = sum(A - A.mean(axis=0) for A in Z) if isinstance(model, lowdim.GCCA) else None
+    """Eigenvalues of the sum of projections, from the variates: variance of their sum over the sum of variances, which
+    is right where the variates are scaled as one common variate explains them."""
     if isinstance(model, lowdim.GCCA):
         return model.eigenvalues_
-    common = [A - A.mean(axis=0) for A in Z]
-    total = sum(common)
-    return (total * total).sum(axis=0) / sum((A * A).sum(axis=0) for A in common)
+    Z = [A - A.mean(axis=0) for A in model.transform(tables)]
+    total = sum(Z)
+    return (total * total).sum(axis=0) / sum((A * A).sum(axis=0) for A in Z)
 
 
 def last_coefficients(model, tables):
@@ -174,8 +172,8 @@ def last_coefficients(model, tables):
 
 
 def of_ikpls(model, tables):
-    """ikpls keeps coefficients for every number of components, for raw columns."""
-    return np.asarray(model.B)[-1]
+    """ikpls keeps coefficients for every number of components, between standardized columns."""
+    return np.asarray(model.B)[-1] * np.asarray(model.Y_std) / np.asarray(model.X_std).T
 
 
 def contenders(*rows):
@@ -183,13 +181,13 @@ def contenders(*rows):
 
 
 CCA_PEERS = contenders(
-    fitted("lowdim", lambda t, k: lowdim.CCA(k).fit(*t), of_variates),
-    fitted("scikit-learn (one call)", quietly(lambda t, k: cross_decomposition.CCA(k).fit(*t)), of_variates, once=True),
-    cca_zoo and fitted("cca-zoo CCA", lambda t, k: cca_zoo.CCA(k).fit(t), of_variates),
+    fitted("lowdim", lambda t, k: lowdim.CCA(k).fit(*t), descending),
+    fitted("scikit-learn (one call)", quietly(lambda t, k: cross_decomposition.CCA(k).fit(*t)), descending, once=True),
+    cca_zoo and fitted("cca-zoo CCA", lambda t, k: cca_zoo.CCA(k).fit(t), descending),
 )
 RIDGE_PEERS = contenders(
-    fitted("lowdim", lambda t, k: lowdim.CCA(k, regularization=0.5, scale=False).fit(*t), in_order),
-    cca_zoo and fitted("cca-zoo RidgeCCA", lambda t, k: cca_zoo.RidgeCCA(k, shrinkage=0.5).fit(t), in_order),
+    fitted("lowdim", lambda t, k: lowdim.CCA(k, regularization=0.5, scale=False).fit(*t), of_variates),
+    cca_zoo and fitted("cca-zoo RidgeCCA", lambda t, k: cca_zoo.RidgeCCA(k, shrinkage=0.5).fit(t), of_variates),
 )
 GCCA_PEERS = contenders(
     fitted("lowdim", lambda t, k: lowdim.GCCA(k).fit(t), explained),

@@ -88,6 +88,9 @@ def signs(vectors: Array) -> Array:
     xp = namespace(vectors)
     size = xp.abs(vectors)
     tied = size >= xp.max(size, axis=1, keepdims=True) * (1.0 - math.sqrt(eps(vectors)))
+    if isinstance(vectors, np.ndarray):
+        decisive = vectors[np.arange(len(vectors)), tied.argmax(axis=1)]
+        return np.where(decisive < 0, -1.0, 1.0).astype(vectors.dtype)
     first = xp.argmax(xp.astype(tied, xp.int8), axis=1)
     here = xp.arange(vectors.shape[1], device=device(vectors))[None, :] == first[:, None]
     negative = xp.any(here & (vectors < 0), axis=1)

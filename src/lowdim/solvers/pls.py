@@ -106,7 +106,8 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, X_j being X less what t_1 ... t_{j-1} explain.
     Since X_j^T Y = X^T Y_j, the responses are deflated instead, and scores are made orthogonal to those before twice
     over, so that they stay so. SIMPLS [2]_: r_j is the leading left singular vector of X^T Y made orthogonal to the
-    loadings before. For one response both are the same. Each component costs two products with the coordinates of X.
+    loadings before. For one response both are the same. Each component costs two or three products of the coordinates
+    of X with a vector.
 
     References
     ----------
@@ -119,6 +120,7 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     T = np.empty((A.shape[0], k))
     V = np.empty((A.shape[1], k))
     left, C = B, A.T @ B
+    size = float(np.abs(C).max(initial=0.0))
     for j in range(k):
         w, c, s = leading_pair(C)
         if not gauge.covariance_left(s):
@@ -129,15 +131,19 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         if not gauge.length_left(length, _rotation_length(w, kept, turn)):
             break
         T[:, j] = t = t / length
-        left = left - np.outer(t, t @ left)
-        both = A.T @ np.column_stack([t, left])
-        p = both[:, 0]
+        explained = t @ left
+        left = left - np.outer(t, explained)
+        p = A.T @ t
         if simpls:
             v = _orthogonal(p, V[:, :j])
             V[:, j] = v / np.linalg.norm(v)
             C = C - np.outer(V[:, j], V[:, j] @ C)
         else:
-            C = both[:, 1:]
+            # X^T y_{j+1} by subtraction, and anew where that has cost two digits.
+            C = C - np.outer(p, explained)
+            if np.abs(C).max() < 1e-2 * size:
+                C = A.T @ left
+                size = float(np.abs(C).max())
         kept.weights.append(w)
         kept.turns.append(turn)
         kept.loadings.append(p / length)
