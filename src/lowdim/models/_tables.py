@@ -19,7 +19,8 @@ from .._xp import Array, asarray_like, device, in_range, is_sparse, namespace
 from ..errors import NoVariance, RankWarning, ResolutionWarning, n_components_out_of_range, other_names, warn_user
 from ..linalg import divisor, most_components, quiet_blas
 from ..solvers.results import CanonicalFit, PairFit, Status
-from ..solvers.views import WAYS, ByGram, ByMoments, ByTriangle, Tables, Views, Way, choose_way
+from ..solvers.views import Views
+from ..solvers.ways import WAYS, ByGram, ByMoments, ByTriangle, Tables, Way, choose_way
 from ..sources import ArraySource, BesideSource, Source, StreamSource, open_target
 from ..summaries import Moments, Triangle
 from ..summarize import Rows, check_weights, summarize

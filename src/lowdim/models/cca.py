@@ -16,7 +16,8 @@ from ..errors import SmallSampleWarning, warn_user
 from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Lifted, Views, Way
+from ..solvers.views import Lifted, Views
+from ..solvers.ways import Way
 from ._pair import PairModel
 from ._regression import Predicting
 from ._tables import cast, check_regularization, check_scale

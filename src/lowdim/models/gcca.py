@@ -14,7 +14,8 @@ from ..errors import inconsistent_lengths
 from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Views, Way
+from ..solvers.views import Views
+from ..solvers.ways import Way
 from ..sources import BesideSource, open_target
 from ..summarize import map_rows
 from ._base import affine

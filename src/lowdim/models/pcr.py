@@ -9,7 +9,8 @@ from .._xp import Array
 from ..errors import choice
 from ..solvers.pls import principal_regression
 from ..solvers.results import PairFit
-from ..solvers.views import Views, Way
+from ..solvers.views import Views
+from ..solvers.ways import Way
 from ..summarize import map_rows
 from ._regression import LatentRegression
 

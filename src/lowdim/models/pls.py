@@ -11,7 +11,8 @@ from .._xp import to_numpy
 from ..errors import choice
 from ..solvers.pls import pls_canonical, pls_regression, pls_svd
 from ..solvers.results import PairFit
-from ..solvers.views import Views, Way
+from ..solvers.views import Views
+from ..solvers.ways import Way
 from ._pair import PairModel
 from ._regression import LatentRegression
 from ._tables import cast
