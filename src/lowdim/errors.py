@@ -124,9 +124,11 @@ def n_components_out_of_range(
     """K must lie between 1 and what the table, or the tables of these widths, can give."""
     if isinstance(p, tuple):
         widths = " and ".join(str(width) for width in p)
+        allowed = "1" if upper == 1 else f"a whole number between 1 and {upper}"
+        rows = "" if n is None else f"{n} rows and "
         return ValueError(
-            f"n_components={k!r} must be a whole number between 1 and {upper}, or None for as many as there are, for "
-            f"{n} rows and tables of {widths} columns (n_features={p[0]})."
+            f"n_components={k!r} must be {allowed}, or None for as many as there are, for {rows}tables of {widths} "
+            f"columns{' (n_features=1)' if p[0] == 1 else ''}."
         )
     rows = "" if n is None else f" for X of shape ({n}, {p})"
     bound = "n_features" if n is None else "min(n_samples, n_features)"

@@ -177,5 +177,5 @@ def test_they_are_arrays_whatever_set_output_says(X, library):
 def test_it_needs_a_fitted_pca(X):
     with pytest.raises(NotFittedError):
         diagnose(PCA(2), X)
-    with pytest.raises(TypeError, match="diagnose needs a fitted PCA, PCR or PLS, got Whitening"):
+    with pytest.raises(TypeError, match="diagnose needs a fitted PCA, PCR or PLS as its first argument, got Whitening"):
         diagnose(Whitening().fit(X), X)

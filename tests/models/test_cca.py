@@ -223,7 +223,7 @@ def test_p_values_of_independent_tables_are_uniform():
     rng = np.random.default_rng(7)
     p = np.array(
         [
-            (t.p[0], t.f_p[0])
+            (t.chi2_p[0], t.f_p[0])
             for t in (
                 CCA(1).fit(rng.standard_normal((60, 4)), rng.standard_normal((60, 3))).significance()
                 for _ in range(200)
@@ -236,9 +236,9 @@ def test_p_values_of_independent_tables_are_uniform():
 
 def test_significance_says_how_many_are_real():
     test = CCA(1).fit(X, Y).significance()
-    assert len(test.p) == 4
-    assert test.p[1] < 0.01 < 0.05 < test.p[2]
-    assert repr(test) == "CanonicalTests(2 of 4 correlations with p < 0.05)"
+    assert len(test.chi2_p) == 4
+    assert test.chi2_p[1] < 0.01 < 0.05 < test.chi2_p[2]
+    assert repr(test) == "CanonicalTests(2 of 4 correlations with p < 0.05 by Rao's F)"
     assert len(str(test).splitlines()) == 5
 
 

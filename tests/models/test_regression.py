@@ -208,10 +208,32 @@ def test_t2_and_q(kind):
     np.testing.assert_allclose(model.reconstruction_error(X), ((rest * model.x_scale_) ** 2).sum(axis=1), rtol=1e-8)
     found = diagnose(model, X)
     assert found.t2_limit == t2_limit(model, new_rows=False)
-    # PCR knows all eigenvalues that it leaves out, PLS has to look at the rows.
-    assert found.q_limit == (q_limit(model) if kind == "PCR" else q_limit(model, X=X))
+    assert found.q_limit == q_limit(model)
     assert (found.cos2 is None) == (kind != "PCR")
     assert "T2" in str(found)
+    np.testing.assert_array_equal(found.outliers, np.union1d(found.t2_outliers, found.q_outliers))
+    left = np.linalg.eigvalsh(rest.T @ rest / 59)
+    np.testing.assert_allclose(model._tail.total / 59, left.sum(), rtol=1e-9)
+    np.testing.assert_allclose(model._tail.squares, (left**2).sum() / left.sum() ** 2, rtol=1e-8)
+    assert diagnose(model, X[:1] + 50.0, new_rows=True).outliers.tolist() == [0]
+
+
+@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram"])
+@pytest.mark.parametrize("model", [PCR(4), PLSRegression(4), PCA(4)], ids=str)
+def test_q_limits_of_few_rows_of_many_columns(model, solver):
+    """New rows from the same distribution exceed the limit about as often as they should."""
+    rng = np.random.default_rng(0)
+    loadings = rng.standard_normal((4, 400)) * 3
+
+    def rows(n):
+        return rng.standard_normal((n, 4)) @ loadings + rng.standard_normal((n, 400))
+
+    X = rows(60)
+    model.set_params(solver=solver).fit(X, X[:, 0])
+    Q = q_residuals(model, rows(400))
+    own = q_residuals(model, X)
+    # Rows of the fit are nearer to their subspace than others; the limit lies by the others.
+    assert own.mean() < q_limit(model) < 1.25 * Q.mean()
 
 
 def test_jackknife_is_refitting_without_each_part():

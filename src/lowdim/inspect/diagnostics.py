@@ -91,6 +91,8 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
     References
     ----------
     .. [1] Buckley, Eagleson (1988), An approximation to the distribution of quadratic forms in normal random variables.
+    .. [2] Bai, Saranadasa (1996), Effect of high dimension: by an example of a two sample problem, eq. 3.5. The
+       unbiased estimate of a sum of squared eigenvalues.
     """
     _check_alpha(alpha)
     mean = float(model.noise_variance_) * (model.n_features_in_ - model.n_components_)
@@ -108,6 +110,11 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
             f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: "
             "q_limit(model, X=X)."
         )
+    dof = model._weight - 1 - model.n_components_
+    if X is None and dof > 2 and squares < 10.0 / dof:
+        # Few rows make eigenvalues look more unequal than they are [2].
+        squares = dof**2 / ((dof - 1) * (dof + 2)) * (squares - 1.0 / dof)
+        squares, cubes = max(squares, 1.0 / (model.n_features_in_ - model.n_components_)), None
     if not cubes:
         return mean * squares * float(special.chdtri(1 / squares, alpha))
     # In units of the mean: variance 2 squares, third cumulant 8 cubes.
@@ -121,6 +128,7 @@ def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
     The columns of `X` itself, or supplementary ones: `Y` has a row for each row of `X`. A constant column has
     correlation zero. Squared, they are the cos2 of columns.
     """
+    _check_scores(model, "correlations")
     Z = to_numpy(model.scores(X)).astype(float)
     columns = X if Y is None else Y
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
@@ -142,7 +150,7 @@ def _unit_columns(A: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class Diagnostics:
-    """All of the above for one table of rows."""
+    """Scores, cos2, T2 and Q of the rows of one table, and the limits that a share `alpha` of ordinary rows exceeds."""
 
     scores: Array
     #: None for models whose components are not orthonormal, such as PLS.
@@ -154,9 +162,19 @@ class Diagnostics:
     alpha: float
 
     @property
+    def t2_outliers(self) -> np.ndarray:
+        """Numbers of the rows far out inside the subspace."""
+        return np.flatnonzero(to_numpy(self.t2) > self.t2_limit)
+
+    @property
+    def q_outliers(self) -> np.ndarray:
+        """Numbers of the rows far from the subspace."""
+        return np.flatnonzero(to_numpy(self.q) > self.q_limit)
+
+    @property
     def outliers(self) -> np.ndarray:
         """Numbers of the rows beyond one of the limits."""
-        return np.flatnonzero((to_numpy(self.t2) > self.t2_limit) | (to_numpy(self.q) > self.q_limit))
+        return np.union1d(self.t2_outliers, self.q_outliers)
 
     def __repr__(self) -> str:
         return f"Diagnostics({len(self.outliers)} of {len(to_numpy(self.t2))} rows beyond a limit)"
@@ -192,10 +210,15 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     T2               5.911       10.25         7
     Q               0.3348      0.5787         7
     """
+    _check_scores(model, "diagnose")
     check_is_fitted(model)
-    if not hasattr(model, "scores"):
-        raise TypeError(f"diagnose needs a fitted PCA, PCR or PLS, got {type(model).__name__}.")
     needs_rows = model._tail.squares is None
+    if needs_rows and new_rows:
+        raise ValueError(
+            f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues, and the Q "
+            "limit of new rows has to come from the rows of the fit: q_limit(model, X=X_fit), t2_limit(model), "
+            "hotelling_t2(model, X), q_residuals(model, X)."
+        )
     return Diagnostics(
         scores=model.scores(X),
         cos2=cos2(model, X) if hasattr(model, "components_") else None,
@@ -216,8 +239,15 @@ def _rank(model: Any) -> int:
     return rank
 
 
+def _check_scores(model: Any, what: str) -> None:
+    """Measures of rows are of models with scores and the variances of these."""
+    if not hasattr(type(model), "scores"):
+        raise TypeError(f"{what} needs a fitted PCA, PCR or PLS as its first argument, got {type(model).__name__}.")
+
+
 def _check_orthonormal(model: Any, what: str) -> None:
     """Some measures split squared distances, which takes orthonormal components."""
+    _check_scores(model, what)
     if not hasattr(model, "components_"):
         raise TypeError(
             f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "

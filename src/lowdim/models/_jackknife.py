@@ -13,16 +13,31 @@ from sklearn.model_selection import check_cv
 from .._xp import to_numpy
 from ..errors import bad_weights, exhausted_stream
 
+#: Coefficients that are printed.
+_SHOWN = 20
+
 
 @dataclass(frozen=True, repr=False)
 class Jackknife:
-    """Coefficients with their standard errors, and tests of each against zero, (n_targets, n_features)."""
+    """Coefficients with their standard errors, and tests of each against zero, (n_targets, n_features).
+
+    Attributes
+    ----------
+    coef, standard_error, t, p : arrays of shape (n_targets, n_features)
+    replicates : array of shape (n_parts, n_targets, n_features)
+    dof : int
+        Parts less one.
+    features, targets : lists
+        Names of the columns of X and y, or their numbers.
+    """
 
     #: Of the fit to all rows, and of the fits without a part, (n_parts, n_targets, n_features).
     coef: np.ndarray
     replicates: np.ndarray
     #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, b the mean of the replicates b_i.
     standard_error: np.ndarray
+    features: list[Any]
+    targets: list[Any]
 
     @property
     def dof(self) -> int:
@@ -41,18 +56,37 @@ class Jackknife:
         """Two-sided p-values of Student's t. Approximate: replicates share most of their rows."""
         return 2.0 * special.stdtr(self.dof, -np.abs(self.t))
 
+    def table(self) -> dict[str, list[Any]]:
+        """One entry for each coefficient, by columns: for a data frame, say."""
+        q, p = self.coef.shape
+        return {
+            "response": [name for name in self.targets for _ in range(p)],
+            "column": list(self.features) * q,
+            "coef": self.coef.ravel().tolist(),
+            "standard_error": self.standard_error.ravel().tolist(),
+            "t": self.t.ravel().tolist(),
+            "p": self.p.ravel().tolist(),
+        }
+
     def __repr__(self) -> str:
         q, p = self.coef.shape
         return f"Jackknife({len(self.replicates)} parts, {q} x {p} coefficients)"
 
     def __str__(self) -> str:
-        shown = min(10, self.coef.shape[1])
-        head = f"{len(self.replicates)} parts" + (f"; the first {shown} columns" if shown < self.coef.shape[1] else "")
-        lines = [head, f"{'response':>8}{'column':>8}{'coef':>12}{'std. error':>12}{'t':>9}{'p':>9}"]
-        for i in range(self.coef.shape[0]):
-            for j in range(shown):
-                numbers = f"{self.coef[i, j]:>12.4g}{self.standard_error[i, j]:>12.3g}"
-                lines.append(f"{i:>8}{j:>8}{numbers}{self.t[i, j]:>9.3g}{self.p[i, j]:>9.2g}")
+        count = self.coef.size
+        shown = np.arange(count) if count <= _SHOWN else np.argsort(self.p.ravel(), kind="stable")[:_SHOWN]
+        head = f"{len(self.replicates)} parts" + (f"; the {_SHOWN} smallest p of {count}" if count > _SHOWN else "")
+        columns = {name: [values[i] for i in shown] for name, values in self.table().items()}
+        names = [[str(v) for v in columns[name]] for name in ("response", "column")]
+        widths = [max(len(w), *map(len, column)) + 2 for w, column in zip(("response", "column"), names, strict=True)]
+        lines = [
+            head,
+            f"{'response':<{widths[0]}}{'column':<{widths[1]}}{'coef':>11}{'std. error':>12}{'t':>9}{'p':>9}",
+        ]
+        for i in range(len(shown)):
+            start = f"{names[0][i]:<{widths[0]}}{names[1][i]:<{widths[1]}}"
+            numbers = f"{columns['coef'][i]:>11.4g}{columns['standard_error'][i]:>12.3g}"
+            lines.append(f"{start}{numbers}{columns['t'][i]:>9.3g}{columns['p'][i]:>9.2g}")
         return "\n".join(lines)
 
 
@@ -72,6 +106,11 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
     # A part in which no row counts leaves nothing out.
     parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1))) if np.any(weights[test] > 0)]
+    counted = int(np.count_nonzero(weights))
+    if counted != model.n_samples_:
+        raise ValueError(
+            f"{counted} rows count, the model was fitted on {model.n_samples_}: pass the rows and weights of the fit."
+        )
     if len(parts) < 2:
         raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
     replicates = []
@@ -83,12 +122,15 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     coef = to_numpy(model.coef_).astype(float)
     stack = np.stack(replicates)
     g = len(parts)
-    return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)))
+    q, p = coef.shape
+    features = list(getattr(model, "feature_names_in_", range(p)))
+    targets = list(getattr(model, "target_names_in_", range(q)))
+    return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
 
 
 def _count(model: Any, X: Any, y: Any) -> int:
     """How many rows there are."""
-    source = clone(model)._open_tables(X, y)
+    source = model._open_tables(X, y, reset=False)
     if not source.traits.rereadable:
         raise exhausted_stream("for fits without a part of the rows")
     if source.shape[0] is None:

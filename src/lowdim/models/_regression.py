@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, namespace, to_numpy
 from ..linalg import column_lengths
-from ..solvers.results import PairFit, Tail
+from ..solvers.results import PairFit
 from ..solvers.views import Views
 from ..summaries.base import dense
 from ._base import affine
@@ -173,7 +173,7 @@ class LatentRegression(Predicting, PairModel):
         # What T2 and Q with their limits need to know of a model.
         self.noise_variance_ = left / (p - k) if k < p else 0.0
         self.rank_ = k
-        self._tail = fit.tail or Tail(left * views.divisor, None, None)
+        self._tail = fit.tail
         self._rank_cut = views.cut**2 * total_x / views.divisor
         self._set_intercept(dtype)
 
@@ -187,4 +187,4 @@ class LatentRegression(Predicting, PairModel):
 
     def _importance(self) -> list[tuple[str, Any]]:
         x, y = (to_numpy(r) for r in (self.explained_variance_ratio_, self.y_explained_variance_ratio_))
-        return [("of X", x), ("cumulative", np.cumsum(x)), ("of y", y), ("cumulative", np.cumsum(y))]
+        return [("variance of X", x), ("cumulative", np.cumsum(x)), ("variance of y", y), ("cumulative", np.cumsum(y))]

@@ -16,7 +16,15 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, device, in_range, is_sparse, namespace
-from ..errors import NoVariance, RankWarning, ResolutionWarning, n_components_out_of_range, other_names, warn_user
+from ..errors import (
+    NoVariance,
+    RankWarning,
+    ResolutionWarning,
+    choice,
+    n_components_out_of_range,
+    other_names,
+    warn_user,
+)
 from ..linalg import divisor, most_components, quiet_blas
 from ..solvers.results import CanonicalFit, PairFit, Status
 from ..solvers.views import Views
@@ -132,7 +140,8 @@ class TablesModel(Model):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.solver, Way) and not (isinstance(self.solver, str) and self.solver in ("auto", *WAYS)):
-            raise ValueError(f"solver={self.solver!r} must be 'auto', {', '.join(repr(w) for w in WAYS)}.")
+            advice = "Krylov iterations are for PCA." if self.solver == "krylov" else ""
+            raise choice("solver", self.solver, ["auto", *WAYS], advice)
 
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
@@ -237,8 +246,10 @@ def tables_of(source: BesideSource, weights: Any, progress: Any) -> Tables:
 def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
     """X and y of one fit as tables side by side; y in the namespace of X."""
     if y is None:
+        streams = " Streams are given as two, one for each table; or call partial_fit(X, y) for each block."
+        hint = streams if callable(X) or hasattr(X, "__next__") else ""
         raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables."
+            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
         )
     x = model._open(X, reset=reset)
     other = open_target(y, stream=isinstance(x, StreamSource))
@@ -246,7 +257,11 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
     pair = BesideSource([x, other])
     if reset:
         model._one_dimensional = other.vector
-        model._y_names = None if other.names is None else list(other.names)
+        model.__dict__.pop("target_names_in_", None)
+        if other.names is not None:
+            model.target_names_in_ = np.asarray(other.names, dtype=object)
+    else:
+        check_target_names(model, other)
     return pair
 
 
@@ -293,11 +308,17 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
     source = open_target(X, table=table)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
-    known = getattr(model, "_y_names", None)
-    if table == "y" and known is not None and source.names is not None and list(source.names) != known:
-        raise other_names(None, source.names, known, table)
+    if table == "y":
+        check_target_names(model, source)
     model._check_namespace(source, method)
     return source
+
+
+def check_target_names(model: Any, source: Source) -> None:
+    """Named columns of y must be those of the fit."""
+    known = list(getattr(model, "target_names_in_", []))
+    if known and source.names is not None and list(source.names) != known:
+        raise other_names(None, source.names, known, "y")
 
 
 def is_list_of_tables(X: Any) -> bool:

@@ -57,7 +57,7 @@ class CCA(Predicting, PairModel):
         Correlations of columns with the variates of the other table.
     x_redundancy_, y_redundancy_ : arrays of shape (n_components_,)
         The share of the variance of the standardized columns that each variate of the other table explains.
-    coef_, intercept_
+    coef_, intercept_ : arrays of shape (n_targets, n_features_in_), (n_targets,)
         The regression of y on the variates of X.
     rank_ : tuple of int
         Numerical ranks of X and y.
@@ -91,7 +91,7 @@ class CCA(Predicting, PairModel):
     redundancy of X  0.2584  0.0175  8.29e-04
     redundancy of y  0.2854  0.0099    0.0016
     >>> print(cca.significance())
-     from        r    Wilks         F           dof         p      chi2   dof         p
+     from        r    Wilks         F           dof      p(F)      chi2   dof   p(chi2)
         1   0.7956   0.3504     2.048      9, 34.22    0.0635     16.25     9    0.0617
         2   0.2006   0.9547    0.1758         4, 30     0.949    0.7182     4     0.949
         3   0.0726   0.9947   0.08471         1, 16     0.775   0.08185     1     0.775
@@ -243,19 +243,22 @@ class CanonicalTests:
     f_p: np.ndarray
     #: Bartlett's approximation by chi-square.
     chi2: np.ndarray
-    dof: np.ndarray
-    p: np.ndarray
+    chi2_dof: np.ndarray
+    chi2_p: np.ndarray
 
     def __repr__(self) -> str:
-        return f"CanonicalTests({int(np.count_nonzero(self.p < 0.05))} of {len(self.p)} correlations with p < 0.05)"
+        real = int(np.count_nonzero(self.f_p < 0.05))
+        return f"CanonicalTests({real} of {len(self.f_p)} correlations with p < 0.05 by Rao's F)"
 
     def __str__(self) -> str:
-        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p':>10}{'chi2':>10}{'dof':>6}{'p':>10}"
+        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p(F)':>10}{'chi2':>10}{'dof':>6}{'p(chi2)':>10}"
         lines = [head]
-        for k in range(len(self.p)):
+        for k in range(len(self.f_p)):
             f_dof = f"{self.f_dof[k, 0]:g}, {self.f_dof[k, 1]:.4g}"
             left = f"{k + 1:>5}{self.correlations[k]:>9.4f}{self.wilks[k]:>9.4f}{self.f[k]:>10.4g}{f_dof:>14}"
-            lines.append(f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.dof[k]:>6g}{self.p[k]:>10.3g}")
+            lines.append(
+                f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.chi2_dof[k]:>6g}{self.chi2_p[k]:>10.3g}"
+            )
         return "\n".join(lines)
 
 
@@ -295,6 +298,6 @@ def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> Canon
         f_dof=np.column_stack([dof, dof2]),
         f_p=special.fdtrc(dof, dof2, f),
         chi2=chi2,
-        dof=dof,
-        p=special.chdtrc(dof, chi2),
+        chi2_dof=dof,
+        chi2_p=special.chdtrc(dof, chi2),
     )

@@ -84,7 +84,7 @@ class GCCA(TablesModel):
            [0.8617, 0.9629, 1.    ]])
     """
 
-    _component = "set"
+    _component = "comp"
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import units_too_far
 from ..linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
 from .results import PairFit, Status, Tail
-from .views import Views
+from .views import View, Views
 
 
 def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -302,6 +302,21 @@ def _unit_ratio(views: Views) -> float:
     return ratio
 
 
+def _left_of(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
+    """Sums of the eigenvalues, and of their squares, of what X has beside its components: of S - P diag(l^2) P^T, for
+    S = X^T X and orthogonal scores of lengths l."""
+    A = x.table
+    taken = lengths**2
+    total = float(np.sum(A * A)) - float(taken @ (P * P).sum(axis=0))
+    cross = float(taken @ ((A @ P) ** 2).sum(axis=0))
+    squares = x.square_sum() - 2.0 * cross + float(taken @ (P.T @ P) ** 2 @ taken)
+    if total <= 1e-12 * float(np.sum(A * A)):
+        return Tail()
+    # By rounding, or for lack of any other direction, squares may leave the range that they can have.
+    share = min(max(squares / total**2, 1.0 / max(A.shape)), 1.0)
+    return Tail(total * x.unit**2, share, None)
+
+
 def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
     return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
 
@@ -320,4 +335,5 @@ def _paired(kept: _Kept, views: Views, status: Status, *, y_weights: np.ndarray,
         x_lengths=np.array(kept.lengths) * x.unit,
         values=np.array(kept.values) * x.unit * y.unit,
         status=status,
+        tail=_left_of(x, np.array(kept.lengths), _columns(kept.loadings, n_x)),
     )

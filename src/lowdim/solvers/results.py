@@ -141,8 +141,8 @@ class PairFit:
     x_lengths: Array
     values: Array
     status: Status
-    #: Squares of what X has beside these components, where it is known.
-    tail: Tail | None = None
+    #: The eigenvalues of X^T X that these components leave.
+    tail: Tail = Tail()
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,16 @@ class View:
     lift: Callable[[np.ndarray], Lifted]
     #: Singular value decomposition of `table`, where it is known.
     factors: Factors | None = None
+    #: table^T table, where it is known.
+    products: np.ndarray | None = None
+
+    def square_sum(self) -> float:
+        """Sum of the squared eigenvalues of table^T table."""
+        if self.factors is not None:
+            return float(np.sum(self.factors[1] ** 4))
+        A = self.table
+        small = A.T @ A if A.shape[1] <= A.shape[0] else A @ A.T
+        return float(np.sum((small if self.products is None else self.products) ** 2))
 
 
 @dataclass(frozen=True)

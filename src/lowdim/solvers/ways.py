@@ -99,7 +99,7 @@ class ByMoments(Way):
         unit = np.where(lengths > 0, lengths, 1.0)
         with quiet_blas(len(S)):
             root = _root(S / unit / unit[:, None])
-        views = _side_by_side(root, lengths, moments, scale, ddof)
+        views = _side_by_side(root, lengths, moments, scale, ddof, S)
         return _gathered(views, names, moments, ddof, moments.product_eps, True, self.name, passes)
 
     def n_bytes(self, tables: Tables) -> int:
@@ -280,9 +280,14 @@ def _root(C: np.ndarray) -> np.ndarray:
 
 
 def _side_by_side(
-    root: np.ndarray, lengths: np.ndarray, summary: Moments | Triangle, scale: Sequence[bool], ddof: int
+    root: np.ndarray,
+    lengths: np.ndarray,
+    summary: Moments | Triangle,
+    scale: Sequence[bool],
+    ddof: int,
+    S: np.ndarray | None = None,
 ) -> tuple[View, ...]:
-    """Views from unit columns that lie side by side, and the lengths these had."""
+    """Views from unit columns that lie side by side, the lengths these had, and, if it is there, their scatter."""
     views = []
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), scaled in zip(pairwise(edges), scale, strict=True):
@@ -293,7 +298,10 @@ def _side_by_side(
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
         unit = float(units.max()) or 1.0
         table = root[:, i:j] * np.where(length > 0, units / unit, 0.0)
-        views.append(View(table, unit, Kept(summary.mean[i:j], deviation, scaled)))
+        kept = Kept(summary.mean[i:j], deviation, scaled)
+        shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
+        products = None if S is None else S[i:j, i:j] * shrunk * shrunk[:, None]
+        views.append(View(table, unit, kept, products=products))
     return tuple(views)
 
 

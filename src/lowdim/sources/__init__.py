@@ -76,7 +76,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
     except (TypeError, ValueError) as error:
         # Messages speak of X, which is another table here.
         text = re.sub(r"\bX\b", table, str(error))
-        raise type(error)(f"{table}: {text}") from error
+        raise type(error)(text if text.startswith(table) else f"{table}: {text}") from error
     source.table = table
     return source
 
