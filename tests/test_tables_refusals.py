@@ -85,7 +85,7 @@ def test_y_is_needed(kind):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.array(["a", "b"] * 10), "y: y has dtype .* not numeric"),
+        (np.array(["a", "b"] * 10), "y has dtype .* not numeric"),
         (Y.astype(complex), "y: Complex data not supported"),
         (Y[:, :0], r"y: Found array with 0 feature\(s\)"),
         (Y[None], "y: Expected 2D array, got 3D array"),
@@ -115,8 +115,8 @@ def test_n_components_out_of_range(kind, k):
         ("CCA", {"regularization": (0.1,)}, "one for each of 2 tables"),
         ("CCA", {"regularization": True}, "regularization=True must be a number"),
         ("GCCA", {"regularization": (0.1, 0.2, 0.3)}, "one for each of 2 tables"),
-        ("CCA", {"solver": "svd"}, "solver='svd' must be 'auto', 'covariance', 'triangle', 'gram'"),
-        ("PLSSVD", {"solver": None}, "solver=None must be 'auto'"),
+        ("CCA", {"solver": "svd"}, "solver='svd' is not one of 'auto', 'covariance', 'triangle', 'gram'"),
+        ("PLSSVD", {"solver": None}, "solver=None is not one of 'auto'"),
     ],
 )
 def test_options_that_make_no_sense(kind, options, message):

@@ -84,7 +84,9 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
     if is_array(x) and not isinstance(x, np.ndarray) and namespace(x) is xp:
         x = compat.to_device(x, device(like))
         return x if dtype is None else xp.astype(x, dtype, copy=False)
-    return xp.asarray(to_numpy(x), dtype=dtype, device=device(like))
+    host = to_numpy(x)
+    # Some libraries share memory with NumPy, and warn of arrays that must not be written to.
+    return xp.asarray(host if host.flags.writeable else host.copy(), dtype=dtype, device=device(like))
 
 
 def to_numpy(x: Any) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from sklearn import cross_decomposition as theirs
 from sklearn.linear_model import LinearRegression
 
@@ -269,9 +269,7 @@ def test_correlations_of_exactly_one(solver):
 @each_solver
 def test_tables_of_lost_rank(solver):
     deficient = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(80, 3.0)])
-    with pytest.warns(
-        RankWarning, match="only 4 of n_components=5 could be taken: the ranks of the tables are 5 and 4"
-    ):
+    with pytest.warns(RankWarning, match="only 4 of n_components=5 could be taken"):
         cca = CCA(5, solver=solver).fit(deficient, np.column_stack([Y, Y[:, 0]]))
     assert cca.rank_ == (5, 4)
     np.testing.assert_allclose(cca.correlations_, CCA().fit(X, Y).correlations_, rtol=1e-9)
@@ -331,18 +329,20 @@ def test_a_table_without_variance_is_refused(model):
 def test_gcca_takes_and_gives_lists():
     gcca = GCCA(2).fit([X, Y], THIRD)
     assert [v.shape for v in gcca.transform([X, Y, THIRD])] == [(80, 2)] * 3
-    assert len(gcca.fit_transform([X, Y], THIRD)) == 2
+    assert len(gcca.fit_transform([X, Y], THIRD)) == 3
     assert gcca.transform(X).shape == (80, 2)
     assert [b.shape for b in gcca.inverse_transform(gcca.transform([X, Y, THIRD]))] == [(80, 5), (80, 4), (80, 3)]
     np.testing.assert_allclose(
-        gcca.pair_correlations_[0, 0, 1], np.corrcoef(*[v[:, 0] for v in gcca.transform([X, Y])])[0, 1]
+        gcca.pair_correlations_[0, 0, 1], np.corrcoef(*[v[:, 0] for v in gcca.transform([X, Y, THIRD])[:2]])[0, 1]
     )
     assert "3 tables of 5, 4, 3 columns" in str(gcca)
     with pytest.raises(ValueError, match="X has 4 tables, the model was fitted on 3"):
         gcca.transform([X, Y, THIRD, X])
+    with pytest.raises(ValueError, match="X has 2 tables, the model was fitted on 3"):
+        gcca.transform([X, Y])
     with pytest.raises(ValueError, match="table 1 has 3 columns, the model was fitted on 4"):
-        gcca.transform([X, THIRD])
-    with pytest.raises(ValueError, match="or X to be a list of tables"):
+        gcca.transform([X, THIRD, Y])
+    with pytest.raises(ValueError, match="GCCA needs two or more tables"):
         GCCA().fit([X])
 
 
@@ -421,3 +421,63 @@ def test_gcca_of_vectors_lists_and_generators():
     expected = GCCA(1).fit([X[:, :1], Y]).correlations_
     for tables in ([X[:, 0], Y], [X[:, :1].tolist(), Y.tolist()], [iter([X[:50, :1], X[50:, :1]]), iter([Y])]):
         np.testing.assert_allclose(GCCA(1).fit(tables).correlations_, expected, rtol=1e-10)
+
+
+def test_variates_of_wide_tables_with_small_directions():
+    rng = np.random.default_rng(0)
+    U, V = np.linalg.qr(rng.standard_normal((14, 13)))[0], np.linalg.qr(rng.standard_normal((40, 13)))[0]
+    x = (U * np.logspace(0, -8, 13)) @ V.T
+    y = x[:, :5] + 1e-3 * rng.standard_normal((14, 5))
+    with pytest.warns(SmallSampleWarning):
+        cca = CCA(3, scale=False).fit(x, y)
+    T, u = cca.transform(x, y)
+    np.testing.assert_allclose(T.std(axis=0, ddof=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        [np.corrcoef(a, b)[0, 1] for a, b in zip(T.T, u.T, strict=True)], cca.correlations_, atol=1e-5
+    )
+
+
+def test_gcca_has_no_more_components_than_ranks():
+    thin = np.column_stack([X[:, 0], 2 * X[:, 0], -X[:, 0]])
+    with pytest.warns(RankWarning, match="2 of 3 directions of table 0 have no variance"):
+        gcca = GCCA().fit([thin, X, Y])
+    assert gcca.n_components_ == 1
+
+
+def test_a_table_that_has_nothing_in_common():
+    """Its variate is zero, not rounding blown up."""
+    rows = np.linalg.qr(np.column_stack([np.ones(80), COMMON, RNG.standard_normal((80, 4))]))[0][:, 1:]
+    a, b, c = rows[:, :2], rows[:, :2] + 0.5 * rows[:, 4:6], rows[:, 2:4]
+    for solver in ("covariance", "triangle"):
+        gcca = GCCA(1, solver=solver).fit([a, b, c])
+        np.testing.assert_array_equal(gcca.rotations_[2], 0.0)
+        np.testing.assert_allclose(gcca.pair_correlations_[0, 0, 1], np.sqrt(0.8), rtol=1e-9)
+
+
+def test_scores_of_held_out_rows():
+    gcca = GCCA(1, regularization=0.1).fit([X[:60], Y[:60], THIRD[:60]])
+    held = gcca.transform([X[60:], Y[60:], THIRD[60:]])
+    pairs = [np.corrcoef(held[i][:, 0], held[j][:, 0])[0, 1] for i, j in ((0, 1), (0, 2), (1, 2))]
+    np.testing.assert_allclose(gcca.score([X[60:], Y[60:], THIRD[60:]]), np.mean(pairs), rtol=1e-12)
+    np.testing.assert_allclose(GCCA(1).fit(X, Y).score(X, Y), CCA(1).fit(X, Y).correlations_[0], rtol=1e-10)
+
+
+def test_calls_that_are_nearly_right():
+    with pytest.raises(ValueError, match=r"Tables are given as one list: fit\(\[A, B, C\]\)"):
+        GCCA().fit(X, Y, THIRD)
+    with pytest.raises(TypeError, match=r"got a dict: pass list\(X.values\(\)\)"):
+        GCCA().fit({"a": X, "b": Y})
+    with pytest.raises(ValueError, match="Streams are given as two, one for each table"):
+        CCA().fit(row for row in [(X, Y)])
+
+
+def test_torch_beside_other_kinds():
+    torch, pandas = pytest.importorskip("torch"), pytest.importorskip("pandas")
+    tall, wide = (X, Y), (WIDE_X, WIDE_Y)
+    for x, y in (tall, wide):
+        expected = CCA(2, regularization=0.1).fit(x, y)
+        for other in (y, pandas.DataFrame(y), sparse.csr_array(y)):
+            found = CCA(2, regularization=0.1).fit(torch.asarray(x), other)
+            np.testing.assert_allclose(np.asarray(found.correlations_), expected.correlations_, rtol=1e-9)
+            u = found.transform(torch.asarray(x), other)[1]
+            np.testing.assert_allclose(np.asarray(u), expected.transform(x, y)[1], atol=1e-8)

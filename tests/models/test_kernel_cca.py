@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
 
 from lowdim import CCA, KernelCCA
-from lowdim.errors import RankWarning
+from lowdim.errors import RankWarning, ResolutionWarning, SmallSampleWarning
 from oracles_tables import up_to_signs
 
 RNG = np.random.default_rng(0)
@@ -88,7 +89,7 @@ def test_sparse_rows():
         ({"n_components": 0}, (X, Y), "n_components=0 must be a whole number between 1 and 40"),
         ({"kernel": "precomputed"}, (X, Y), "needs square matrices, X has shape"),
         ({"kernel": lambda a, b: np.nan}, (X, Y), "gives NaN or infinity"),
-        ({}, (X, Y, -np.ones(40)), "sample_weight must be finite, not negative"),
+        ({}, (X, Y, -np.ones(40)), "sample_weight must not be negative"),
         ({}, (X, Y, np.ones(3)), "sample_weight must have one entry per row"),
         ({}, (np.ones((40, 2)), Y), "there is no variance"),
     ],
@@ -163,3 +164,40 @@ def test_float32_stays():
         KernelCCA(1).fit(X.astype("float32"), Y.astype("float32")).transform(X.astype("float32"), Y.astype("float32"))
     )
     assert x.dtype == y.dtype == np.float32
+
+
+def test_small_directions_and_too_few_rows_are_warned_about():
+    rng = np.random.default_rng(0)
+    U, V = np.linalg.qr(rng.standard_normal((50, 5)))[0], np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    x = (U * np.logspace(0, -8, 5)) @ V.T
+    with pytest.warns(ResolutionWarning, match="cannot be told from rounding"):
+        KernelCCA(1, kernel="linear", regularization=0.0).fit(x, U[:, 4])
+    with pytest.warns(SmallSampleWarning, match="correlations of 1 can be found"):
+        KernelCCA(1, kernel="rbf", gamma=1.0, regularization=0.0).fit(X, Y)
+    with pytest.warns(RankWarning, match="the kernel of X is not positive semidefinite"):
+        KernelCCA(1, kernel=("sigmoid", "linear"), gamma=1.0).fit(X, Y)
+
+
+def test_rows_of_weight_zero_are_not_looked_at():
+    w = np.r_[0.0, np.ones(39)]
+    bad = X.copy()
+    bad[0] = np.nan
+    found = KernelCCA(2).fit(bad, Y, sample_weight=w)
+    np.testing.assert_allclose(found.correlations_, KernelCCA(2).fit(X[1:], Y[1:]).correlations_, rtol=1e-9)
+
+
+def test_a_score_for_choosing_the_kernel():
+    found = GridSearchCV(KernelCCA(1), {"gamma": [1e-3, 0.1], "regularization": [0.01, 0.5]}, cv=3).fit(X, Y)
+    assert np.all(np.isfinite(found.cv_results_["mean_test_score"]))
+    kernel = KernelCCA(1).fit(X, Y)
+    np.testing.assert_allclose(kernel.score(X, Y), kernel.correlations_[0], rtol=1e-9)
+
+
+def test_it_prints_and_says_what_it_cannot_read():
+    assert "pair1" in str(KernelCCA(1).fit(X, Y))
+    with pytest.raises(TypeError, match="KernelCCA needs all rows of X at once"):
+        KernelCCA(1).fit([X[:20], X[20:]], Y)
+    with pytest.raises(ValueError, match="kernel='gaussian' is not one of"):
+        KernelCCA(1, kernel="gaussian").fit(X, Y)
+    with pytest.raises(ValueError, match="X has 40, y has 5 rows"):
+        KernelCCA(1).fit(X, Y[:5])

@@ -4,10 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import LeaveOneOut
+from sklearn.model_selection import LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
-from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression
+from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, Triangle, summarize
 from lowdim.errors import RankWarning
 from lowdim.inspect import contributions, cos2, q_limit
 from regressions import DATA, MODELS, SOLVERS, each_model, each_solver
@@ -212,3 +213,104 @@ def test_wide_tables_are_predicted_through_their_scores():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * (X.nbytes + y.nbytes)
+
+
+def graded(n, p, condition, seed=3):
+    """Rows of n - 1 directions with singular values from 1 down to 1 / condition."""
+    rng = np.random.default_rng(seed)
+    m = min(n - 1, p)
+    U = np.linalg.qr(rng.standard_normal((n, m)) - 0.0)[0]
+    V = np.linalg.qr(rng.standard_normal((p, m)))[0]
+    return (U * np.logspace(0, -np.log10(condition), m)) @ V.T * 3, rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("condition", [1e3, 1e5, 1e6, 1e8])
+@pytest.mark.parametrize("kind", ["PCR", "kernel", "simpls"])
+def test_wide_tables_with_small_directions(kind, condition):
+    """All components interpolate; scores of the rows themselves are orthogonal, whatever way they were found."""
+    X, y = graded(9, 40, condition)
+    model = MODELS[kind](8, scale=False).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 1e-6
+    T = model.transform(X)
+    T = T / np.linalg.norm(T, axis=0)
+    np.testing.assert_allclose(T.T @ T, np.eye(8), atol=1e-6)
+
+
+@pytest.mark.parametrize("condition", [1e3, 1e6])
+@pytest.mark.parametrize("q", [1, 3])
+def test_simpls_with_many_components(q, condition):
+    """Against SIMPLS of the rows with everything done twice over."""
+    rng = np.random.default_rng(0)
+    X, _ = graded(50, 12, condition)
+    X, Y = X - X.mean(axis=0), X @ rng.standard_normal((12, q))
+    Y = Y - Y.mean(axis=0)
+    P, T = np.zeros((12, 0)), np.zeros((50, 0))
+    R, Q = [], []
+    for _ in range(10):
+        basis = np.linalg.qr(P)[0]
+        S = X.T @ (Y - T @ (T.T @ Y))
+        S = S - basis @ (basis.T @ S)
+        S = S - basis @ (basis.T @ S)
+        r = np.linalg.svd(S, full_matrices=False)[0][:, 0]
+        t = X @ r
+        length = np.linalg.norm(t)
+        R.append(r / length)
+        Q.append(Y.T @ t / length)
+        T, P = np.column_stack([T, t / length]), np.column_stack([P, X.T @ t])
+    expected = np.array(R).T @ np.array(Q)
+    # The rows lose digits too, with the condition.
+    model = PLSRegression(10, scale=False, algorithm="simpls").fit(X, Y)
+    np.testing.assert_allclose(model.coef_.T, expected, atol=1e-12 * condition * np.abs(expected).max())
+
+
+def test_weights_count_as_rows_for_the_number_of_components():
+    X, y = DATA["tall"][0][:5], DATA["tall"][1][:5]
+    with pytest.warns(RankWarning, match="only 4 of n_components=6"):
+        weighted = PLSRegression(6).fit(X, y, sample_weight=np.full(5, 4.0))
+    with pytest.warns(RankWarning, match="only 4 of n_components=6"):
+        repeated = PLSRegression(6).fit(np.repeat(X, 4, axis=0), np.repeat(y, 4, axis=0))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [lambda: PLSRegression(2), lambda: PCA(2)], ids=["PLSRegression", "PCA"])
+def test_partial_fit_after_fit_begins_anew(make):
+    X, y = DATA["tall"]
+    model = make().fit(X, y)
+    model.partial_fit(X[:1, :3], y[:1])
+    with pytest.raises(NotFittedError):
+        model.transform(X[:, :3])
+    model.partial_fit(X[1:, :3], y[1:])
+    np.testing.assert_allclose(model.transform(X[:, :3]), make().fit(X[:, :3], y).transform(X[:, :3]), atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [lambda: PLSRegression(2), lambda: PCA(2)], ids=["PLSRegression", "PCA"])
+def test_partial_fit_goes_on_from_a_triangle(make):
+    X, y = DATA["tall"]
+    pca = isinstance(make(), PCA)
+    rows = X if pca else np.hstack([X, y])
+    seen = summarize(rows[:30], Triangle(rows.shape[1], groups=None if pca else (8, 4)))
+    model = make().fit_summary(seen).partial_fit(X[30:], y[30:])
+    np.testing.assert_allclose(model.transform(X), make().fit(X, y).transform(X), atol=1e-9)
+
+
+def test_names_of_y_are_compared():
+    pandas = pytest.importorskip("pandas")
+    X, y = DATA["tall"]
+    frame, target = pandas.DataFrame(X, columns=list("abcdefgh")), pandas.DataFrame(y, columns=list("stuv"))
+    model = PLSRegression(2).partial_fit(frame[:30], target[:30])
+    assert list(model.target_names_in_) == list("stuv")
+    for method in (model.partial_fit, PLSRegression(2).fit(frame, target).jackknife):
+        with pytest.raises(ValueError, match="y has columns 't', 's', 'u', 'v', expected were 's', 't', 'u', 'v'"):
+            method(frame, target[list("tsuv")])
+    found = PLSRegression(2).fit(frame, target).jackknife(frame, target)
+    assert found.table()["column"][:2] == ["a", "b"] and found.table()["response"][-1] == "v"
+    assert "the 20 smallest p of 32" in str(found)
+
+
+@pytest.mark.parametrize("cv", [ShuffleSplit(5, random_state=0), TimeSeriesSplit(4)], ids=["overlap", "not all"])
+def test_parts_of_the_jackknife_hold_every_row_once(cv):
+    X, y = DATA["tall"]
+    with pytest.raises(ValueError, match=r"parts that (do not overlap|hold all rows)"):
+        PLSRegression(1).fit(X, y).jackknife(X, y, cv=cv)
+    with pytest.raises(ValueError, match="50 rows count, the model was fitted on 60"):
+        PLSRegression(1).fit(X, y).jackknife(X[:50], y[:50])

@@ -20,12 +20,12 @@ from ..errors import exhausted_stream, other_names, other_namespace, other_width
 from ..sources import Source, StreamSource, open_source
 from ..summaries.base import dense
 from ..summarize import map_rows
-from ._display import importance_html, importance_text
+from ._display import Printed
 from ._progress import callback_progress
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all models. A subclass fits to a source (`_fit_source`), and says how rows become scores (`_scoring`) and
     scores become rows (`_lift`)."""
 
@@ -112,6 +112,11 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Leave the estimator as it was when the fit inside fails."""
         return all_or_nothing(self)
 
+    def _forget(self) -> None:
+        """Back to unfitted: what was learned has names that end with an underscore."""
+        for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
+            del self.__dict__[name]
+
     def _open_tables(self, X: Any, y: Any) -> Source:
         """The source that the model is fitted to."""
         return self._open(X, reset=True)
@@ -170,12 +175,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
-    def __str__(self) -> str:
-        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
-
-    def _html_repr(self) -> str:
-        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + super()._html_repr()
-
     def _importance(self) -> list[tuple[str, Array]]:
         """Rows of the table that a fitted model prints: a name, and a number for each component."""
         variance = self.explained_variance_
@@ -189,9 +188,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _columns_in_words(self) -> str:
         """How many columns of what the model was fitted to."""
         return f"{self.n_features_in_} columns"
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_components_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

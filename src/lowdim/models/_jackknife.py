@@ -106,6 +106,10 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
     # A part in which no row counts leaves nothing out.
     parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1))) if np.any(weights[test] > 0)]
+    if not np.array_equal(np.sort(np.concatenate([*parts, np.zeros(0, int)])), np.flatnonzero(_in_parts(parts, n))):
+        raise ValueError(f"the jackknife needs parts that do not overlap, but those of cv={cv!r} do.")
+    if np.any(weights[~_in_parts(parts, n)] > 0):
+        raise ValueError(f"the jackknife needs parts that hold all rows, but those of cv={cv!r} leave some out.")
     counted = int(np.count_nonzero(weights))
     if counted != model.n_samples_:
         raise ValueError(
@@ -126,6 +130,14 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     features = list(getattr(model, "feature_names_in_", range(p)))
     targets = list(getattr(model, "target_names_in_", range(q)))
     return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
+
+
+def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
+    """Which of n rows are in some part."""
+    held = np.zeros(n, dtype=bool)
+    for part in parts:
+        held[part] = True
+    return held
 
 
 def _count(model: Any, X: Any, y: Any) -> int:

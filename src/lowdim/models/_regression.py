@@ -128,7 +128,8 @@ class LatentRegression(Predicting, PairModel):
         ----------
         X, y : the rows of the fit, readable again and again
         cv : int, splitter or iterable
-            Parts: a number of them, a scikit-learn splitter such as `LeaveOneOut()`, or pairs of row numbers.
+            Parts that hold every row once: a number of them, a scikit-learn splitter such as `KFold` or `LeaveOneOut`,
+            or pairs of row numbers (kept, left out).
         sample_weight : array of shape (n_samples,), optional
         """
         check_is_fitted(self)

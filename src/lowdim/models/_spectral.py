@@ -108,11 +108,14 @@ class SpectralModel(Model):
         solver = self._streaming_solver()
         with self._all_or_nothing():
             first = not hasattr(self, "summary_")
+            if first:
+                self._forget()
             source = self._open(X, reset=first)
             self._k(None, source.shape[1])
-            seen: Any = self._new_summary(solver, source.shape[1])
+            seen: Any = self._new_summary(solver, source.shape[1]) if first else self.summary_.fresh()
             if not first:
                 seen.merge(self.summary_)
+                solver = Triangular() if isinstance(seen, Triangle) else solver
             weights = None if sample_weight is None else check_weights(sample_weight, source)
             seen.merge(summarize(source, seen.fresh(), weights=weights))
             self.summary_, self._dtype = seen, (source.dtype if first else self._dtype)

@@ -7,6 +7,7 @@ A subclass says which tables it takes (`_open_tables`), what it solves for (`_so
 from __future__ import annotations
 
 import numbers
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,22 +21,21 @@ from ..errors import (
     NoVariance,
     RankWarning,
     ResolutionWarning,
+    SmallSampleWarning,
     choice,
     n_components_out_of_range,
     other_names,
     warn_user,
 )
-from ..linalg import divisor, most_components, quiet_blas
+from ..linalg import divisor, quiet_blas
 from ..solvers.results import CanonicalFit, PairFit, Status
 from ..solvers.views import Views
 from ..solvers.ways import WAYS, ByGram, ByMoments, ByTriangle, Tables, Way, choose_way
-from ..sources import ArraySource, BesideSource, Source, StreamSource, open_target
+from ..sources import ArraySource, BesideSource, Source, StreamSource, open_source, open_target
 from ..summaries import Moments, Triangle
+from ..summaries.base import dense
 from ..summarize import Rows, check_weights, summarize
 from ._base import Model
-
-#: Which way starts from which summary.
-_FROM_SUMMARY: list[tuple[Any, type[ByMoments] | type[ByTriangle]]] = [(Moments, ByMoments), (Triangle, ByTriangle)]
 
 
 class TablesModel(Model):
@@ -73,23 +73,25 @@ class TablesModel(Model):
         `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can go on from there.
         """
         self._check_parameters()
-        for kind, way in _FROM_SUMMARY:
-            if isinstance(summary, kind):
-                if self.solver not in ("auto", way.name) and not isinstance(self.solver, way):
-                    allowed = f"use 'auto' or {way.name!r}"
-                    raise ValueError(f"solver={self.solver!r} cannot start from a {kind.__name__}; {allowed}.")
-                with self._all_or_nothing():
-                    self.__dict__.pop("feature_names_in_", None)
-                    self._one_dimensional = False
-                    mean: Any = summary.mean
-                    self._fit_from(summary, getattr(mean, "dtype", None))
-                    self.summary_, self._dtype = summary.fresh(), getattr(mean, "dtype", None)
-                    self.summary_.merge(summary)
-                    return self
-        raise TypeError(
-            f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. A "
-            "covariance matrix becomes one by Moments.from_covariance(cov, n_samples, groups=(p, q))."
-        )
+        if not isinstance(summary, Moments | Triangle):
+            raise TypeError(
+                f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. "
+                "A covariance matrix becomes one by Moments.from_covariance(cov, n_samples, groups=(p, q))."
+            )
+        way = way_of(type(summary))
+        if self.solver not in ("auto", way.name) and not isinstance(self.solver, type(way)):
+            allowed = f"use 'auto' or {way.name!r}"
+            raise ValueError(f"solver={self.solver!r} cannot start from a {type(summary).__name__}; {allowed}.")
+        with self._all_or_nothing():
+            self._forget()
+            self._one_dimensional = False
+            mean: Any = summary.mean
+            self._dtype = getattr(mean, "dtype", None)
+            self._fit_from(summary, self._dtype)
+            # A copy, for partial_fit to go on from.
+            self.summary_ = summary.fresh()
+            self.summary_.merge(summary)
+        return self
 
     @available_if(lambda self: self._streams())
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -102,30 +104,44 @@ class TablesModel(Model):
         self._check_parameters()
         with self._all_or_nothing():
             first = not hasattr(self, "summary_")
+            if first:
+                self._forget()
             source = self._open_tables(X, y, reset=first)
-            groups = source.groups
-            self._k(None, groups)
-            kind = Triangle if self.solver == "triangle" or isinstance(self.solver, ByTriangle) else Moments
-            seen: Any = kind(sum(groups), groups=groups)
-            refusal = way_of(kind).refusal(tables_of(source, None, None))
-            if refusal is not None:
-                raise refusal
-            if not first and groups != self.summary_.groups:
-                raise ValueError(
-                    f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must "
-                    "have the same columns."
-                )
-            if not first:
-                seen.merge(self.summary_)
-            weights = None if sample_weight is None else check_weights(sample_weight, source)
-            seen.merge(summarize(source, seen.fresh(), weights=weights))
+            self._k(None, source.groups)
+            seen = self._merged(source, sample_weight, first)
             self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
             asked = 1 if self.n_components is None else int(self.n_components)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
-                # Rows that are all the same so far may be followed by others.
-                with suppress(NoVariance):
-                    self._fit_from(seen, self._dtype)
+                with warnings.catch_warnings():
+                    if seen.n_rows <= 2 * sum(source.groups):
+                        # With more rows to come it is too early to say what is missing.
+                        warnings.simplefilter("ignore", RankWarning)
+                        warnings.simplefilter("ignore", SmallSampleWarning)
+                    # Rows that are all the same so far may be followed by others.
+                    with suppress(NoVariance):
+                        self._fit_from(seen, self._dtype)
         return self
+
+    def _merged(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
+        """A summary of what was seen before and of these rows; what was kept is left as it is."""
+        groups = source.groups
+        if first:
+            triangle = self.solver == "triangle" or isinstance(self.solver, ByTriangle)
+            seen: Any = (Triangle if triangle else Moments)(sum(groups), groups=groups)
+        elif groups != self.summary_.groups:
+            raise ValueError(
+                f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must have "
+                "the same columns."
+            )
+        else:
+            seen = self.summary_.fresh()
+            seen.merge(self.summary_)
+        refusal = way_of(type(seen)).refusal(tables_of(source, None, None))
+        if refusal is not None:
+            raise refusal
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        seen.merge(summarize(source, seen.fresh(), weights=weights))
+        return seen
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
@@ -164,14 +180,14 @@ class TablesModel(Model):
         while way is not None:
             views = way.views(tables, self._standardized(len(source.members)), self.ddof)
             passes += views.passes
-            k = self._k(most_components(views.n_rows, views.weight, views.n_rows), source.groups)
+            k = self._k(max(views.n_rows, int(views.weight)), source.groups)
             with quiet_blas(source.shape[1]):
                 fit = self._solve(views, k)
             again = self.solver == "auto" and fit.status is Status.UNRESOLVED
             way = way.finer(tables) if again else None
             if way is not None and way.refusal(tables) is not None:
                 break
-        self._finish(views, fit, source.groups, source.members[0].dtype, passes)
+        self._finish(views, fit, source.members[0].dtype, passes)
 
     def _fit_from(self, summary: Any, dtype: Any) -> None:
         if summary.mean is None:
@@ -181,8 +197,8 @@ class TablesModel(Model):
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         views = way_of(type(summary)).from_summary(summary, names, self._standardized(n), self.ddof, passes=0)
         self.n_features_in_ = summary.groups[0]
-        k = self._k(most_components(summary.n_rows, summary.weight, summary.n_rows), summary.groups)
-        self._finish(views, self._solve(views, k), summary.groups, dtype, 0)
+        k = self._k(max(summary.n_rows, int(summary.weight)), summary.groups)
+        self._finish(views, self._solve(views, k), dtype, 0)
 
     def _check_groups(self, groups: Sequence[int]) -> None:
         """Refuse a summary of another number of tables."""
@@ -192,7 +208,7 @@ class TablesModel(Model):
                 "groups=(p, q), the numbers of columns of X and y."
             )
 
-    def _finish(self, views: Views, fit: Any, groups: Sequence[int], dtype: Any, passes: int) -> None:
+    def _finish(self, views: Views, fit: Any, dtype: Any, passes: int) -> None:
         self.solver_ = views.way
         self.status_ = fit.status
         self.n_samples_ = views.n_rows
@@ -204,14 +220,14 @@ class TablesModel(Model):
     def _warn(self, views: Views, fit: Any) -> None:
         """Say what was lost: to rounding, or because there is no more."""
         asked = self.n_components
+        unsure = fit.status is Status.UNRESOLVED
         lost = (
             f"solver={self.solver_!r} cannot tell the smallest directions of the tables from rounding, and what "
             "depends on them is lost. Use solver='triangle', or drop columns that nearly depend on others."
         )
-        unsure = fit.status is Status.UNRESOLVED
         if asked is not None and self.n_components_ < asked:
-            only = f"only {self.n_components_} of n_components={asked} could be taken: {self._exhausted()}."
-            warn_user(f"{only} {lost}" if unsure else only, RankWarning)
+            why = lost if unsure else f"{self._exhausted()}."
+            warn_user(f"only {self.n_components_} of n_components={asked} could be taken: {why}", RankWarning)
         elif unsure:
             warn_user(lost, ResolutionWarning)
         elif dropped := self._dropped(views):
@@ -270,10 +286,10 @@ def in_namespace_of(x: Source, other: Source) -> Source:
     like, mine = x.empty(0), other.empty(0)
     if namespace(like) is namespace(mine) and device(like) == device(mine):
         return other
-    if not isinstance(other, ArraySource):
+    if isinstance(other, StreamSource):
         return other
-    moved = ArraySource(asarray_like(next(other.blocks(int(other.shape[0] or 0))), like))
-    moved.table, moved.vector = other.table, other.vector
+    moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
+    moved.table, moved.vector, moved.names = other.table, other.vector, other.names
     return moved
 
 
@@ -310,6 +326,7 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
     if table == "y":
         check_target_names(model, source)
+    source = in_namespace_of(open_source(model._centre()[None, :]), source)
     model._check_namespace(source, method)
     return source
 

@@ -12,15 +12,15 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, namespace, to_numpy
-from ..errors import SmallSampleWarning, warn_user
 from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
 from ..solvers.views import Lifted, Views
 from ..solvers.ways import Way
+from ._canonical import lost_directions, unit_free, warn_if_forced
 from ._pair import PairModel
 from ._regression import Predicting
-from ._tables import cast, check_regularization, check_scale
+from ._tables import cast, check_regularization
 
 
 class CCA(Predicting, PairModel):
@@ -201,33 +201,6 @@ class CCA(Predicting, PairModel):
 
     def _dropped(self, views: Views) -> str:
         return lost_directions(views, self.rank_, self._ridges)
-
-
-def unit_free(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
-    """Which tables are standardized for the solve: those that are to be scaled, and those without a ridge."""
-    flags, ridges = check_scale(scale, n_tables), check_regularization(regularization, n_tables)
-    return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
-
-
-def lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
-    """Directions without variance of tables without a ridge, which would have been divided by, in words."""
-    lost = []
-    for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
-        expected = min(view.table.shape[1], views.n_rows - 1)
-        if c == 0.0 and rank < expected:
-            lost.append(f"{expected - rank} of {expected} directions of {name} have no variance")
-    return ", ".join(lost)
-
-
-def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:
-    """Two tables whose ranks add up to more than the rows have correlations of 1 whatever they hold."""
-    free = [rank for rank, c in zip(fit.ranks, regularization, strict=True) if c == 0.0]
-    if len(free) > 1 and sum(sorted(free)[-2:]) > views.n_rows - 1:
-        warn_user(
-            f"the tables have ranks {', '.join(str(r) for r in fit.ranks)} but only {views.n_rows} rows: correlations "
-            "of 1 can be found whatever the rows hold. Use regularization, fewer columns, or more rows.",
-            SmallSampleWarning,
-        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, namespace
-from ..errors import inconsistent_lengths
+from .._xp import Array, asarray_like, astype, is_sparse, namespace
+from ..errors import inconsistent_lengths, other_names
 from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
 from ..solvers.views import Views
 from ..solvers.ways import Way
-from ..sources import BesideSource, open_target
+from ..sources import BesideSource, Source, open_target
 from ..summarize import map_rows
 from ._base import affine
+from ._canonical import lost_directions, pair_correlations, unit_free, warn_if_forced
 from ._tables import (
     TablesModel,
     cast,
@@ -28,11 +29,10 @@ from ._tables import (
     is_list_of_tables,
     open_further,
 )
-from .cca import lost_directions, unit_free, warn_if_forced
 
 
 class GCCA(TablesModel):
-    """Variates X_i w_i of unit variance, one for each table, with the largest sum of correlations (MAXVAR).
+    """Variates X_i w_i, one for each table, that one common variate explains best (MAXVAR), scaled to unit variance.
 
     Parameters
     ----------
@@ -115,24 +115,27 @@ class GCCA(TablesModel):
         -------
         self
         """
+        if getattr(sample_weight, "ndim", 1) > 1:
+            raise ValueError("sample_weight is a table. Tables are given as one list: fit([A, B, C]).")
         return super().fit(X, y, sample_weight)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, then give the variates of `X`: a tuple for a list of tables, an array for one."""
+        """Fit, then give the variates: of all tables, as a tuple, where `X` is a list, else those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         assert isinstance(source, BesideSource)
         variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
-        return tuple(variates[: len(X)]) if is_list_of_tables(X) else variates[0]
+        return tuple(variates) if is_list_of_tables(X) else variates[0]
 
     def transform(self, X: Any) -> Any:
-        """Variates of new rows: a tuple for a list of tables in the order of the fit, an array for the first table."""
+        """Variates of new rows: a tuple for a list of all tables of the fit, an array for the first table alone."""
         check_is_fitted(self)
         if not is_list_of_tables(X):
             return self._map(X, self._scoring_of(0), "transform")
         self._check_count(X)
-        variates = [self._map(X[0], self._scoring_of(0), "transform")]
+        variates = [self._map(_as_table(X[0]), self._scoring_of(0), "transform")]
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform")
+            self._check_table_names(source, i)
             variates.append(map_rows(source, self._scoring_of(i)))
         lengths = [v.shape[0] for v in variates]
         if len(set(lengths)) > 1:
@@ -147,8 +150,17 @@ class GCCA(TablesModel):
         self._check_count(X)
         return tuple(self._rebuilt(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X))
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
+
+        For choosing `regularization` and `n_components` by rows that were not in the fit.
+        """
+        tables = list(X) if is_list_of_tables(X) else [X]
+        variates = self.transform(tables if y is None else [*tables, y])
+        return float(np.mean(list(pair_correlations(variates))))
+
     def _check_count(self, X: Any) -> None:
-        if len(X) > len(self.means_):
+        if len(X) != len(self.means_):
             raise ValueError(f"X has {len(X)} tables, the model was fitted on {len(self.means_)}.")
 
     def _scoring(self) -> Any:
@@ -164,19 +176,35 @@ class GCCA(TablesModel):
         return (self.loadings_[i] * self.scales_[i][:, None]).T
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
+        if isinstance(X, dict) and not is_sparse(X):
+            raise TypeError("GCCA takes tables as a list, got a dict: pass list(X.values()).")
         tables = list(X) if is_list_of_tables(X) else [X]
         first = tables[0]
-        vector = is_list_of_tables(X) and getattr(first, "ndim", None) == 1
-        sources = [self._open(first[:, None] if vector else first, reset=reset)]
+        sources = [self._open(_as_table(first) if is_list_of_tables(X) else first, reset=reset)]
         sources += [open_target(table, table=f"table {i}") for i, table in enumerate(tables[1:], start=1)]
         if y is not None:
             sources.append(open_target(y))
         if len(sources) < 2:
-            raise ValueError("GCCA requires y to be passed, but the target y is None, or X to be a list of tables.")
+            raise ValueError(
+                "GCCA needs two or more tables: fit([A, B, C]). With one table as X, it requires y to be passed, but "
+                "the target y is None."
+            )
         sources[0].table = "X" if len(tables) == 1 else "table 0"
         check_scale(self.scale, len(sources))
         check_regularization(self.regularization, len(sources))
+        names = [None if s.names is None else list(s.names) for s in sources]
+        if reset:
+            self._names = names
+        for i, source in enumerate(sources):
+            self._check_table_names(source, i)
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
+
+    def _check_table_names(self, source: Source, i: int) -> None:
+        """Named columns of table i must be those of the fit."""
+        names = getattr(self, "_names", [])
+        known = names[i] if i < len(names) else None
+        if known is not None and source.names is not None and list(source.names) != known:
+            raise other_names(None, source.names, known, f"table {i}")
 
     def _check_groups(self, groups: Sequence[int]) -> None:
         if len(groups) < 2:
@@ -250,3 +278,8 @@ class GCCA(TablesModel):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _as_table(A: Any) -> Any:
+    """A vector as a table of one column."""
+    return np.asarray(A)[:, None] if getattr(A, "ndim", 2) == 1 and hasattr(A, "__array__") else A

@@ -10,26 +10,42 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import is_sparse
-from ..errors import RankWarning, bad_weights, n_components_out_of_range, not_finite, too_few_rows, warn_user
+from ..errors import (
+    RankWarning,
+    ResolutionWarning,
+    choice,
+    inconsistent_lengths,
+    n_components_out_of_range,
+    not_finite,
+    too_few_rows,
+    warn_user,
+)
 from ..linalg import FLOAT64_EPS, divisor, eigh_descending
 from ..solvers.canonical import canonical
+from ..solvers.results import CanonicalFit, Status
 from ..solvers.views import Lifted, View, Views
+from ..sources import Source, StreamSource, open_source, open_target
 from ..summaries import Gram
+from ..summarize import check_weights
 from ._base import all_or_nothing
-from ._tables import check_regularization
+from ._canonical import pair_correlations, warn_if_forced
+from ._display import Printed
+from ._tables import check_regularization, check_target_names
 
-#: How rows are read; what is not finite is named by ourselves.
-_CHECKS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": False}
+#: Names that scikit-learn has for kernels, and "precomputed".
+_KERNELS = ["precomputed", *sorted(PAIRWISE_KERNEL_FUNCTIONS)]
+#: A larger negative share of a spectrum is worth a word.
+_NEGATIVE = 1e-6
 #: Kernels whose centred matrices do not change when all rows move by the same step.
 _SHIFT_INVARIANT = ("linear", "rbf", "laplacian")
 
 
 # scikit-learn has no types, so its bases are Any.
-class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pairs of functions of X and of y, from the spaces of two kernels, with the largest regularized correlations.
 
     Parameters
@@ -40,7 +56,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scikit-learn's names ("linear", "rbf", "poly", "laplacian", "cosine", ...), a function of two rows, or
         "precomputed": then X and y are kernel matrices.
     gamma, degree, coef0 : float, or pairs of floats
-        Parameters of the kernels that have them; None is scikit-learn's default.
+        Parameters of the kernels that have them; `gamma=None` is 1 / n_features. Rows are taken in their own units: put
+        `sklearn.preprocessing.StandardScaler` in front where columns differ in them.
     regularization : float or pair of floats
         From 0 (none) to 1 (full). Without it, kernels of full rank find correlations of 1 in anything.
 
@@ -80,6 +97,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     1.0
     """
 
+    _component = "pair"
+    #: The solve is that of `solver="gram"`.
+    solver_ = "gram"
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -116,22 +137,23 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, c: list[float]) -> None:
-        X = _finite(validate_data(self, X, **_CHECKS, ensure_min_samples=2), "X")
-        Y = _as_columns(y)
-        check_consistent_length(X, Y)
+        x, other = self._open(X, reset=True), open_target(y)
+        if other.shape[0] != x.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
+        weights = None if sample_weight is None else np.asarray(check_weights(sample_weight, x), dtype=np.float64)
+        X, Y = _whole(x, weights), _whole(other, weights)
+        weights = None if weights is None else weights[weights > 0]
         n = X.shape[0]
-        weights = _weights(sample_weight, n)
         total = float(n) if weights is None else float(weights.sum())
         if divisor(total, 1) <= 0:
             raise too_few_rows(n, total, 1, fixed=True)
         self._shifts = [self._shift(A, weights, i) for i, A in enumerate((X, Y))]
         centres = [_Centre.of(self._gram(A, A, i), weights) for i, A in enumerate((X, Y))]
         tables = [centre.view() for centre in centres]
-        n_rows = n if weights is None else int(np.count_nonzero(weights))
-        views = Views(tuple(tables), ("X", "y"), total, n_rows, 1, n, FLOAT64_EPS, True, "gram", 0)
+        views = Views(tuple(tables), ("X", "y"), total, n, 1, n, FLOAT64_EPS, True, "gram", 0)
         fit = canonical(views, self._k(n), c)
         k = min(fit.rotations[0].shape[1], self._k(n))
-        self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, n_rows
+        self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, n
         self.correlations_ = fit.correlations[:k, 0, 1]
         self.singular_values_ = fit.values[:k]
         coefs = [view.lift(R[:, :k]).vectors for view, R in zip(tables, fit.rotations, strict=True)]
@@ -139,22 +161,60 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
         self.x_fit_, self.y_fit_ = X, Y
         self._centres = centres
-        if self.n_components is not None and k < self.n_components:
-            ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
-            warn_user(f"only {k} of n_components={self.n_components} could be taken: {ranks}.", RankWarning)
+        self.__dict__.pop("target_names_in_", None)
+        if other.names is not None:
+            self.target_names_in_ = np.asarray(other.names, dtype=object)
+        self._warn(views, fit, c)
+
+    def _warn(self, views: Views, fit: CanonicalFit, c: list[float]) -> None:
+        """Say what was left out, and what rows are too few for."""
+        warn_if_forced(views, fit, c)
+        for name, centre in zip(views.names, self._centres, strict=True):
+            if centre.negative > _NEGATIVE:
+                warn_user(
+                    f"the kernel of {name} is not positive semidefinite: {centre.negative:.1%} of its spectrum is "
+                    "negative and was left out.",
+                    RankWarning,
+                )
+        ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
+        if self.n_components is not None and self.n_components_ < self.n_components:
+            only = f"only {self.n_components_} of n_components={self.n_components} could be taken"
+            warn_user(f"{only}: {ranks}.", RankWarning)
+        elif fit.status is Status.UNRESOLVED and 0.0 in c:
+            warn_user(
+                f"the smallest directions of the kernel matrices cannot be told from rounding ({ranks}), and what "
+                "depends on them is lost. Use regularization.",
+                ResolutionWarning,
+            )
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; with `y` a pair, of both tables."""
         check_is_fitted(self)
-        X = _finite(validate_data(self, X, **_CHECKS, reset=False), "X")
+        X = _whole(self._open(X, reset=False))
         x = self._variates(X, self.x_fit_, self.x_dual_coef_, 0).astype(X.dtype, copy=False)
         if y is None:
             return x
-        Y = _as_columns(y)
+        other = open_target(y)
+        check_target_names(self, other)
+        Y = _whole(other)
         if Y.shape[1] != self.y_fit_.shape[1]:
             raise ValueError(f"y has {Y.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
-        check_consistent_length(X, Y)
+        if Y.shape[0] != X.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [X.shape[0], Y.shape[0]])
         return x, self._variates(Y, self.y_fit_, self.y_dual_coef_, 1).astype(Y.dtype, copy=False)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Average correlation of the pairs of variates on these rows.
+
+        For choosing kernels, their parameters and `regularization` by rows that were not in the fit.
+        """
+        return float(np.mean(list(pair_correlations(self.transform(X, y)))))
+
+    def _open(self, X: Any, *, reset: bool) -> Source:
+        """The source of X, its columns remembered or compared with those of the fit."""
+        source = open_source(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return source
 
     def _variates(self, new: Any, fitted: Any, coef: np.ndarray, i: int) -> np.ndarray:
         return self._centres[i].of_new(self._gram(new, fitted, i)) @ coef
@@ -186,6 +246,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
                 raise ValueError(f"{name}={value!r} must be one for both tables, or a pair of them.")
+        for kernel in (_of_table(self.kernel, i) for i in (0, 1)):
+            if not callable(kernel) and kernel not in _KERNELS:
+                raise choice("kernel", kernel, _KERNELS, "Or pass a function of two rows.")
         for gamma in (_of_table(self.gamma, i) for i in (0, 1)):
             if gamma is not None and not (isinstance(gamma, numbers.Real) and 0.0 < float(gamma) < math.inf):
                 raise ValueError(f"gamma={gamma!r} must be a positive number, or None.")
@@ -197,6 +260,12 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= n:
             return int(k)
         raise n_components_out_of_range(k, n, n, (self.n_features_in_,), fractions=False)
+
+    def _importance(self) -> list[tuple[str, Any]]:
+        return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
+
+    def _columns_in_words(self) -> str:
+        return f"{self.x_fit_.shape[1]} and {self.y_fit_.shape[1]} columns"
 
     @property
     def _n_features_out(self) -> int:
@@ -215,29 +284,35 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 class _Centre:
     """A kernel matrix about the mean of the features of its rows."""
 
-    K: np.ndarray
     weights: np.ndarray | None
     share: np.ndarray
     means: np.ndarray
+    #: Eigenpairs of the centred matrix, in units of `unit`, and the share of their sizes that is negative.
+    values: np.ndarray
+    vectors: np.ndarray
+    unit: float
+    negative: float
 
     @classmethod
     def of(cls, K: np.ndarray, weights: np.ndarray | None) -> _Centre:
         n = len(K)
         share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-        return cls(K, weights, share, K @ share)
+        gram = Gram(n, sample_weight=weights)
+        gram.product = 0.5 * (K + K.T)
+        G = gram.centred()
+        unit = float(np.abs(G).max()) or 1.0
+        values, vectors = eigh_descending(G / unit)
+        sizes = float(np.abs(values).sum()) or 1.0
+        return cls(weights, share, K @ share, values, vectors, unit, float(-values[values < 0].sum()) / sizes)
 
     def view(self) -> View:
         """Coordinates U diag(s) of the centred kernel matrix U diag(s^2) U^T."""
-        gram = Gram(len(self.K), sample_weight=self.weights)
-        gram.product = 0.5 * (self.K + self.K.T)
-        G = gram.centred()
-        unit = float(np.abs(G).max()) or 1.0
-        values, Ut = eigh_descending(G / unit)
+        values, Ut, unit = self.values, self.vectors, self.unit
         s = np.sqrt(np.clip(values, 0.0, None))
-        rank = int(np.count_nonzero(values > len(G) * FLOAT64_EPS * values[0])) if values[0] > 0 else 0
+        rank = int(np.count_nonzero(values > len(values) * FLOAT64_EPS * values[0])) if values[0] > 0 else 0
         U, s, unit = Ut[:rank].T, s[:rank], math.sqrt(unit)
-        root = np.ones(len(G)) if self.weights is None else np.sqrt(self.weights)
-        M = root[:, None] * U / (s * unit) if rank else np.zeros((len(G), 0))
+        root = np.ones(len(values)) if self.weights is None else np.sqrt(self.weights)
+        M = root[:, None] * U / (s * unit) if rank else np.zeros((len(values), 0))
         none = np.zeros(0)
         return View(U * s, unit, lambda v: Lifted(M @ v, none, none, none), (U, s, np.eye(rank)))
 
@@ -251,18 +326,19 @@ def _of_table(value: Any, i: int) -> Any:
     return value[i] if isinstance(value, list | tuple) else value
 
 
-def _as_columns(y: Any) -> np.ndarray:
-    y = check_array(y, **_CHECKS, ensure_2d=False, input_name="y")
-    return _finite(y[:, None] if y.ndim == 1 else y, "y")
-
-
-def _finite(A: Any, table: str) -> Any:
-    """`A`, all of whose entries must be finite."""
+def _whole(source: Source, weights: np.ndarray | None = None) -> Any:
+    """All rows of a source that count, whose entries must be finite."""
+    if isinstance(source, StreamSource) or not source.traits.host:
+        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass a NumPy array, a table or a matrix.")
+    A = next(source.blocks(int(source.shape[0] or 0)))
+    rows = np.arange(A.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+    A = A if len(rows) == A.shape[0] else A[rows]
     if np.all(np.isfinite(A.data if is_sparse(A) else A)):
         return A
     dense = A.toarray() if is_sparse(A) else A
     i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
-    raise not_finite(i, j, float(dense[i, j]), None, table)
+    table, column, names = source.place(j)
+    raise not_finite(int(rows[i]), column, float(dense[i, j]), names, table)
 
 
 def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
@@ -279,15 +355,3 @@ def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
             f"{asymmetry:.3g}."
         )
     return K
-
-
-def _weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Frequency weights, checked."""
-    if sample_weight is None:
-        return None
-    w = np.asarray(sample_weight, dtype=np.float64)
-    if w.shape != (n,):
-        raise bad_weights("must have one entry per row", f"shape {w.shape} for {n} rows")
-    if not np.all(np.isfinite(w)) or np.any(w < 0) or not np.any(w > 0):
-        raise bad_weights("must be finite, not negative and not all zero", f"values from {w.min():g} to {w.max():g}")
-    return w

@@ -66,10 +66,10 @@ class PCR(LatentRegression):
     >>> print(PCR(3).fit(X, y))
     PCR of 442 rows, 10 and 1 columns (covariance)
                    PC1     PC2     PC3
-    of X        0.4024  0.1492  0.1206
-    cumulative  0.4024  0.5517  0.6722
-    of y        0.3084  0.0375  0.0261
-    cumulative  0.3084  0.3460  0.3721
+    variance of X  0.4024  0.1492  0.1206
+    cumulative     0.4024  0.5517  0.6722
+    variance of y  0.3084  0.0375  0.0261
+    cumulative     0.3084  0.3460  0.3721
     >>> round(PCR(3, select="relevance").fit(X, y).score(X, y), 4)
     0.4742
     """

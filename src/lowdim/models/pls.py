@@ -24,7 +24,7 @@ class PLSRegression(LatentRegression):
     Parameters
     ----------
     n_components : int or None
-        How many components; None takes all there are, which is least squares.
+        How many components; None takes all there are, until y is explained as far as X can: least squares.
     scale : bool or pair of bools
         Divide columns by their standard deviation first: of both tables, or of X and of y.
     algorithm : "kernel" or "simpls"
@@ -77,10 +77,10 @@ class PLSRegression(LatentRegression):
     >>> print(pls)
     PLSRegression of 20 rows, 3 and 3 columns (covariance)
                  comp1   comp2
-    of X        0.7354  0.1582
-    cumulative  0.7354  0.8936
-    of y        0.2069  0.0785
-    cumulative  0.2069  0.2854
+    variance of X  0.7354  0.1582
+    cumulative     0.7354  0.8936
+    variance of y  0.2069  0.0785
+    cumulative     0.2069  0.2854
     >>> pls.predict(X[:2], n_components=1).round(1)
     array([[181.6,  35.9,  55.7],
            [189.3,  37.2,  54.8]])

@@ -12,9 +12,12 @@ from ..linalg import eigh_descending, svd_thin
 from .results import CanonicalFit, Status
 from .views import Views
 
+#: Eigenvectors of all tables have unit length: what a table has of one below this is rounding.
+_NO_PART = 1e-10
+
 
 def canonical(views: Views, k: int, regularization: Sequence[float]) -> CanonicalFit:
-    """Weights w_i with the largest sum of w_i^T S_ij w_j over pairs of tables, for w_i^T D_i w_i = 1.
+    """Weights w_i with the largest sum of w_i^T S_ij w_j over pairs of tables, for sum_i w_i^T D_i w_i = 1.
 
     Notes
     -----
@@ -43,6 +46,7 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
         floor = c / float(d[0]) ** 2
         resolved &= max(smallest, floor) >= views.resolution
     Us = [U for U, _, _ in factors]
+    k = min(k, *ranks)
     if len(Us) == 2:
         L, values, Rt = svd_thin((gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1])
         blocks = [L[:, :k], Rt[:k].T]
@@ -51,7 +55,9 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
     variates, rotations = [], []
     for U, gain, back, b in zip(Us, gains, backs, blocks, strict=True):
         lengths = np.linalg.norm(gain[:, None] * b, axis=0)
-        b = np.where(lengths > 0, b / np.where(lengths > 0, lengths, 1.0), 0.0)
+        # A table that has nothing in common with the others has no part in a component but rounding.
+        part = np.linalg.norm(b, axis=0) > _NO_PART
+        b = np.where(part & (lengths > 0), b / np.where(lengths > 0, lengths, 1.0), 0.0)
         variates.append(U @ (gain[:, None] * b))
         rotations.append(back @ b)
     stacked = np.stack(variates)

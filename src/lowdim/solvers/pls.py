@@ -55,7 +55,6 @@ class _Gauge:
     #: The smallest l / (s_1 |r|) so far.
     least: float = 1.0
     resolved: bool = True
-    exhausted: bool = False
 
     @classmethod
     def of(cls, views: Views, i: int, other: int) -> _Gauge:
@@ -63,22 +62,20 @@ class _Gauge:
         largest = _largest(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
         return cls(views, largest, float(np.linalg.norm(views.tables[other].table)), max(view.table.shape))
 
-    def covariance_left(self, s: float) -> bool:
-        """Whether a covariance of `s` between the tables is more than rounding."""
+    def takes_covariance(self, s: float) -> bool:
+        """Note a covariance of `s` between the tables; whether it is more than rounding."""
         share = s / (self.largest * self.size) if self.largest * self.size > 0 else 0.0
-        self.exhausted = share <= self.width * self.views.epsilon
         # Another way is worth while only where it would know the scores much better.
         better = self.views.epsilon / self.least**2 > 100 * FLOAT64_EPS / self.least
         self.resolved &= share >= self.views.resolution / self.least**2 or not better
-        return not self.exhausted
+        return share > self.width * self.views.epsilon
 
-    def length_left(self, length: float, rotation: float) -> bool:
-        """Whether scores of this length, from a rotation of that length, are more than rounding."""
+    def takes_length(self, length: float, rotation: float) -> bool:
+        """Note scores of this length, from a rotation of that length; whether they are more than rounding."""
         share = length / (self.largest * rotation) if self.largest * rotation > 0 else 0.0
-        self.exhausted = share <= self.views.cut
         self.resolved &= share * share >= self.views.resolution
         self.least = min(self.least, share) if share > 0 else self.least
-        return not self.exhausted
+        return share > self.views.cut
 
     @property
     def status(self) -> Status:
@@ -104,10 +101,10 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     Notes
     -----
     Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, X_j being X less what t_1 ... t_{j-1} explain.
-    Since X_j^T Y = X^T Y_j, the responses are deflated instead, and scores are made orthogonal to those before twice
-    over, so that they stay so. SIMPLS [2]_: r_j is the leading left singular vector of X^T Y made orthogonal to the
-    loadings before. For one response both are the same. Each component costs two or three products of the coordinates
-    of X with a vector.
+    Since X_j^T Y = X^T Y_j, the responses are deflated instead. SIMPLS [2]_: r_j is the leading left singular vector of
+    X^T Y made orthogonal to the loadings before. For one response both are the same. Scores are made orthogonal to
+    those before twice over, so that they stay so. Each component costs two or three products of the coordinates of X
+    with as many vectors as there are responses.
 
     References
     ----------
@@ -118,32 +115,22 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     gauge = _Gauge.of(views, 0, 1)
     kept = _Kept()
     T = np.empty((A.shape[0], k))
-    V = np.empty((A.shape[1], k))
-    left, C = B, A.T @ B
-    size = float(np.abs(C).max(initial=0.0))
+    deflation = _OfLoadings(A, B, k) if simpls else _OfRows(A, B, k)
+    left = B
     for j in range(k):
-        w, c, s = leading_pair(C)
-        if not gauge.covariance_left(s):
+        w, c, s = leading_pair(deflation.C)
+        if not gauge.takes_covariance(s):
             break
-        turn = np.eye(k)[j] if simpls else _turn(w, kept, k)
+        turn = deflation.turn(w, kept)
         t = _orthogonal(A @ w, T[:, :j])
         length = float(np.linalg.norm(t))
-        if not gauge.length_left(length, _rotation_length(w, kept, turn)):
+        if not gauge.takes_length(length, _rotation_length(w, kept, turn)):
             break
         T[:, j] = t = t / length
         explained = t @ left
         left = left - np.outer(t, explained)
         p = A.T @ t
-        if simpls:
-            v = _orthogonal(p, V[:, :j])
-            V[:, j] = v / np.linalg.norm(v)
-            C = C - np.outer(V[:, j], V[:, j] @ C)
-        else:
-            # X^T y_{j+1} by subtraction, and anew where that has cost two digits.
-            C = C - np.outer(p, explained)
-            if np.abs(C).max() < 1e-2 * size:
-                C = A.T @ left
-                size = float(np.abs(C).max())
+        deflation.take(p, explained, left)
         kept.weights.append(w)
         kept.turns.append(turn)
         kept.loadings.append(p / length)
@@ -153,6 +140,44 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         kept.values.append(s)
     y_loadings = _columns(kept.y_on_x, B.shape[1]) * _unit_ratio(views)
     return _paired(kept, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
+
+
+class _OfRows:
+    """What is left of X^T Y when rows are deflated: C = X^T Y_j."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
+        self._A, self._k = A, k
+        self.C = A.T @ B
+        self._size = float(np.abs(self.C).max(initial=0.0))
+
+    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
+        return _turn(w, kept, self._k)
+
+    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        """By subtraction, and anew where that has cost two digits."""
+        self.C = self.C - np.outer(p, explained)
+        if np.abs(self.C).max() < 1e-2 * self._size:
+            self.C = self._A.T @ left
+            self._size = float(np.abs(self.C).max())
+
+
+class _OfLoadings:
+    """What is left of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
+        self._A, self._k = A, k
+        self.C = A.T @ B
+        self._V = np.empty((A.shape[1], 0))
+
+    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
+        turn = np.zeros(self._k)
+        turn[len(kept.turns)] = 1.0
+        return turn
+
+    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        v = _orthogonal(p, self._V)
+        self._V = np.column_stack([self._V, v / np.linalg.norm(v)])
+        self.C = _orthogonal(self._A.T @ left, self._V)
 
 
 def principal_regression(views: Views, k: int, *, by_relevance: bool = False) -> PairFit:
@@ -203,18 +228,20 @@ def pls_canonical(views: Views, k: int) -> PairFit:
     A, B = (view.table for view in views.tables)
     gauge, mirror = _Gauge.of(views, 0, 1), _Gauge.of(views, 1, 0)
     Ys, kept, y_loadings = B, _Kept(), []
-    T = np.empty((A.shape[0], k))
+    T, U = np.empty((A.shape[0], k)), np.empty((A.shape[0], k))
     for j in range(k):
         w, c, s = leading_pair(A.T @ B)
-        if not gauge.covariance_left(s):
+        if not gauge.takes_covariance(s):
             break
         turn = _turn(w, kept, k)
-        t, u = _orthogonal(A @ w, T[:, :j]), B @ c
+        t, u = _orthogonal(A @ w, T[:, :j]), _orthogonal(B @ c, U[:, :j])
         length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
-        if not (gauge.length_left(length, _rotation_length(w, kept, turn)) and mirror.length_left(other, 1.0)):
+        in_x = gauge.takes_length(length, _rotation_length(w, kept, turn))
+        # Rotations of y are at least as long as its weights.
+        if not (in_x and mirror.takes_length(other, 1.0)):
             break
         T[:, j] = t = t / length
-        u = u / other
+        U[:, j] = u = u / other
         p, q = A.T @ t, B.T @ u
         A, B = A - np.outer(t, p), B - np.outer(u, q)
         kept.weights.append(w)
@@ -235,7 +262,7 @@ def pls_svd(views: Views, k: int) -> PairFit:
     A, B = (view.table for view in views.tables)
     gauge = _Gauge.of(views, 0, 1)
     U, s, Vt = svd_thin(A.T @ B) if A.size and B.size else (A[:0].T, np.zeros(0), B[:0])
-    n = next((j for j in range(min(k, len(s))) if not gauge.covariance_left(float(s[j]))), min(k, len(s)))
+    n = next((j for j in range(min(k, len(s))) if not gauge.takes_covariance(float(s[j]))), min(k, len(s)))
     W, c, values = U[:, :n], Vt[:n].T, s[:n]
     T = A @ W
     x, y = views.tables

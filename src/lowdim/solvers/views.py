@@ -18,6 +18,9 @@ from .._xp import Array
 from ..errors import no_variance
 from ..linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor, eigh_descending, svd_thin
 
+#: Scores of lifted vectors are right to eps over this share.
+_LIFTED_RESOLUTION = 1e-8
+
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -88,10 +91,13 @@ class Views:
 
     @property
     def resolution(self) -> float:
-        """Squares below this share of the largest have lost too many digits."""
+        """Squares below this share of the largest have lost too many digits: to the products, or, where what is found
+        has to be lifted back, to the lifting."""
         if not self.squared:
             return 0.0
-        return RESOLUTION if self.epsilon < 1e-10 else RESOLUTION_FLOAT32
+        lifted = any(view.factors is not None for view in self.tables)
+        needed = _LIFTED_RESOLUTION if lifted else RESOLUTION
+        return needed if self.epsilon < 1e-10 else RESOLUTION_FLOAT32
 
     def free(self, i: int) -> int:
         """The rank that table i has unless its columns depend on each other."""

@@ -21,9 +21,8 @@ from ..linalg import (
     eigh_descending,
     is_constant,
     quiet_blas,
-    svd_thin,
 )
-from ..summaries import Gram, GramRoot, Moments, Triangle
+from ..summaries import Gram, Moments, Triangle
 from ..summaries.base import check_squares, dense
 from ..summaries.gram import centred_features
 from .base import EIGH_WORK, RowsLike, require_rows
@@ -100,7 +99,16 @@ class ByMoments(Way):
         with quiet_blas(len(S)):
             root = _root(S / unit / unit[:, None])
         views = _side_by_side(root, lengths, moments, scale, ddof, S)
-        return _gathered(views, names, moments, ddof, moments.product_eps, True, self.name, passes)
+        return _gathered(
+            views,
+            names=names,
+            summary=moments,
+            ddof=ddof,
+            epsilon=moments.product_eps,
+            squared=True,
+            way=self.name,
+            passes=passes,
+        )
 
     def n_bytes(self, tables: Tables) -> int:
         return 8 * 5 * sum(tables.groups) ** 2
@@ -132,7 +140,16 @@ class ByTriangle(Way):
         lengths = column_lengths(R)
         root = R / np.where(lengths > 0, lengths, 1.0)
         views = _side_by_side(root, lengths, triangle, scale, ddof)
-        return _gathered(views, names, triangle, ddof, FLOAT64_EPS, False, self.name, passes)
+        return _gathered(
+            views,
+            names=names,
+            summary=triangle,
+            ddof=ddof,
+            epsilon=FLOAT64_EPS,
+            squared=False,
+            way=self.name,
+            passes=passes,
+        )
 
     def n_bytes(self, tables: Tables) -> int:
         p, n = sum(tables.groups), tables.joint.shape[0]
@@ -144,12 +161,11 @@ class ByGram(Way):
     """A_i = U diag(s) from the inner products of the rows of table i, U diag(s^2) U^T; Q_i = Z_i^T U diag(1/s).
 
     For fewer rows than columns. Two passes over the columns of each table, n^2 numbers for each. A table of fewer
-    columns than rows is its own coordinates.
+    columns than rows is its own coordinates. Lifting by Q_i costs digits where directions are small.
     """
 
     name = "gram"
     one_pass = False
-    root: bool = False
 
     def views(self, tables: Tables, scale: Sequence[bool], ddof: int) -> Views:
         views = []
@@ -164,7 +180,7 @@ class ByGram(Way):
                 views.append(self._turned(rows, scaled, ddof))
             else:
                 views.append(_as_it_is(rows, scaled, ddof))
-        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, scale, strict=True)) and not self.root
+        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, scale, strict=True))
         return Views(
             tables=tuple(views),
             names=tables.names,
@@ -173,13 +189,13 @@ class ByGram(Way):
             ddof=ddof,
             n_columns=sum(tables.groups),
             epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
-            squared=not self.root,
+            squared=True,
             way=self.name,
             passes=2,
         )
 
     def finer(self, tables: Tables) -> Way | None:
-        return None if self.root else ByGram(root=True)
+        return ByTriangle()
 
     def n_bytes(self, tables: Tables) -> int:
         n = tables.joint.shape[0] or 0
@@ -193,15 +209,11 @@ class ByGram(Way):
     def _turned(self, rows: RowsLike, scaled: bool, ddof: int) -> View:
         """Coordinates of a table with more columns than rows."""
         n = int(rows.shape[0] or 0)
-        kind = GramRoot if self.root else Gram
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
-        G = to_numpy(gram.product if self.root else gram.centred()).astype(np.float64)
+        gram = rows.summarize_features(Gram(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
+        G = to_numpy(gram.centred()).astype(np.float64)
         unit = float(np.abs(G).max()) or 1.0
-        if self.root:
-            _, s, Ut = svd_thin(G / unit)
-        else:
-            values, Ut = eigh_descending(G / unit)
-            unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
+        values, Ut = eigh_descending(G / unit)
+        unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
         # Lifting divides by these lengths, but what is lifted has them as factors: only zeros have to go.
         rank = int(np.count_nonzero(s > FLOAT64_EPS * s[0])) if len(s) else 0
         U, s = Ut[:rank].T, s[:rank]
@@ -248,10 +260,11 @@ def _cheapest(tables: Tables) -> Way:
 
 def _gathered(
     views: tuple[View, ...],
+    *,
     names: tuple[str, ...],
     summary: Moments | Triangle,
     ddof: int,
-    eps: float,
+    epsilon: float,
     squared: bool,
     way: str,
     passes: int,
@@ -263,7 +276,7 @@ def _gathered(
         n_rows=summary.n_rows,
         ddof=ddof,
         n_columns=summary.n_features,
-        epsilon=eps,
+        epsilon=epsilon,
         squared=squared,
         way=way,
         passes=passes,
