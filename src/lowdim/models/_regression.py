@@ -180,8 +180,8 @@ class LatentRegression(Predicting, PairModel):
 
     def _raw(self) -> tuple[Array, Array]:
         """Rotations and coefficients of y on scores, between columns in their own units."""
-        wide = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
-        return wide, self._y_on_x * self.y_scale_[:, None]
+        R = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
+        return R, self._y_on_x * self.y_scale_[:, None]
 
     def _x_deviation(self) -> float:
         return math.sqrt(float(self.explained_variance_[0])) if self.n_components_ else 1.0

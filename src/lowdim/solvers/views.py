@@ -54,9 +54,10 @@ class View:
         """Sum of the squared eigenvalues of table^T table."""
         if self.factors is not None:
             return float(np.sum(self.factors[1] ** 4))
+        if self.products is not None:
+            return float(np.sum(self.products**2))
         A = self.table
-        small = A.T @ A if A.shape[1] <= A.shape[0] else A @ A.T
-        return float(np.sum((small if self.products is None else self.products) ** 2))
+        return float(np.sum((A.T @ A if A.shape[1] <= A.shape[0] else A @ A.T) ** 2))
 
 
 @dataclass(frozen=True)
