@@ -36,8 +36,8 @@ class Tables:
         return sum(A.nbytes for A in self.all)
 
 
-def common(widths, seed=0):
-    """(n, p) -> tables that share ten latent variables, under noise three times as strong as each."""
+def common(widths, noise=3, seed=0):
+    """(n, p) -> tables that share ten latent variables, under noise so many times as strong as each."""
 
     def make(shape):
         n = shape[0]
@@ -45,7 +45,7 @@ def common(widths, seed=0):
         latent = rng.standard_normal((n, 10))
         share = min(1.0, shape[1] / widths[0])
         sizes = [max(12, int(w * share)) for w in widths]
-        return Tables([latent @ rng.standard_normal((10, w)) + 3 * rng.standard_normal((n, w)) for w in sizes])
+        return Tables([latent @ rng.standard_normal((10, w)) + noise * rng.standard_normal((n, w)) for w in sizes])
 
     return make
 
@@ -223,6 +223,16 @@ CASES = [
         shape=(20_000, 100),
         k=10,
         make=common((100, 80)),
+        exact=exact_correlations,
+        contenders=CCA_PEERS,
+    ),
+    Case(
+        name="cca-weak",
+        work="the same, ten times the noise",
+        must_reach="(the same)",
+        shape=(20_000, 100),
+        k=10,
+        make=common((100, 80), noise=30),
         exact=exact_correlations,
         contenders=CCA_PEERS,
     ),
