@@ -20,6 +20,7 @@ from lowdim import (
     PLSSVD,
     PPCA,
     FactorAnalysis,
+    FeatureMapPCA,
     KernelCCA,
     PLSCanonical,
     PLSRegression,
@@ -76,6 +77,8 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         CCA(1, regularization=(0.1, 0.5), scale=False, solver="gram"),
         GCCA(),
         GCCA(1, regularization=0.2),
+        FeatureMapPCA(),
+        FeatureMapPCA(1),
         KernelCCA(),
         KernelCCA(1, kernel="linear"),
     ]

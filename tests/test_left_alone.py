@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from inputs import INPUTS, namespace
-from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, Whitening, summarize
+from lowdim import PCA, PPCA, FactorAnalysis, FeatureMapPCA, Moments, Triangle, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.solvers import EM
 
@@ -195,6 +195,7 @@ def nasty(draw):
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 ESTIMATORS = {
+    "FeatureMapPCA": lambda: FeatureMapPCA(),
     **{f"PCA {s}": (lambda s=s: PCA(solver=s)) for s in ("auto", "covariance", "triangle", "gram")},
     "PCA krylov": lambda: PCA(1, solver="krylov"),
     "PCA whiten": lambda: PCA(whiten=True),

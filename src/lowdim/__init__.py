@@ -1,6 +1,6 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
-from . import errors, inspect, solvers
+from . import errors, features, inspect, kernels, solvers
 from .models import (
     CCA,
     GCCA,
@@ -9,6 +9,7 @@ from .models import (
     PLSSVD,
     PPCA,
     FactorAnalysis,
+    FeatureMapPCA,
     KernelCCA,
     PLSCanonical,
     PLSRegression,
@@ -29,6 +30,7 @@ __all__ = [
     "PLSSVD",
     "PPCA",
     "FactorAnalysis",
+    "FeatureMapPCA",
     "FourthMoments",
     "KernelCCA",
     "Moments",
@@ -37,7 +39,9 @@ __all__ = [
     "Triangle",
     "Whitening",
     "errors",
+    "features",
     "inspect",
+    "kernels",
     "open_source",
     "plan",
     "solvers",

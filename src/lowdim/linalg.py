@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from ._threads import single_threaded_blas
-from ._xp import Array, asarray_like, device, eps, namespace, to_numpy
+from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
 
 #: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K:
 #: its rounding errors are about eps * lambda_1, so six digits are left at 1e-10.
@@ -186,3 +186,41 @@ def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
             R = L.T * lengths
             return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), asarray_like(R, Z, dtype=Z.dtype)
     return xp.linalg.qr(Z, mode="reduced")
+
+
+def inner_products(X: Array, Y: Array) -> Array:
+    """x_i . y_j of rows, dense or sparse, as a dense matrix."""
+    if is_sparse(X) or is_sparse(Y):
+        K = X @ Y.T
+        return K.toarray() if is_sparse(K) else np.asarray(K)
+    return X @ Y.T
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """|x_i - y_j|^2 of rows, from their products.
+
+    Dense rows are measured from a common point first, so that an offset of all rows costs no digits; those of rows with
+    themselves (`X is Y`) are exactly zero. Rounding leaves about eps times the square of the spread.
+    """
+    same = X is Y
+    if is_sparse(X) or is_sparse(Y):
+        squares = [
+            np.asarray(A.multiply(A).sum(axis=1)).ravel() if is_sparse(A) else (A * A).sum(axis=1) for A in (X, Y)
+        ]
+    else:
+        xp = namespace(X)
+        origin = xp.mean(Y, axis=0, keepdims=True)
+        X, Y = X - origin, Y - origin
+        squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
+    D = inner_products(X, Y)
+    if isinstance(D, np.ndarray):
+        np.multiply(D, D.dtype.type(-2.0), out=D)
+        D += squares[0][:, None]
+        D += squares[1][None, :]
+        np.maximum(D, 0.0, out=D)
+        if same:
+            np.fill_diagonal(D, 0.0)
+        return D
+    xp = namespace(D)
+    D = xp.clip(squares[0][:, None] + squares[1][None, :] - 2.0 * D, 0.0, None)
+    return D * (1.0 - xp.eye(D.shape[0], dtype=D.dtype, device=device(D))) if same else D

@@ -2,6 +2,7 @@
 
 from .cca import CCA
 from .factor_analysis import FactorAnalysis
+from .feature_map_pca import FeatureMapPCA
 from .gcca import GCCA
 from .kernel_cca import KernelCCA
 from .pca import PCA
@@ -18,6 +19,7 @@ __all__ = [
     "PLSSVD",
     "PPCA",
     "FactorAnalysis",
+    "FeatureMapPCA",
     "KernelCCA",
     "PLSCanonical",
     "PLSRegression",

@@ -10,21 +10,20 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import is_sparse
 from ..errors import (
     RankWarning,
     ResolutionWarning,
-    choice,
     inconsistent_lengths,
     n_components_out_of_range,
     not_finite,
     too_few_rows,
     warn_user,
 )
-from ..linalg import FLOAT64_EPS, divisor, eigh_descending
+from ..kernels import Kernel, Linear, as_kernel
+from ..linalg import FLOAT64_EPS, divisor, eigh_descending, signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit, Status
 from ..solvers.views import Lifted, View, Views
@@ -36,12 +35,8 @@ from ._canonical import pair_correlations, warn_if_forced
 from ._display import Printed
 from ._tables import check_regularization, check_target_names
 
-#: Names that scikit-learn has for kernels, and "precomputed".
-_KERNELS = ["precomputed", *sorted(PAIRWISE_KERNEL_FUNCTIONS)]
 #: A larger negative share of a spectrum is worth a word.
 _NEGATIVE = 1e-6
-#: Kernels whose centred matrices do not change when all rows move by the same step.
-_SHIFT_INVARIANT = ("linear", "rbf", "laplacian")
 
 
 # scikit-learn has no types, so its bases are Any.
@@ -52,12 +47,13 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     n_components : int or None
         How many pairs; None takes all there are.
-    kernel : str or callable, or a pair of them
-        scikit-learn's names ("linear", "rbf", "poly", "laplacian", "cosine", ...), a function of two rows, or
-        "precomputed": then X and y are kernel matrices.
+    kernel : str, Kernel or callable, or a pair of them
+        A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", ...), an object from
+        `lowdim.kernels` with its options, a function of two rows, or "precomputed": then X and y are kernel matrices.
     gamma, degree, coef0 : float, or pairs of floats
-        Parameters of the kernels that have them; `gamma=None` is 1 / n_features. Rows are taken in their own units: put
-        `sklearn.preprocessing.StandardScaler` in front where columns differ in them.
+        Parameters of kernels that are given by name. Without `gamma` the width of a kernel is found by the median rule.
+        Rows are taken in their own units: put `sklearn.preprocessing.StandardScaler` in front where columns differ in
+        them.
     regularization : float or pair of floats
         From 0 (none) to 1 (full). Without it, kernels of full rank find correlations of 1 in anything.
 
@@ -69,6 +65,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         What was maximised, descending.
     x_dual_coef_, y_dual_coef_ : arrays of shape (n_samples, n_components_)
         Coefficients of the centred kernels with the rows of the fit.
+    x_kernel_, y_kernel_ : Kernel or None
+        Kernels with their parameters as they were found; None where the matrix was given.
     x_fit_, y_fit_ : the rows of the fit, for `transform`
     rank_ : tuple of int
     n_components_, n_samples_, n_features_in_, feature_names_in_
@@ -107,8 +105,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         *,
         kernel: Any = "rbf",
         gamma: Any = None,
-        degree: Any = 3,
-        coef0: Any = 1,
+        degree: Any = None,
+        coef0: Any = None,
         regularization: float | Sequence[float] = 0.1,
     ) -> None:
         self.n_components = n_components
@@ -131,12 +129,12 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
         c = check_regularization(self.regularization, 2)
-        self._check_kernels()
+        kernels = self._kernels()
         with all_or_nothing(self):
-            self._fit(X, y, sample_weight, c)
+            self._fit(X, y, sample_weight, c, kernels)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, c: list[float]) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, c: list[float], kernels: list[Kernel | None]) -> None:
         x, other = self._open(X, reset=True), open_target(y)
         if other.shape[0] != x.shape[0]:
             raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
@@ -147,6 +145,9 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         total = float(n) if weights is None else float(weights.sum())
         if divisor(total, 1) <= 0:
             raise too_few_rows(n, total, 1, fixed=True)
+        self.x_kernel_, self.y_kernel_ = (
+            None if kernel is None else kernel.fitted(A, weights) for kernel, A in zip(kernels, (X, Y), strict=True)
+        )
         self._shifts = [self._shift(A, weights, i) for i, A in enumerate((X, Y))]
         centres = [_Centre.of(self._gram(A, A, i), weights) for i, A in enumerate((X, Y))]
         tables = [centre.view() for centre in centres]
@@ -157,7 +158,9 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.correlations_ = fit.correlations[:k, 0, 1]
         self.singular_values_ = fit.values[:k]
         coefs = [view.lift(R[:, :k]).vectors for view, R in zip(tables, fit.rotations, strict=True)]
-        sign = np.where(coefs[0][np.abs(coefs[0]).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
+        # The largest variate of a row is positive: that does not depend on whether rows are repeated or weighted.
+        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+        sign = signs((fit.variates[0][:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
         self.x_fit_, self.y_fit_ = X, Y
         self._centres = centres
@@ -221,37 +224,37 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _gram(self, A: Any, B: Any, i: int) -> np.ndarray:
         """Kernel of the rows of A with those of B, for table i."""
-        kernel = _of_table(self.kernel, i)
-        if isinstance(kernel, str) and kernel == "precomputed":
+        kernel = (self.x_kernel_, self.y_kernel_)[i]
+        if kernel is None:
             return _precomputed(A, "Xy"[i], fitted=A is B)
+        same = A is B
         if self._shifts[i] is not None:
             A, B = A - self._shifts[i], B - self._shifts[i]
-        options = {name: _of_table(getattr(self, name), i) for name in ("gamma", "degree", "coef0")}
-        options = {} if callable(kernel) else {name: value for name, value in options.items() if value is not None}
-        K = pairwise_kernels(A, B, metric=kernel, filter_params=True, **options)
+        K = kernel(A) if same else kernel(A, B)
         if not np.all(np.isfinite(K)):
-            raise ValueError(f"the kernel {kernel!r} gives NaN or infinity; rescale the rows or change its parameters.")
+            raise ValueError(f"the kernel {kernel} gives NaN or infinity; rescale the rows or change its parameters.")
         return K.astype(np.float64, copy=False)
 
     def _shift(self, A: Any, weights: np.ndarray | None, i: int) -> np.ndarray | None:
         """What rows are measured from, where the kernel does not mind: columns far from zero would lose digits."""
-        kernel = _of_table(self.kernel, i)
-        if not isinstance(kernel, str) or kernel not in _SHIFT_INVARIANT or is_sparse(A):
+        kernel = (self.x_kernel_, self.y_kernel_)[i]
+        if kernel is None or is_sparse(A) or not (kernel.shift_invariant or isinstance(kernel, Linear)):
             return None
         return np.average(A, axis=0, weights=weights)
 
-    def _check_kernels(self) -> None:
-        """One value for both tables, or one each."""
+    def _kernels(self) -> list[Kernel | None]:
+        """One kernel for each table; None for a matrix that is given."""
         for name in ("kernel", "gamma", "degree", "coef0"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
                 raise ValueError(f"{name}={value!r} must be one for both tables, or a pair of them.")
-        for kernel in (_of_table(self.kernel, i) for i in (0, 1)):
-            if not callable(kernel) and kernel not in _KERNELS:
-                raise choice("kernel", kernel, _KERNELS, "Or pass a function of two rows.")
-        for gamma in (_of_table(self.gamma, i) for i in (0, 1)):
-            if gamma is not None and not (isinstance(gamma, numbers.Real) and 0.0 < float(gamma) < math.inf):
-                raise ValueError(f"gamma={gamma!r} must be a positive number, or None.")
+        kernels: list[Kernel | None] = []
+        for i in (0, 1):
+            given = _of_table(self.kernel, i)
+            named = isinstance(given, str)
+            options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")} if named else {}
+            kernels.append(None if named and given == "precomputed" else as_kernel(given, **options))
+        return kernels
 
     def _k(self, n: int) -> int:
         k = self.n_components
@@ -275,7 +278,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = _of_table(self.kernel, 0) == "precomputed"
+        first = _of_table(self.kernel, 0)
+        tags.input_tags.pairwise = isinstance(first, str) and first == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

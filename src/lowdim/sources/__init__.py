@@ -15,6 +15,7 @@ from .base import Source, Traits
 from .beside import BesideSource
 from .counted import CountedSource
 from .filled import FilledSource
+from .mapped import MappedSource
 from .sparse import SparseSource
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table
@@ -115,6 +116,7 @@ __all__ = [
     "BesideSource",
     "CountedSource",
     "FilledSource",
+    "MappedSource",
     "Source",
     "SparseSource",
     "StreamSource",

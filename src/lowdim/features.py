@@ -1,0 +1,112 @@
+"""Explicit feature maps: functions of a block of rows that give a block of features, one row for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from ._xp import Array, asarray_like, astype, device, is_sparse, namespace
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """All products of `degree` entries of a row, or of up to as many.
+
+    Parameters
+    ----------
+    degree : int
+    up_to : bool
+        Lower degrees too.
+    coef0 : float
+        Weight of the lower degrees, with `up_to`.
+
+    Notes
+    -----
+    The product x_1^{a_1} x_2^{a_2} ... of exact degree M carries sqrt(M! / (a_1! a_2! ...)), so that
+    phi(x) . phi(y) = (x . y)^M. Up to degree M, x has the further entry sqrt(coef0), and
+    phi(x) . phi(y) = (x . y + coef0)^M; the constant feature is among them.
+    """
+
+    degree: int = 2
+    up_to: bool = False
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or self.degree < 1:
+            raise ValueError(f"Polynomial(degree={self.degree!r}): a whole number of at least 1 is needed.")
+        if not 0.0 < float(self.coef0) < math.inf:
+            raise ValueError(f"Polynomial(coef0={self.coef0!r}): a positive number is needed.")
+
+    def width(self, p: int) -> int:
+        """Features of a row of p entries."""
+        return math.comb(p + self.up_to + self.degree - 1, self.degree)
+
+    def __call__(self, block: Array) -> Array:
+        index, scale = _products(block.shape[1] + self.up_to, self.degree)
+        if is_sparse(block):
+            return self._sparse(block, index, scale)
+        xp = namespace(block)
+        if self.up_to:
+            last = xp.full((block.shape[0], 1), math.sqrt(self.coef0), dtype=block.dtype, device=device(block))
+            block = xp.concat([block, last], axis=1)
+        out = astype(asarray_like(scale, block), block.dtype)[None, :]
+        for factor in index.T:
+            out = out * xp.take(block, asarray_like(factor, block), axis=1)
+        return out
+
+    def names(self, entries: Sequence[str]) -> list[str]:
+        """Features in words, such as 'x0^2' and 'x0 x1'."""
+        index, _ = _products(len(entries) + self.up_to, self.degree)
+        return [_in_words(factors, entries) for factors in index.tolist()]
+
+    def scales(self, p: int) -> np.ndarray:
+        """What each product of entries is multiplied by."""
+        index, scale = _products(p + self.up_to, self.degree)
+        lower = (index == p).sum(axis=1) if self.up_to else 0
+        return scale * math.sqrt(self.coef0) ** lower
+
+    def _sparse(self, block: Any, index: np.ndarray, scale: np.ndarray) -> Any:
+        from scipy import sparse
+
+        if self.up_to:
+            last = np.full((block.shape[0], 1), math.sqrt(self.coef0), dtype=block.dtype)
+            block = sparse.hstack([block, sparse.csr_array(last)])
+        columns = sparse.csc_array(block)
+        out = columns[:, index[:, 0]]
+        for factor in index.T[1:]:
+            out = out.multiply(columns[:, factor])
+        return sparse.csr_array(out.multiply(scale[None, :].astype(block.dtype)))
+
+
+@lru_cache(maxsize=64)
+def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Entries that are multiplied, (features, degree), and the roots of how often each occurs in (sum x)^degree."""
+    index = np.array(list(combinations_with_replacement(range(p), degree)), dtype=np.int64)
+    counts = np.ones(len(index))
+    run = np.ones(len(index))
+    for j in range(1, degree):
+        run = np.where(index[:, j] == index[:, j - 1], run + 1, 1.0)
+        counts *= run
+    scale = np.sqrt(math.factorial(degree) / counts)
+    index.setflags(write=False)
+    scale.setflags(write=False)
+    return index, scale
+
+
+def _in_words(factors: list[int], entries: Sequence[str]) -> str:
+    words = []
+    for i in sorted(set(factors)):
+        power = factors.count(i)
+        if i < len(entries):
+            words.append(entries[i] if power == 1 else f"{entries[i]}^{power}")
+    return " ".join(words) or "1"
+
+
+#: Feature maps by name.
+FEATURE_MAPS = {"polynomial": Polynomial}

@@ -1,0 +1,199 @@
+"""Principal components of explicit features of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, to_numpy
+from ..errors import choice
+from ..features import FEATURE_MAPS
+from ..solvers import Solver
+from ..sources import MappedSource, Source, StreamSource
+from ._base import Model
+from .pca import PCA
+
+#: What is taken over from the PCA of the features.
+_TAKEN = (
+    "components_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "mean_",
+    "scale_",
+    "noise_variance_",
+    "rank_",
+    "n_components_",
+    "n_samples_",
+    "solver_",
+    "plan_",
+    "status_",
+    "residual_",
+)
+
+
+class FeatureMapPCA(Model):
+    """Directions of maximal variance of phi(x), for a feature map phi that is written out.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        As in PCA; None keeps as many as there are features, or, with fewer rows, as have variance.
+    feature_map : str, callable or transformer
+        "polynomial" or an object from `lowdim.features` with its options; a function that takes a block of rows to a
+        block of features; or a scikit-learn transformer, which is fitted to the rows first.
+    standardize : bool
+        Divide features by their standard deviation first.
+    solver : str or Solver
+        As in PCA.
+    ddof : int
+        Variances are divided by n - ddof.
+    random_state : int, RandomState or None
+        Start of the Krylov solver; None is a fixed start.
+
+    Attributes
+    ----------
+    feature_map_ : callable
+        phi, as it was fitted.
+    feature_names_ : list of str
+        Features in words, where the map knows them.
+    pca_ : PCA
+        Of the features.
+    components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_, scale_, noise_variance_
+        Those of `pca_`: in the space of the features.
+    n_components_, n_samples_, n_features_in_, feature_names_in_, rank_, solver_, plan_, status_, residual_
+
+    Notes
+    -----
+    Rows are mapped block by block on their way into the summary, and never all at once, so that whatever PCA reads can
+    be read here too: a feature map followed by PCA through `summarize`. With all monomials of degree M, scaled as in
+    `lowdim.features.Polynomial`, scores are those of kernel PCA with the kernel (x . y)^M.
+
+    References
+    ----------
+    .. [1] Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.
+
+    Examples
+    --------
+    A circle lies in a plane of its quadratic features; the component without variance is its equation.
+
+    >>> import numpy as np
+    >>> from lowdim import FeatureMapPCA
+    >>> angle = np.linspace(0, 6, 50)
+    >>> circle = np.column_stack([3 * np.cos(angle), 3 * np.sin(angle)])
+    >>> flat = FeatureMapPCA().fit(circle)
+    >>> flat.explained_variance_.round(3)
+    array([21.202, 20.096,  0.   ])
+    >>> flat.equation()
+    ({'x0^2': 1.0, 'x0 x1': 0.0, 'x1^2': 1.0}, 9.0)
+    """
+
+    _component = "PC"
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        feature_map: Any = "polynomial",
+        standardize: bool = False,
+        solver: str | Solver = "auto",
+        ddof: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.standardize = standardize
+        self.solver = solver
+        self.ddof = ddof
+        self.random_state = random_state
+
+    def equation(self, component: int | None = None) -> tuple[dict[str, float], float]:
+        """Coefficients of the products of entries, and a constant, with sum coefficient * product = constant on average
+        over the rows: for a component without variance, an equation that all rows satisfy.
+
+        The default component is that of least variance (of several without any, the one that says most). The largest
+        coefficient is 1. For a circle or another conic in the plane, with `Polynomial(2, up_to=True)`, this is its
+        equation.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.feature_map_, "scales"):
+            raise TypeError("an equation is in products of entries, which the 'polynomial' feature map has.")
+        W = to_numpy(self.components_).astype(float)
+        W = W if self.scale_ is None else W / to_numpy(self.scale_)
+        # The constant feature belongs to the other side of the equation.
+        varying = np.array([name != "1" for name in self.feature_names_])
+        if component is None:
+            least = range(min(self.rank_, len(W) - 1), len(W))
+            component = max(least, key=lambda k: float(np.abs(W[k, varying]).max()))
+        w = np.where(varying, W[component], 0.0)
+        values = w * self.feature_map_.scales(self.n_features_in_)
+        largest = values[np.abs(values).argmax()] or 1.0
+        constant = float(w @ to_numpy(self.mean_).astype(float) / largest)
+        rounded = (np.round(values / largest, 12) + 0.0).tolist()
+        found = {name: v for name, v in zip(self.feature_names_, rounded, strict=True) if name != "1"}
+        return found, round(constant, 12) + 0.0
+
+    def _open_tables(self, X: Any, y: Any) -> Source:
+        source = self._open(X, reset=True)
+        self.feature_map_ = self._resolved(source)
+        return source
+
+    def _resolved(self, source: Source) -> Callable[[Array], Array]:
+        """The feature map as a function of blocks; a transformer sees all rows first."""
+        given = self.feature_map
+        if isinstance(given, str):
+            if given not in FEATURE_MAPS:
+                raise choice("feature_map", given, list(FEATURE_MAPS), "Or pass a function of a block of rows.")
+            return FEATURE_MAPS[given]()
+        if hasattr(given, "fit") and hasattr(given, "transform"):
+            if isinstance(source, StreamSource):
+                raise TypeError("a transformer is fitted to all rows at once: pass an array or a table, not a stream.")
+            return clone(given).fit(next(source.blocks(int(source.shape[0] or 0)))).transform
+        if callable(given):
+            return given
+        raise TypeError(f"feature_map must be a name, a function or a transformer, got {type(given).__name__}.")
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        mapped = MappedSource(source, self.feature_map_)
+        options = {name: getattr(self, name) for name in ("standardize", "solver", "ddof", "random_state")}
+        self.pca_ = PCA(self.n_components, **options)
+        self.pca_._check_parameters()
+        self.pca_.n_features_in_ = mapped.shape[1]
+        self.pca_._fit_source(mapped, sample_weight, progress)
+        if self.n_components is None and mapped.shape[1] > self.pca_.n_samples_ - 1:
+            # With fewer rows than features, directions beyond the rank are anybody's guess.
+            _shorten(self.pca_, max(self.pca_.rank_, 1))
+        for name in _TAKEN:
+            setattr(self, name, getattr(self.pca_, name))
+        entries = [str(e) for e in getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])]
+        names = getattr(self.feature_map_, "names", None)
+        self.feature_names_ = names(entries) if names else [f"f{j}" for j in range(mapped.shape[1])]
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+
+    def _scoring(self) -> Any:
+        scores, phi = self.pca_._scoring(), self.feature_map_
+        return lambda block: scores(phi(block))
+
+    def _lift(self) -> Array:
+        return self.pca_._lift()
+
+    def _columns_in_words(self) -> str:
+        return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+def _shorten(pca: PCA, k: int) -> None:
+    """Keep the first k components of a fitted PCA; the others have no variance."""
+    for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        setattr(pca, name, getattr(pca, name)[:k, ...])
+    pca.n_components_ = k

@@ -1,0 +1,80 @@
+"""Rows of another source after a feature map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import accumulate
+
+import numpy as np
+
+from .._xp import Array, is_sparse, namespace, to_numpy
+from ..errors import not_finite
+from .base import Source
+from .stream import StreamSource
+
+
+class MappedSource(Source):
+    """function(block) for the blocks of another source: b rows become b rows of features.
+
+    Nothing is kept: features are made anew whenever rows are read, so that they need never all be there.
+    """
+
+    def __init__(self, source: Source, function: Callable[[Array], Array], start: int = 0) -> None:
+        self._source, self._function, self._start = source, function, start
+        # Looking at the first block of a stream takes nothing from it.
+        head = source.first_block if isinstance(source, StreamSource) else source
+        first = self._mapped(next(iter(head.blocks(1))))
+        self.shape = (source.shape[0], int(first.shape[1]))
+        self.dtype, self.kind = source.dtype, source.kind
+        self.table = f"the features of {source.table}"
+        n, itemsize = source.shape[0] or 0, source.traits.itemsize
+        self.traits = replace(
+            source.traits,
+            by_feature=False,
+            sparse=is_sparse(first),
+            stored=1.0,
+            n_bytes=n * self.shape[1] * itemsize if source.traits.n_bytes else 0,
+        )
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        start = self._start
+        for block in self._source.blocks(rows):
+            features = self._mapped(block)
+            if not _is_finite(features):
+                self._explain(block, start)
+            start += block.shape[0]
+            yield features
+
+    def parts(self, k: int) -> list[Source]:
+        parts = self._source.parts(k)
+        starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=self._start)
+        return [MappedSource(part, self._function, start) for part, start in zip(parts, starts, strict=False)]
+
+    def empty(self, *shape: int) -> Array:
+        return self._source.empty(*shape)
+
+    def _mapped(self, block: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            features = self._function(block)
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
+            shape = tuple(getattr(features, "shape", ()))
+            raise ValueError(
+                f"the feature map gave shape {shape} for a block of {block.shape[0]} rows; as many rows are needed."
+            )
+        return features
+
+    def _explain(self, block: Array, start: int) -> None:
+        """Name the entry of the rows that is not finite, if it is they and not the features."""
+        data = to_numpy(block.toarray() if is_sparse(block) else block)
+        bad = np.argwhere(~np.isfinite(data))
+        if len(bad):
+            i, j = (int(v) for v in bad[0])
+            table, column, names = self._source.place(j)
+            raise not_finite(start + i, column, float(data[i, j]), names, table)
+
+
+def _is_finite(features: Array) -> bool:
+    values = features.data if is_sparse(features) else features
+    xp = namespace(values)
+    return bool(xp.all(xp.isfinite(values)))

@@ -1,0 +1,149 @@
+"""PCA of explicit features: the scaling of products, kernel PCA another way, circles made flat, all kinds of maps."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import KernelPCA as TheirKernelPCA
+from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
+
+from inputs import INPUTS, namespace, to_numpy
+from lowdim import PCA, FeatureMapPCA
+from lowdim.features import Polynomial
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((30, 3)), RNG.standard_normal((6, 3))
+MAPS = [Polynomial(1), Polynomial(2), Polynomial(3), Polynomial(2, up_to=True), Polynomial(3, up_to=True, coef0=0.4)]
+each_map = pytest.mark.parametrize("phi", MAPS, ids=str)
+
+
+def kernel(phi, A, B):
+    return (A @ B.T + (phi.coef0 if phi.up_to else 0.0)) ** phi.degree
+
+
+@each_map
+def test_products_of_features_are_the_kernel(phi):
+    np.testing.assert_allclose(phi(X) @ phi(Y).T, kernel(phi, X, Y), rtol=1e-11, atol=1e-12)
+    assert phi(X).shape == (30, phi.width(3))
+    assert len(phi.names(["a", "b", "c"])) == phi.width(3)
+
+
+def test_the_example_of_the_lecture():
+    """phi(x) = (x1^2, sqrt2 x1 x2, x2^2)."""
+    np.testing.assert_allclose(Polynomial(2)(np.array([[2.0, 3.0]])), [[4.0, math.sqrt(2) * 6.0, 9.0]])
+    assert Polynomial(2).names(["x1", "x2"]) == ["x1^2", "x1 x2", "x2^2"]
+    assert Polynomial(2, up_to=True).names(["x"]) == ["x^2", "x", "1"]
+
+
+@each_map
+def test_every_kind_of_rows(phi):
+    expected = phi(X)
+    np.testing.assert_allclose(phi(sparse.csr_array(X)).toarray(), expected, atol=1e-12)
+    assert phi(X.astype(np.float32)).dtype == np.float32
+    for library in ("array_api_strict", "torch"):
+        np.testing.assert_allclose(to_numpy(phi(namespace(library).asarray(X))), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_scores_are_those_of_kernel_pca(degree):
+    ours = FeatureMapPCA(3, feature_map=Polynomial(degree)).fit_transform(X)
+    theirs = TheirKernelPCA(3, kernel="poly", degree=degree, gamma=1.0, coef0=0.0, eigen_solver="dense").fit_transform(
+        X
+    )
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-9)
+
+
+def test_degree_one_is_pca():
+    model, pca = FeatureMapPCA(2, feature_map=Polynomial(1)).fit(X), PCA(2).fit(X)
+    np.testing.assert_allclose(model.transform(Y), pca.transform(Y), atol=1e-12)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(Y)), pca.inverse_transform(pca.transform(Y)))
+
+
+def test_a_conic_becomes_flat():
+    """The ellipse (x - 1)^2 + (x - 1)(y + 2) / 5 + (y + 2)^2 / 4 = 3, from some of its points."""
+    angle = RNG.uniform(0, 2 * np.pi, 60)
+    A = np.array([[1.0, 0.1], [0.1, 0.25]])
+    points = np.linalg.solve(np.linalg.cholesky(A).T, np.vstack([np.cos(angle), np.sin(angle)])).T * np.sqrt(3.0)
+    flat = FeatureMapPCA(feature_map=Polynomial(2, up_to=True)).fit(points + np.array([1.0, -2.0]))
+    # The constant feature does not vary, so there are two directions without variance.
+    assert np.all(flat.explained_variance_[-2:] < 1e-12 * flat.explained_variance_[0])
+    found, constant = flat.equation()
+    expected = {"x0^2": 1.0, "x0 x1": 0.2, "x0": -1.6, "x1^2": 0.25, "x1": 0.8}
+    largest = max(expected.values(), key=abs)
+    assert found == pytest.approx({name: value / largest for name, value in expected.items()}, abs=1e-7)
+    assert constant == pytest.approx(1.4 / largest, abs=1e-7)
+
+
+def test_the_equation_of_a_circle():
+    angle = RNG.uniform(0, 2 * np.pi, 40)
+    found, constant = FeatureMapPCA().fit(2.0 * np.column_stack([np.cos(angle), np.sin(angle)])).equation()
+    assert found == pytest.approx({"x0^2": 1.0, "x0 x1": 0.0, "x1^2": 1.0}, abs=1e-9)
+    assert constant == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_every_input(name):
+    given = INPUTS[name]
+    rows = np.round(4 * X)
+    model = FeatureMapPCA(2).fit(given.make(rows))
+    np.testing.assert_allclose(
+        to_numpy(model.explained_variance_), FeatureMapPCA(2).fit(rows).explained_variance_, rtol=1e-9
+    )
+
+
+def test_maps_of_all_kinds():
+    square = FeatureMapPCA(2, feature_map=lambda block: np.hstack([block, block**2])).fit(X)
+    np.testing.assert_allclose(square.transform(Y), PCA(2).fit(np.hstack([X, X**2])).transform(np.hstack([Y, Y**2])))
+    for transformer in (PolynomialFeatures(2, include_bias=False), SplineTransformer(4)):
+        model = FeatureMapPCA(2, feature_map=transformer).fit(X)
+        features = transformer.fit(X)
+        np.testing.assert_allclose(
+            model.transform(Y), PCA(2).fit(features.transform(X)).transform(features.transform(Y)), atol=1e-9
+        )
+        assert not hasattr(transformer, "n_features_in_") or transformer is features
+
+
+def test_weights_are_repetitions():
+    w = RNG.integers(0, 3, 30).astype(float)
+    weighted, repeated = (
+        FeatureMapPCA(2).fit(X, sample_weight=w),
+        FeatureMapPCA(2).fit(np.repeat(X, w.astype(int), axis=0)),
+    )
+    np.testing.assert_allclose(weighted.transform(Y), repeated.transform(Y), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "error", "message"),
+    [
+        ("fourier", ValueError, "feature_map='fourier' is not one of 'polynomial'"),
+        (3, TypeError, "feature_map must be a name, a function or a transformer, got int"),
+        (lambda block: block[:1], ValueError, r"the feature map gave shape \(1, 3\) for a block of"),
+        (lambda block: block[:, 0], ValueError, "the feature map gave shape"),
+    ],
+)
+def test_what_is_refused(feature_map, error, message):
+    with pytest.raises(error, match=message):
+        FeatureMapPCA(1, feature_map=feature_map).fit(X)
+
+
+def test_polynomials_that_make_no_sense():
+    for options in ({"degree": 0}, {"degree": 1.5}, {"degree": True}, {"up_to": True, "coef0": 0.0}):
+        with pytest.raises(ValueError, match="is needed"):
+            Polynomial(**options)
+
+
+def test_it_prints():
+    assert "6 features of 3 columns" in str(FeatureMapPCA(2).fit(X))
+    with pytest.raises(TypeError, match="an equation is in products of entries"):
+        FeatureMapPCA(1, feature_map=lambda block: block).fit(X).equation()
+
+
+@pytest.mark.parametrize("name", ["C order", "csr_array", "pandas", "list of blocks"])
+def test_bad_entries_are_named_in_the_rows(name):
+    bad = np.round(4 * X)
+    bad[17, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Input X contains NaN: column .*1.*, first in row 17"):
+        FeatureMapPCA(1).fit(INPUTS[name].make(bad))
+    with pytest.raises(ValueError, match="Input the features of X contains infinity"):
+        FeatureMapPCA(1).fit(INPUTS[name].make(np.round(4 * X) * 1e160))
