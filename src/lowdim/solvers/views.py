@@ -107,16 +107,17 @@ class Views:
     def svd(self, i: int) -> Factors:
         """Table i as U diag(s) Vt with s above the cut; a table without variance is refused."""
         view = self.tables[i]
-        U, s, Vt = view.factors or (_by_products(view.table) if self.squared else svd_thin(view.table))
+        U, s, Vt = view.factors or (_by_products(view) if self.squared else svd_thin(view.table))
         rank = int(np.count_nonzero(s > self.cut * (s[0] if len(s) else 0.0)))
         if rank == 0:
             raise no_variance("this model", self.names[i])
         return U[:, :rank], s[:rank], Vt[:rank]
 
 
-def _by_products(A: np.ndarray) -> Factors:
+def _by_products(view: View) -> Factors:
     """Singular value decomposition of A by the eigenvectors of A^T A, for what has come from products anyway."""
-    values, Vt = eigh_descending(A.T @ A)
+    A = view.table
+    values, Vt = eigh_descending(A.T @ A if view.products is None else view.products)
     s = np.sqrt(np.clip(values, 0.0, None))
     with np.errstate(divide="ignore", invalid="ignore"):
         U = np.where(s > 0, (A @ Vt.T) / s, 0.0)
