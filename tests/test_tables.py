@@ -35,7 +35,7 @@ def results(model):
     return found | {name: getattr(model, name) for name in ("coef_", "intercept_") if hasattr(model, name)}
 
 
-def same(model, reference, **tolerance):
+def assert_same(model, reference, **tolerance):
     for name, value in results(reference).items():
         size = np.abs(to_numpy(value)).max()
         found = to_numpy(results(model)[name])
@@ -60,7 +60,7 @@ def test_every_input_gives_the_same_model(name, kind):
         else:
             model.fit(made, [y[:5], y[5:]] if streamed else y)
         loose = {"atol": 2e-3 * np.abs(X).max()} if dtype == "float32" else {}
-        same(model, MODELS[kind]().fit(X, Y), **loose)
+        assert_same(model, MODELS[kind]().fit(X, Y), **loose)
         xp = namespace(given.xp)
         first = results(model)["x"]
         assert first.dtype == given.result_dtype(dtype)
@@ -72,7 +72,7 @@ def test_every_input_gives_the_same_model(name, kind):
 )
 @each_model
 def test_every_kind_of_y_gives_the_same_model(name, kind):
-    same(MODELS[kind]().fit(X, INPUTS[name].make(Y)), MODELS[kind]().fit(X, Y))
+    assert_same(MODELS[kind]().fit(X, INPUTS[name].make(Y)), MODELS[kind]().fit(X, Y))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -96,9 +96,9 @@ def test_tables_of_different_libraries(xp, kind):
     """The answer is in the library of X."""
     module = namespace(xp)
     mixed = MODELS[kind]().fit(module.asarray(X), Y)
-    same(mixed, MODELS[kind]().fit(X, Y))
+    assert_same(mixed, MODELS[kind]().fit(X, Y))
     assert type(results(mixed)["y"]) is type(module.asarray(Y))
-    same(MODELS[kind]().fit(X, module.asarray(Y)), MODELS[kind]().fit(X, Y))
+    assert_same(MODELS[kind]().fit(X, module.asarray(Y)), MODELS[kind]().fit(X, Y))
 
 
 def test_float32_beside_float64():
@@ -118,8 +118,8 @@ def test_sparse_beside_dense(kind, solver):
     if kind == "CCA" or kind == "GCCA":
         wide_model.set_params(regularization=0.1)
     dense = wide_model.__class__(**wide_model.get_params()).fit(wide, Y + 3)
-    same(wide_model.fit(sparse.csr_array(wide), Y + 3), dense)
-    same(wide_model.fit(wide, sparse.csr_array(Y + 3)), dense)
+    assert_same(wide_model.fit(sparse.csr_array(wide), Y + 3), dense)
+    assert_same(wide_model.fit(wide, sparse.csr_array(Y + 3)), dense)
 
 
 # ---- Weights
@@ -138,7 +138,7 @@ def test_weights_are_repetitions(kind, solver, shape):
     repeated = model.__class__(**model.get_params()).fit(
         np.repeat(x, w.astype(int), axis=0), np.repeat(Y, w.astype(int), axis=0)
     )
-    same(model.fit(x, Y, sample_weight=w), repeated, atol=1e-7)
+    assert_same(model.fit(x, Y, sample_weight=w), repeated, atol=1e-7)
     np.testing.assert_allclose(model._weight, w.sum())
 
 
@@ -153,7 +153,7 @@ def test_blocks_one_after_the_other(kind, solver):
     for x, y in zip(blocks(X), blocks(Y), strict=True):
         if len(x):
             model.partial_fit(x, y)
-    same(model, MODELS[kind](solver=solver).fit(X, Y))
+    assert_same(model, MODELS[kind](solver=solver).fit(X, Y))
 
 
 @pytest.mark.parametrize("summary", [Moments, Triangle])
@@ -161,7 +161,7 @@ def test_blocks_one_after_the_other(kind, solver):
 def test_from_a_summary(kind, summary):
     seen = summarize(np.hstack([X, Y]), summary(7, groups=(4, 3)))
     model = MODELS[kind]().fit_summary(seen)
-    same(model, MODELS[kind]().fit(X, Y))
+    assert_same(model, MODELS[kind]().fit(X, Y))
     np.testing.assert_allclose(to_numpy(seen.mean), np.hstack([X, Y]).mean(axis=0))
 
 
@@ -170,13 +170,13 @@ def test_from_a_covariance(kind):
     both = np.hstack([X, Y])
     cov = np.cov(both, rowvar=False)
     model = MODELS[kind]().fit_summary(Moments.from_covariance(cov, 24, both.mean(axis=0), groups=(4, 3)))
-    same(model, MODELS[kind]().fit(X, Y))
+    assert_same(model, MODELS[kind]().fit(X, Y))
 
 
 @each_model
 def test_a_summary_goes_on_with_partial_fit(kind):
     seen = summarize(np.hstack([X[:10], Y[:10]]), Moments(7, groups=(4, 3)))
-    same(MODELS[kind]().fit_summary(seen).partial_fit(X[10:], Y[10:]), MODELS[kind]().fit(X, Y))
+    assert_same(MODELS[kind]().fit_summary(seen).partial_fit(X[10:], Y[10:]), MODELS[kind]().fit(X, Y))
 
 
 def test_summaries_that_say_nothing_of_two_tables():
@@ -214,7 +214,7 @@ def test_a_summary_that_has_lost_the_digits_says_so():
 @pytest.mark.parametrize("kind", ["PLSRegression", "CCA", "PCR"])
 def test_a_generator_is_read_once(kind):
     model = MODELS[kind]().fit((b for b in blocks(X)), (b for b in blocks(Y)))
-    same(model, MODELS[kind]().fit(X, Y))
+    assert_same(model, MODELS[kind]().fit(X, Y))
     assert model.n_passes_ == 1
 
 

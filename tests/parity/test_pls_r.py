@@ -43,7 +43,7 @@ def fitted(case, method, X, y, k=None, **options):
     return METHODS[method](int(k or r["ncomp"]), scale=(bool(r["scaled"]), False), **options).fit(X, y)
 
 
-def close(actual, wanted, case, digits=1.0):
+def assert_close(actual, wanted, case, digits=1.0):
     """Equal to a share of the largest entry."""
     np.testing.assert_allclose(actual, wanted, rtol=0, atol=digits * RTOL[case] * np.abs(wanted).max())
 
@@ -60,7 +60,7 @@ def test_coefficients_for_every_number_of_components(case, method):
     # R's own simpls ends 3e-8 away from R's lm here; the test of least squares below is the sharper one.
     digits = 10 if (case, method) == ("longley", "simpls") else 1
     for k, wanted in zip(r["kept_components"].astype(int), r[method]["coefficients"], strict=True):
-        close(model.coef_path_[k - 1].T * scale[:, None], wanted, case, digits)
+        assert_close(model.coef_path_[k - 1].T * scale[:, None], wanted, case, digits)
 
 
 @pytest.mark.parametrize("solver", ["covariance", "triangle", "gram"])
@@ -69,7 +69,7 @@ def test_every_solver_gives_them(method, solver):
     X, y = tables("iris")
     model, r = fitted("iris", method, X, y, solver=solver), expected("iris")
     for k, wanted in enumerate(r[method]["coefficients"]):
-        close(model.coef_path_[k].T, wanted, "iris")
+        assert_close(model.coef_path_[k].T, wanted, "iris")
 
 
 @each
@@ -86,14 +86,14 @@ def test_loadings_and_scores(case, method):
         ours |= {"loading_weights": model.x_weights_, "projection": model.x_rotations_}
     for name, value in ours.items():
         wanted = r[name]
-        close(up_to_signs(value[:, : wanted.shape[1]], wanted), wanted, case, digits=10)
+        assert_close(up_to_signs(value[:, : wanted.shape[1]], wanted), wanted, case, digits=10)
 
 
 @each
 def test_explained_variance(case, method):
     X, y = tables(case)
     model, r = fitted(case, method, X, y), expected(case)[method]
-    close(model.explained_variance_ratio_ * r["x_total_variance"], r["x_variance_explained"], case)
+    assert_close(model.explained_variance_ratio_ * r["x_total_variance"], r["x_variance_explained"], case)
 
 
 @each
@@ -101,7 +101,7 @@ def test_errors_of_the_fit(case, method):
     X, y = tables(case)
     model, wanted = fitted(case, method, X, y), expected(case)[method]["rmsep_train"]
     ours = [np.sqrt(((model.predict(X, n_components=k) - y) ** 2).mean(axis=0)) for k in range(wanted.shape[1])]
-    close(np.array(ours).T, wanted, case)
+    assert_close(np.array(ours).T, wanted, case)
 
 
 @each
@@ -117,7 +117,7 @@ def test_errors_of_cross_validation_in_fixed_segments(case, method):
         for k in range(wanted.shape[1]):
             squares[k] += ((model.predict(X[segment], n_components=k) - y[segment]) ** 2).sum(axis=0)
     # R has another formula for no components at all.
-    close(np.sqrt(squares / len(X)).T[:, 1:], wanted[:, 1:], case, digits=10)
+    assert_close(np.sqrt(squares / len(X)).T[:, 1:], wanted[:, 1:], case, digits=10)
 
 
 @pytest.mark.parametrize(("case", "method"), [(c, m) for c, m in CASES if c.startswith("gasoline")])
@@ -125,7 +125,7 @@ def test_predictions_of_new_rows(case, method):
     X, y = tables(case)
     model, r = fitted(case, method, X, y), expected(case)
     for k, wanted in zip(r["kept_components"].astype(int), r[method]["predicted_test"], strict=True):
-        close(model.predict(data("gasoline")[50:], n_components=k), wanted, case)
+        assert_close(model.predict(data("gasoline")[50:], n_components=k), wanted, case)
 
 
 def test_all_components_are_least_squares():

@@ -162,12 +162,7 @@ class TablesModel(Model):
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
-        k = self.n_components
-        if k is None:
-            return upper
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-            return int(k)
-        raise n_components_out_of_range(k, upper, n, tuple(groups), fractions=False)
+        return check_count(self.n_components, upper, n, groups)
 
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         assert isinstance(source, BesideSource)
@@ -291,6 +286,15 @@ def in_namespace_of(x: Source, other: Source) -> Source:
     moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
     moved.table, moved.vector, moved.names = other.table, other.vector, other.names
     return moved
+
+
+def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int:
+    """`n_components` of tables of these widths as a number of at most `upper`, which None stands for."""
+    if k is None:
+        return upper
+    if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
+        return int(k)
+    raise n_components_out_of_range(k, upper, n, tuple(groups), fractions=False)
 
 
 def check_scale(scale: Any, n_tables: int) -> list[bool]:

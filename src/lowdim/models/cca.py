@@ -11,16 +11,15 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, namespace, to_numpy
-from ..linalg import signs
+from .._xp import Array, asarray_like, namespace, to_numpy
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Lifted, Views
+from ..solvers.views import Views
 from ..solvers.ways import Way
-from ._canonical import lost_directions, unit_free, warn_if_forced
+from ._canonical import Columns, columns_of, lost_directions, unit_free, warn_if_forced
 from ._pair import PairModel
 from ._regression import Predicting
-from ._tables import cast, check_regularization
+from ._tables import cast, check_regularization, check_scale
 
 
 class CCA(Predicting, PairModel):
@@ -143,48 +142,41 @@ class CCA(Predicting, PairModel):
         k = fit.rotations[0].shape[1]
         self.n_components_ = k
         root = math.sqrt(views.divisor)
-        lifted = []
+        tables: list[Any] = []
         for i, view in enumerate(views.tables):
             own, other = (view.table.T @ fit.variates[j] * (view.unit / root) for j in (i, 1 - i))
-            lifted.append(view.lift(np.hstack([fit.rotations[i], own, other])))
-        x, y = lifted
-        self._set_centres(x, y, dtype)
+            tables.append([fit.rotations[i], own, other])
+        y = views.tables[1]
+        # The regression of y on the variates of X, by least squares.
+        tables[1].append(np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / root))
+        lifted = [view.lift(np.hstack(vectors)) for view, vectors in zip(views.tables, tables, strict=True)]
+        self._set_centres(lifted[0], lifted[1], dtype)
         like = self.x_mean_
-        sign = signs((x.vectors[:, :k] / x.scale[:, None] * astype(self.x_scale_, x.scale.dtype)[:, None]).T)
         self.correlations_ = cast(fit.correlations[:, 0, 1], like, dtype)
         self.singular_values_ = cast(fit.values[:k], like, dtype)
-        for name, table in (("x", x), ("y", y)):
-            self._set_table(name, table, sign, k, dtype)
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
-        self._set_regression(views, fit, sign, dtype)
+        flags = check_scale(self.scale, 2)
+        x_columns = columns_of(lifted[0], k, scaled=flags[0])
+        y_columns = columns_of(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
+        self._set_table("x", x_columns, dtype)
+        self._set_table("y", y_columns, dtype)
+        self._y_on_x = cast(y_columns.beside[2], like, dtype)
+        self._set_intercept(dtype)
 
-    def _set_table(self, name: str, table: Lifted, sign: Array, k: int, dtype: Any) -> None:
+    def _set_table(self, name: str, columns: Columns, dtype: Any) -> None:
         """Rotations, loadings, structure and redundancy of one table."""
-        like, xp = self.x_mean_, namespace(table.vectors)
-        signed = table.vectors * xp.tile(astype(sign, table.vectors.dtype), (3,))[None, :]
-        own, other = (signed[:, i * k : (i + 1) * k] * table.scale[:, None] for i in (1, 2))
-        kept = asarray_like(getattr(self, f"{name}_scale_"), table.scale, dtype=table.scale.dtype)[:, None]
-        deviation = xp.where(table.deviation > 0, table.deviation, xp.ones_like(table.deviation))[:, None]
-        structure, cross = own / deviation, other / deviation
+        own, other = columns.beside[:2]
+        cross = other / columns.deviation[:, None]
         found = {
-            "rotations_": signed[:, :k] / table.scale[:, None] * kept,
-            "loadings_": own / kept,
-            "structure_": structure,
+            "rotations_": columns.rotations,
+            "loadings_": own / columns.scale[:, None],
+            "structure_": own / columns.deviation[:, None],
             "cross_structure_": cross,
-            "redundancy_": xp.mean(cross**2, axis=0),
+            "redundancy_": namespace(cross).mean(cross**2, axis=0),
         }
         for attribute, value in found.items():
-            setattr(self, f"{name}_{attribute}", cast(value, like, dtype))
-
-    def _set_regression(self, views: Views, fit: CanonicalFit, sign: Array, dtype: Any) -> None:
-        """Coefficients of y on the variates of X, by least squares."""
-        y = views.tables[1]
-        on_variates = np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / math.sqrt(views.divisor))
-        lifted = y.lift(on_variates)
-        raw = lifted.vectors * lifted.scale[:, None]
-        self._y_on_x = cast(raw * asarray_like(sign, raw, dtype=raw.dtype)[None, :], self.x_mean_, dtype)
-        self._set_intercept(dtype)
+            setattr(self, f"{name}_{attribute}", cast(value, self.x_mean_, dtype))
 
     def _raw(self) -> tuple[Array, Array]:
         return self.x_rotations_ / self.x_scale_[:, None], self._y_on_x

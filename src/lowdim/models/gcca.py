@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, is_sparse, namespace
+from .._xp import Array, is_sparse
 from ..errors import inconsistent_lengths, other_names
-from ..linalg import signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit
 from ..solvers.views import Views
@@ -19,7 +18,7 @@ from ..solvers.ways import Way
 from ..sources import BesideSource, Source, open_target
 from ..summarize import map_rows
 from ._base import affine
-from ._canonical import lost_directions, pair_correlations, unit_free, warn_if_forced
+from ._canonical import columns_of, lost_directions, pair_correlations, unit_free, warn_if_forced
 from ._tables import (
     TablesModel,
     cast,
@@ -235,20 +234,16 @@ class GCCA(TablesModel):
         self.scales_: list[Any] = []
         sign: Any = None
         for view, rotations, variates, scaled in zip(views.tables, fit.rotations, fit.variates, flags, strict=True):
-            own = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
-            lifted = view.lift(np.hstack([rotations, own]))
-            xp = namespace(lifted.vectors)
+            covariances = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
+            lifted = view.lift(np.hstack([rotations, covariances]))
             like = self.means_[0] if self.means_ else lifted.mean
-            kept = lifted.scale if scaled else xp.ones_like(lifted.scale)
-            R = lifted.vectors[:, :k] / lifted.scale[:, None] * kept[:, None]
-            sign = signs(R.T) if sign is None else asarray_like(sign, R)
-            P = lifted.vectors[:, k:] * lifted.scale[:, None] * astype(sign, R.dtype)[None, :]
-            deviation = xp.where(lifted.deviation > 0, lifted.deviation, xp.ones_like(lifted.deviation))
-            self.rotations_.append(cast(R * astype(sign, R.dtype)[None, :], like, dtype))
-            self.loadings_.append(cast(P / kept[:, None], like, dtype))
-            self.structure_.append(cast(P / deviation[:, None], like, dtype))
+            columns = columns_of(lifted, k, scaled=scaled, sign=sign)
+            sign, own = columns.sign, columns.beside[0]
+            self.rotations_.append(cast(columns.rotations, like, dtype))
+            self.loadings_.append(cast(own / columns.scale[:, None], like, dtype))
+            self.structure_.append(cast(own / columns.deviation[:, None], like, dtype))
             self.means_.append(cast(lifted.mean, like, dtype))
-            self.scales_.append(cast(kept, like, dtype))
+            self.scales_.append(cast(columns.scale, like, dtype))
         pairs = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
         like = self.means_[0]
         self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,7 +16,6 @@ from ..errors import (
     RankWarning,
     ResolutionWarning,
     inconsistent_lengths,
-    n_components_out_of_range,
     not_finite,
     too_few_rows,
     warn_user,
@@ -33,7 +31,7 @@ from ..summarize import check_weights
 from ._base import all_or_nothing
 from ._canonical import pair_correlations, warn_if_forced
 from ._display import Printed
-from ._tables import check_regularization, check_target_names
+from ._tables import check_count, check_regularization, check_target_names
 
 #: A larger negative share of a spectrum is worth a word.
 _NEGATIVE = 1e-6
@@ -152,8 +150,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         centres = [_Centre.of(self._gram(A, A, i), weights) for i, A in enumerate((X, Y))]
         tables = [centre.view() for centre in centres]
         views = Views(tuple(tables), ("X", "y"), total, n, 1, n, FLOAT64_EPS, True, "gram", 0)
-        fit = canonical(views, self._k(n), c)
-        k = min(fit.rotations[0].shape[1], self._k(n))
+        fit = canonical(views, check_count(self.n_components, n, n, (X.shape[1], Y.shape[1])), c)
+        k = fit.rotations[0].shape[1]
         self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, n
         self.correlations_ = fit.correlations[:k, 0, 1]
         self.singular_values_ = fit.values[:k]
@@ -255,14 +253,6 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")} if named else {}
             kernels.append(None if named and given == "precomputed" else as_kernel(given, **options))
         return kernels
-
-    def _k(self, n: int) -> int:
-        k = self.n_components
-        if k is None:
-            return n
-        if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= n:
-            return int(k)
-        raise n_components_out_of_range(k, n, n, (self.n_features_in_,), fractions=False)
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]

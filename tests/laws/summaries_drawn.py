@@ -1,0 +1,206 @@
+"""All summaries, rows that hypothesis draws for them, and what it means that two of them agree."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from lowdim.summaries import SUMMARIES, LatentGaussian
+from oracles import tolerance
+
+WIDTH = 4
+V = np.random.default_rng(3).standard_normal((WIDTH, 2))
+ABOUT = np.array([1.0, -2.0, 0.5, 0.0])
+SAMPLE_WEIGHT = np.array([1.0, 2.0, 0.5, 3.0])
+
+
+def moments(s):
+    return {"n_rows": s.n_rows, "weight": s.weight, "mean": s.mean, "scatter": s.scatter}
+
+
+def fourth_moments(s):
+    return moments(s) | {"third": s.third, "fourth": s.fourth}
+
+
+def columns(s):
+    return {"n_rows": s.n_rows, "weight": s.weight, "mean": s.mean, "squares": s.squares}
+
+
+def products(summary):
+    """Inner products as solvers take them: of centred samples."""
+    return {"n_rows": summary.n_rows, "product": None if summary.product is None else summary.centred()}
+
+
+def squared_root(s):
+    return {"n_rows": s.n_rows, "product": s.product.T @ s.product}
+
+
+def observed(s):
+    return columns(s) | {"count": s.count}
+
+
+def latent(s):
+    return {name: getattr(s, name) for name in ("second", "cross", "squares", "scores")} | {"loglike": [s.loglike]}
+
+
+def completed(s):
+    return {"weight": s.weight, "total": s.total, "second": s.second, "loglike": [s.loglike]}
+
+
+def gaussian(width, offset, uncertain=False):
+    """A model of two latent variables, with certain or uncertain loadings."""
+    spread = None
+    if uncertain:
+        root = np.random.default_rng(4).standard_normal((3, 3, WIDTH)) / 3
+        spread = np.einsum("iad,jad->ijd", root, root)[np.tril_indices(3)][:, :width]
+    noise = np.array([1.0, 4.0, 0.5, 2.0])
+    return LatentGaussian(
+        ABOUT[:width] + offset, np.array([1.0, 2.0, 0.5, 1.0])[:width], V[:width].T, noise[:width], spread
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """How to make a summary of rows of `width` entries that are `offset` off, and what to see of it."""
+
+    make: Callable  # (cls, width, offset) -> summary
+    see: Callable  # summary -> {name: number or array}: what may not depend on cuts and order
+    row_weights: bool = True
+
+
+#: One row a way of making a summary; a class may have several.
+FACTORIES = {
+    "Moments": {
+        "": Case(lambda cls, width, offset: cls(width), moments),
+        "groups": Case(lambda cls, width, offset: cls(width, groups=[1, width - 1]), moments),
+        "wide": Case(lambda cls, width, offset: cls(width, wide=True), moments),
+    },
+    "FourthMoments": {"": Case(lambda cls, width, offset: cls(width), fourth_moments)},
+    "Triangle": {"": Case(lambda cls, width, offset: cls(width), moments)},
+    "Columns": {"": Case(lambda cls, width, offset: cls(width), columns)},
+    "Gram": {
+        "": Case(lambda cls, width, offset: cls(width), products, row_weights=False),
+        "weighted": Case(
+            lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), products, row_weights=False
+        ),
+        "standardized": Case(lambda cls, width, offset: cls(width, ddof=1), products, row_weights=False),
+    },
+    "GramRoot": {
+        "": Case(lambda cls, width, offset: cls(width), squared_root, row_weights=False),
+        "weighted": Case(
+            lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), squared_root, row_weights=False
+        ),
+    },
+    "Sketch": {
+        "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset), lambda s: {"product": s.product}),
+        "implicit": Case(
+            # Centring afterwards is for small means only, so there is no offset to be tried.
+            lambda cls, width, offset: cls(V[:width], ABOUT[:width], implicit=True),
+            lambda s: {"product": s.product},
+        ),
+    },
+    "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
+    "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
+    "Latent": {
+        "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
+        "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
+    },
+}
+
+CASES = {
+    f"{name} {variant}".strip(): (name, case) for name, table in FACTORIES.items() for variant, case in table.items()
+}
+ROW_WEIGHTED = [label for label, (_, case) in CASES.items() if case.row_weights]
+
+each = pytest.mark.parametrize("label", list(CASES))
+each_row_weighted = pytest.mark.parametrize("label", ROW_WEIGHTED)
+moderately = settings(max_examples=25, deadline=None)
+
+
+# ---- What hypothesis draws
+
+
+@st.composite
+def tables(draw, min_rows=1, max_rows=14):
+    """Rows of eighths: sums with 1e8 are exact, so an offset changes nothing but the arithmetic."""
+    n = draw(st.integers(min_rows, max_rows))
+    entries = st.integers(-40, 40)
+    rows = draw(st.lists(st.lists(entries, min_size=WIDTH, max_size=WIDTH), min_size=n, max_size=n))
+    return np.array(rows, dtype=float) / 8
+
+
+@st.composite
+def weighted_blocks(draw, row_weighted, min_blocks=1):
+    """A table cut anywhere into blocks with weights: [(rows, weights or None), ...]."""
+    X = draw(tables(min_rows=min_blocks))
+    n = len(X)
+    weights = None
+    if row_weighted and draw(st.booleans()):
+        weights = np.array(draw(st.lists(st.floats(0.125, 8.0, width=16), min_size=n, max_size=n)))
+    inner = st.integers(1, max(1, n - 1))
+    cuts = sorted(draw(st.sets(inner, min_size=min_blocks - 1, max_size=n - 1))) if n > 1 else []
+    edges = [0, *cuts, n]
+    return [(X[i:j], None if weights is None else weights[i:j]) for i, j in pairwise(edges)]
+
+
+def empty(label, offset=0.0, width=WIDTH):
+    name, case = CASES[label]
+    return case.make(SUMMARIES[name], width, offset)
+
+
+def see(label, summary):
+    return CASES[label][1].see(summary)
+
+
+def filled(label, block, offset=0.0):
+    summary = empty(label, offset)
+    summary.update(*block)
+    return summary
+
+
+def plus(a, b):
+    """a + b, both left as they are."""
+    both = copy.deepcopy(a)
+    both.merge(copy.deepcopy(b))
+    return both
+
+
+def assert_agree(label, a, b, X, offset=0.0):
+    """What is seen of two summaries of the rows of `X` is equal to rounding.
+
+    An offset costs nothing but the digits of the mean itself; only third and fourth order sums, which are moved from
+    one mean to another, may lose what it costs to write that mean down: offset / spread, once.
+    """
+    spread = max(np.ptp(X - ABOUT, axis=0).max(), np.abs(X - ABOUT).max(), 1.0)
+    power = {"scatter": 2, "squares": 2, "product": 2, "third": 3, "fourth": 4}
+    power |= {"second": 2, "cross": 2, "scores": 2, "total": 2, "loglike": 2}
+    a, b = see(label, a), see(label, b)
+    assert a.keys() == b.keys()
+    for name, value in b.items():
+        if name == "n_rows":
+            assert a[name] == value
+            continue
+        size = offset + spread if name == "mean" else 8.0 * len(X) * (2 * spread) ** power.get(name, 0)
+        condition = 1.0 + offset / spread if name in ("third", "fourth") else 1.0
+        np.testing.assert_allclose(a[name], value, rtol=0, atol=tolerance(condition=condition) * size, err_msg=name)
+
+
+def whole(blocks):
+    """The rows and weights of all blocks in one."""
+    weights = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
+    return np.concatenate([X for X, _ in blocks]), weights
+
+
+def assert_same_state(summary, before):
+    """Bit by bit."""
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(summary, name), value, err_msg=name)
+
+
+def state(summary):
+    return {name: copy.deepcopy(getattr(summary, name)) for name in summary.state}
