@@ -34,7 +34,7 @@ class Printed:
 
     def _html_repr(self) -> str:
         # scikit-learn's own follows.
-        below: str = super()._html_repr()  # type: ignore[misc]
+        below: str = super()._html_repr()  # type: ignore[misc] # of the estimator this is mixed into
         return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
 
 
