@@ -11,11 +11,12 @@ from .models import (
     FactorAnalysis,
     FeatureMapPCA,
     KernelCCA,
+    KernelPCA,
     PLSCanonical,
     PLSRegression,
     Whitening,
 )
-from .solvers import plan
+from .solvers import kernel_plan, plan
 from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
 from .summarize import summarize
@@ -33,6 +34,7 @@ __all__ = [
     "FeatureMapPCA",
     "FourthMoments",
     "KernelCCA",
+    "KernelPCA",
     "Moments",
     "PLSCanonical",
     "PLSRegression",
@@ -41,6 +43,7 @@ __all__ = [
     "errors",
     "features",
     "inspect",
+    "kernel_plan",
     "kernels",
     "open_source",
     "plan",

@@ -8,9 +8,11 @@ BLAS itself would use now, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and jo
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import cache
+from queue import SimpleQueue
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -55,3 +57,40 @@ def single_threaded_blas() -> Iterator[None]:
             if _depth == 0:
                 _limit.restore_original_limits()
                 _limit = None
+
+
+def side_by_side(
+    tasks: Sequence[Callable[..., Any]],
+    on_tick: Callable[[], None] | None = None,
+    pool: ThreadPoolExecutor | None = None,
+) -> Iterator[Any]:
+    """`task(tick)` for all tasks at once, a thread each with a single-threaded BLAS; answers and errors in their order.
+
+    A task calls `tick()` now and then: `on_tick` hears of it in the calling thread, and where another task has failed
+    the call ends this one. Threads are those of `pool`, or new ones.
+    """
+    ticks: SimpleQueue[bool] = SimpleQueue()
+    stop = threading.Event()
+
+    def tick() -> None:
+        if stop.is_set():
+            raise InterruptedError
+        if on_tick is not None:
+            ticks.put(True)
+
+    with single_threaded_blas(), nullcontext(pool) if pool else ThreadPoolExecutor(len(tasks)) as threads:
+        futures = [threads.submit(task, tick) for task in tasks]
+        try:
+            if on_tick is not None:
+                for future in futures:
+                    future.add_done_callback(lambda _: ticks.put(False))
+                running = len(futures)
+                while running:
+                    if ticks.get():
+                        on_tick()
+                    else:
+                        running -= 1
+            for future in futures:
+                yield future.result()
+        finally:
+            stop.set()

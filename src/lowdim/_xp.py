@@ -102,6 +102,17 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def free_device_bytes(like: Array) -> int | None:
+    """Bytes that are free on the device of `like`; None where it lies in the memory of the processor."""
+    if isinstance(like, np.ndarray):
+        return None
+    if compat.is_torch_array(like) and like.is_cuda:
+        return int(namespace(like).cuda.mem_get_info(like.device)[0])
+    if compat.is_cupy_array(like):
+        return int(like.device.mem_info[0])
+    return None
+
+
 def eps(x: Array) -> float:
     """The spacing of numbers next to 1 in the dtype of `x`."""
     return float(namespace(x).finfo(x.dtype).eps)

@@ -16,6 +16,10 @@ class RankWarning(LowdimWarning):
     """Directions of zero variance were dropped because a division by their variance was needed."""
 
 
+class IndefiniteWarning(RankWarning):
+    """A kernel has negative eigenvalues, which were left out."""
+
+
 class ResolutionWarning(LowdimWarning):
     """Some eigenvalues are too small beside the largest to be told from rounding by the solver that ran."""
 
@@ -119,9 +123,10 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
 
 
 def n_components_out_of_range(
-    k: Any, upper: int, n: int | None, p: int | tuple[int, ...], fractions: bool = True
+    k: Any, upper: int, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
 ) -> ValueError:
-    """K must lie between 1 and what the table, or the tables of these widths, can give."""
+    """K must lie between 1 and what the table, or the tables of these widths, can give; with `of_rows` the number of
+    columns is no limit."""
     if isinstance(p, tuple):
         widths = " and ".join(str(width) for width in p)
         allowed = "1" if upper == 1 else f"a whole number between 1 and {upper}"
@@ -131,7 +136,7 @@ def n_components_out_of_range(
             f"columns{' (n_features=1)' if p[0] == 1 else ''}."
         )
     rows = "" if n is None else f" for X of shape ({n}, {p})"
-    bound = "n_features" if n is None else "min(n_samples, n_features)"
+    bound = "n_samples" if of_rows else "n_features" if n is None else "min(n_samples, n_features)"
     others = ", a fraction of variance strictly between 0 and 1, or None to keep all" if fractions else ", or None"
     return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 
@@ -266,3 +271,23 @@ def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
     return MemoryError(
         f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in all. {advice}"
     )
+
+
+def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
+    """Said before it is taken."""
+    sizes = f"{needed / 2**30:.2f} GiB, and memory={allowed / 2**30:.2f} GiB is allowed"
+    return MemoryError(f"{what} would need {sizes}. {advice}")
+
+
+def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
+    """A kernel matrix that was given, and is none."""
+    return ValueError(
+        f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to {worst:.3g} "
+        f"(entries {place} and {place[::-1]}). Pass ({table} + {table}.T) / 2 if that is rounding."
+    )
+
+
+def kernel_not_finite(kernel: Any) -> ValueError:
+    """A kernel of rows that are finite themselves."""
+    what = "the matrix that was given holds" if kernel is None else f"the kernel {kernel} gives"
+    return ValueError(f"{what} NaN or infinity; rescale the rows or change its parameters.")

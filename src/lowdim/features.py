@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._xp import Array, asarray_like, astype, device, is_sparse, namespace
+from .linalg import row_lengths
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,96 @@ class Polynomial:
         for factor in index.T[1:]:
             out = out.multiply(columns[:, factor])
         return sparse.csr_array(out.multiply(scale[None, :].astype(block.dtype)))
+
+
+@dataclass(frozen=True)
+class KernelColumns:
+    """phi(x) = (k(x, l_1), ..., k(x, l_m)) for m rows l_j.
+
+    Nystrom's features are linear in these: L^(-1/2) U^T phi(x), for U L U^T the kernels of the l_j with one another.
+    """
+
+    kernel: Any
+    rows: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_against", self.kernel.against(self.rows))
+
+    def __call__(self, block: Array) -> Array:
+        return self._against(block)  # type: ignore[attr-defined] # set above
+
+    def on(self, like: Array) -> KernelColumns:
+        """The same map for arrays of the kind of `like`."""
+        return KernelColumns(self.kernel, asarray_like(self.rows, like, dtype=like.dtype))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KernelColumns, (self.kernel, self.rows)
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """phi(x) = sqrt(a / m) (cos w_1.x, ..., cos w_m.x, sin w_1.x, ..., sin w_m.x) for m frequencies w_j.
+
+    For random w_j with the density of the Fourier transform of a shift-invariant kernel, phi(x) . phi(y) is k(x, y) on
+    average, a = k(x, x) [1]_.
+
+    References
+    ----------
+    .. [1] Rahimi, Recht (2007), Random features for large-scale kernel machines.
+    """
+
+    frequencies: Array
+    amplitude: float = 1.0
+
+    def on(self, like: Array) -> Fourier:
+        """The same map for arrays of the kind of `like`."""
+        return Fourier(asarray_like(self.frequencies, like), self.amplitude)
+
+    def __call__(self, block: Array) -> Array:
+        angles = block @ astype(self.frequencies, block.dtype)
+        xp = namespace(angles)
+        factor = math.sqrt(self.amplitude / self.frequencies.shape[1])
+        return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) * factor
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """phi(factor (x - shift)) for another feature map phi."""
+
+    feature_map: Any
+    factor: float = 1.0
+    shift: Any = None
+
+    def on(self, like: Array) -> Scaled:
+        """The same map for arrays of the kind of `like`."""
+        inner = self.feature_map.on(like) if hasattr(self.feature_map, "on") else self.feature_map
+        return Scaled(inner, self.factor, None if self.shift is None else asarray_like(self.shift, like))
+
+    def __call__(self, block: Array) -> Array:
+        if self.shift is not None:
+            block = block - astype(self.shift, block.dtype)
+        return self.feature_map(block if self.factor == 1.0 else block * self.factor)
+
+
+@dataclass(frozen=True)
+class Same:
+    """phi(x) = x"""
+
+    def __call__(self, block: Array) -> Array:
+        return block
+
+
+@dataclass(frozen=True)
+class UnitLength:
+    """phi(x) = x / |x|; zero for rows of zeros"""
+
+    def __call__(self, block: Array) -> Array:
+        lengths = row_lengths(block)
+        if is_sparse(block):
+            from scipy import sparse
+
+            return sparse.diags_array(1.0 / lengths).astype(block.dtype) @ block
+        return block / lengths[:, None]
 
 
 @lru_cache(maxsize=64)

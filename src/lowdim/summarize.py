@@ -6,12 +6,10 @@ rows of the answers. Nothing above this file knows where rows live.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -19,7 +17,7 @@ import numpy as np
 from . import _threads
 from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import CountedSource, FilledSource, Source, open_source
+from .sources import CountedSource, FilledSource, MappedSource, Source, open_source
 from .summaries.base import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -129,15 +127,15 @@ class Rows:
         self.dtype = source.dtype
         self.weights = weights
         self._source = source
-        self._progress = progress
+        self.progress = progress
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        return summarize(self._source, summary, weights=self.weights, progress=self._progress)
+        return summarize(self._source, summary, weights=self.weights, progress=self.progress)
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns."""
-        return summarize(self._source.features(), summary, progress=self._progress)
+        return summarize(self._source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the columns, a row of the answer for each."""
@@ -146,11 +144,11 @@ class Rows:
     def narrowed(self) -> Rows | None:
         """The same rows in float32, where that is cheap to keep; None where not."""
         source = self._source.narrowed()
-        return None if source is None else Rows(source, self.weights, self._progress)
+        return None if source is None else Rows(source, self.weights, self.progress)
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
         """(x - mean) / scale, zero where x was not observed."""
-        return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self._progress)
+        return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self.progress)
 
     def counted(self) -> Rows:
         """The rows that count: without those of weight zero, as far as columns are read."""
@@ -160,7 +158,37 @@ class Rows:
         if len(keep) == self.weights.shape[0]:
             return self
         weights = self.weights[asarray_like(keep, self.weights)]
-        return Rows(CountedSource(self._source, keep), weights, self._progress)
+        return Rows(CountedSource(self._source, keep), weights, self.progress)
+
+    def mapped(self, function: Callable[[Array], Array]) -> Rows:
+        """The rows after a feature map: made block by block whenever they are read."""
+        return Rows(MappedSource(self._source, function), self.weights, self.progress)
+
+    def whole(self, model: str) -> tuple[Array, Array | None]:
+        """All rows that count, as one array of finite entries, and their weights."""
+        source = self._source
+        if source.shape[0] is None or not source.traits.whole:
+            raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
+        A = next(source.blocks(source.shape[0]))
+        weights, rows = self.weights, np.arange(A.shape[0])
+        if weights is not None:
+            rows = np.flatnonzero(to_numpy(weights) > 0)
+            if len(rows) < A.shape[0]:
+                index = asarray_like(rows, weights)
+                A, weights = (
+                    (A[rows] if is_sparse(A) or source.kind == "objects" else namespace(A).take(A, index, axis=0)),
+                    weights[index],
+                )
+        if source.kind == "objects":
+            return A, weights
+        values = A.data if is_sparse(A) else A
+        xp = namespace(values)
+        if bool(xp.all(xp.isfinite(values))):
+            return A, weights
+        dense = to_numpy(A.toarray() if is_sparse(A) else A)
+        i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
+        table, column, names = source.place(j)
+        raise not_finite(int(rows[i]), column, float(dense[i, j]), names, table)
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""
@@ -205,7 +233,11 @@ def _block_rows(source: Source, wanted: int) -> int:
 def _parts(source: Source, threaded_blas: bool) -> list[Source]:
     """The source, cut into as many parts as threads should read it side by side."""
     traits = source.traits
-    if traits.n_bytes < _PARALLEL_BYTES or not traits.host or (threaded_blas and not traits.sparse):
+    if (
+        traits.n_bytes < _PARALLEL_BYTES
+        or not traits.host
+        or (threaded_blas and not traits.sparse and not traits.costly)
+    ):
         return [source]
     return source.parts(_threads.available())
 
@@ -213,31 +245,8 @@ def _parts(source: Source, threaded_blas: bool) -> list[Source]:
 def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress | None) -> Iterator[Any]:
     """`run(part, first_row, tick)` for all parts at once; answers and errors in the order of the rows."""
     starts = np.cumsum([0] + [part.shape[0] or 0 for part in parts])
-    ticks: SimpleQueue[bool] = SimpleQueue()
-    stop = threading.Event()
-
-    def tick() -> None:
-        if stop.is_set():
-            raise InterruptedError
-        if progress is not None:
-            ticks.put(True)
-
-    with _threads.single_threaded_blas(), ThreadPoolExecutor(len(parts)) as pool:
-        futures = [pool.submit(run, part, int(start), tick) for part, start in zip(parts, starts, strict=False)]
-        try:
-            if progress is not None:
-                for future in futures:
-                    future.add_done_callback(lambda _: ticks.put(False))
-                running = len(futures)
-                while running:
-                    if ticks.get():
-                        progress.step()
-                    else:
-                        running -= 1
-            for future in futures:
-                yield future.result()
-        finally:
-            stop.set()
+    tasks = [partial(run, part, int(start)) for part, start in zip(parts, starts, strict=False)]
+    return _threads.side_by_side(tasks, None if progress is None else progress.step)
 
 
 def _filled(part: Source, start: int, tick: Callable[[], None], *, like: S, weights: Array | None, rows: int) -> S:

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from lowdim.summaries import SUMMARIES, LatentGaussian
+from lowdim.summaries.base import dense
 from oracles import tolerance
 
 WIDTH = 4
@@ -50,6 +51,15 @@ def latent(s):
 
 def completed(s):
     return {"weight": s.weight, "total": s.total, "second": s.second, "loglike": [s.loglike]}
+
+
+def sampled(s):
+    """Which rows are kept depends on them and so on an offset; with room for all, their scatter does not."""
+    if s.rows is None:
+        return {"weight": 0.0, "scatter": None}
+    rows = dense(s.rows)
+    Z = rows - np.average(rows, axis=0, weights=s.weights)
+    return {"weight": s.weights.sum(), "scatter": (Z.T * s.weights) @ Z}
 
 
 def gaussian(width, offset, uncertain=False):
@@ -104,6 +114,7 @@ FACTORIES = {
             lambda s: {"product": s.product},
         ),
     },
+    "Sample": {"": Case(lambda cls, width, offset: cls(width, 100), sampled)},
     "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
     "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
     "Latent": {

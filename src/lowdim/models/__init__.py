@@ -5,6 +5,7 @@ from .factor_analysis import FactorAnalysis
 from .feature_map_pca import FeatureMapPCA
 from .gcca import GCCA
 from .kernel_cca import KernelCCA
+from .kernel_pca import KernelPCA
 from .pca import PCA
 from .pcr import PCR
 from .pls import PLSSVD, PLSCanonical, PLSRegression
@@ -21,6 +22,7 @@ __all__ = [
     "FactorAnalysis",
     "FeatureMapPCA",
     "KernelCCA",
+    "KernelPCA",
     "PLSCanonical",
     "PLSRegression",
     "Whitening",

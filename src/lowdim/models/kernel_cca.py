@@ -16,21 +16,22 @@ from ..errors import (
     RankWarning,
     ResolutionWarning,
     inconsistent_lengths,
-    not_finite,
+    kernel_not_finite,
     too_few_rows,
     warn_user,
 )
-from ..kernels import Kernel, Linear, as_kernel
+from ..kernels import Kernel, as_kernel
 from ..linalg import FLOAT64_EPS, divisor, eigh_descending, signs
 from ..solvers.canonical import canonical
 from ..solvers.results import CanonicalFit, Status
 from ..solvers.views import Lifted, View, Views
-from ..sources import Source, StreamSource, open_source, open_target
+from ..sources import Source, open_source, open_target
 from ..summaries import Gram
-from ..summarize import check_weights
+from ..summarize import Rows, check_weights
 from ._base import all_or_nothing
 from ._canonical import pair_correlations, warn_if_forced
 from ._display import Printed
+from ._kernel_fits import require_symmetric
 from ._tables import check_count, check_regularization, check_target_names
 
 #: A larger negative share of a spectrum is worth a word.
@@ -137,8 +138,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if other.shape[0] != x.shape[0]:
             raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
         weights = None if sample_weight is None else np.asarray(check_weights(sample_weight, x), dtype=np.float64)
-        X, Y = _whole(x, weights), _whole(other, weights)
-        weights = None if weights is None else weights[weights > 0]
+        X, counted = _whole(x, weights)
+        Y, weights = _whole(other, weights)[0], counted
         n = X.shape[0]
         total = float(n) if weights is None else float(weights.sum())
         if divisor(total, 1) <= 0:
@@ -191,13 +192,13 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; with `y` a pair, of both tables."""
         check_is_fitted(self)
-        X = _whole(self._open(X, reset=False))
+        X, _ = _whole(self._open(X, reset=False))
         x = self._variates(X, self.x_fit_, self.x_dual_coef_, 0).astype(X.dtype, copy=False)
         if y is None:
             return x
         other = open_target(y)
         check_target_names(self, other)
-        Y = _whole(other)
+        Y, _ = _whole(other)
         if Y.shape[1] != self.y_fit_.shape[1]:
             raise ValueError(f"y has {Y.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
         if Y.shape[0] != X.shape[0]:
@@ -230,13 +231,13 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             A, B = A - self._shifts[i], B - self._shifts[i]
         K = kernel(A) if same else kernel(A, B)
         if not np.all(np.isfinite(K)):
-            raise ValueError(f"the kernel {kernel} gives NaN or infinity; rescale the rows or change its parameters.")
+            raise kernel_not_finite(kernel)
         return K.astype(np.float64, copy=False)
 
     def _shift(self, A: Any, weights: np.ndarray | None, i: int) -> np.ndarray | None:
         """What rows are measured from, where the kernel does not mind: columns far from zero would lose digits."""
         kernel = (self.x_kernel_, self.y_kernel_)[i]
-        if kernel is None or is_sparse(A) or not (kernel.shift_invariant or isinstance(kernel, Linear)):
+        if kernel is None or is_sparse(A) or not kernel.shift_free:
             return None
         return np.average(A, axis=0, weights=weights)
 
@@ -320,19 +321,11 @@ def _of_table(value: Any, i: int) -> Any:
     return value[i] if isinstance(value, list | tuple) else value
 
 
-def _whole(source: Source, weights: np.ndarray | None = None) -> Any:
-    """All rows of a source that count, whose entries must be finite."""
-    if isinstance(source, StreamSource) or not source.traits.host:
+def _whole(source: Source, weights: np.ndarray | None = None) -> tuple[Any, np.ndarray | None]:
+    """All rows of a source that count, and their weights."""
+    if not source.traits.host:
         raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass a NumPy array, a table or a matrix.")
-    A = next(source.blocks(int(source.shape[0] or 0)))
-    rows = np.arange(A.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    A = A if len(rows) == A.shape[0] else A[rows]
-    if np.all(np.isfinite(A.data if is_sparse(A) else A)):
-        return A
-    dense = A.toarray() if is_sparse(A) else A
-    i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
-    table, column, names = source.place(j)
-    raise not_finite(int(rows[i]), column, float(dense[i, j]), names, table)
+    return Rows(source, weights).whole("KernelCCA")
 
 
 def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
@@ -342,10 +335,5 @@ def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
         return K
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel='precomputed' needs square matrices, {table} has shape {K.shape}.")
-    asymmetry = float(np.abs(K - K.T).max())
-    if asymmetry > 1e-8 * float(np.abs(K).max()):
-        raise ValueError(
-            f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to "
-            f"{asymmetry:.3g}."
-        )
+    require_symmetric(K, table)
     return K

@@ -6,35 +6,55 @@ from .covariance import Covariance
 from .em import EM
 from .factor import Newton
 from .gram import Dual
+from .kernel_base import KernelJob, KernelSolver
+from .kernel_exact import DenseKernel, ExactKernel, KrylovKernel
+from .kernel_maps import Explicit, FourierFeatures, MapSolver, Nystrom
+from .kernel_plan import KERNEL_SOLVERS, kernel_plan
 from .krylov import Krylov
-from .results import CanonicalFit, LatentFit, PairFit, Spectrum, Status
+from .preimages import PREIMAGES, FixedPoint, Ridge
+from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .triangle import Triangular
 
 __all__ = [
     "EM",
+    "KERNEL_SOLVERS",
+    "PREIMAGES",
     "ROTATIONS",
     "SKLEARN_SOLVERS",
     "SOLVERS",
     "CanonicalFit",
     "Covariance",
+    "DenseKernel",
     "Dual",
     "Equamax",
+    "ExactKernel",
+    "Explicit",
+    "FixedPoint",
+    "FourierFeatures",
+    "KernelFit",
+    "KernelJob",
+    "KernelSolver",
     "Krylov",
+    "KrylovKernel",
     "LatentFit",
+    "MapSolver",
     "Newton",
+    "Nystrom",
     "Oblimin",
     "PairFit",
     "Plan",
     "Promax",
     "Quartimax",
     "Request",
+    "Ridge",
     "Rotation",
     "Solver",
     "Spectrum",
     "Status",
     "Triangular",
     "Varimax",
+    "kernel_plan",
     "plan",
     "sklearn_solver",
 ]

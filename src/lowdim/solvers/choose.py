@@ -32,7 +32,7 @@ SKLEARN_SOLVERS = {
 class Plan:
     """What will run, what it costs, and why."""
 
-    solver: Solver
+    solver: Any
     #: Passes over the rows, at least.
     passes: int
     #: Bytes beside the rows, about.
@@ -46,11 +46,17 @@ class Plan:
         return not have or self.n_bytes <= have
 
     def __str__(self) -> str:
-        size = f"{self.n_bytes} bytes"
-        for unit, factor in (("MiB", 2**20), ("GiB", 2**30)):
-            size = f"{self.n_bytes / factor:.1f} {unit}" if self.n_bytes >= factor / 16 else size
+        size = in_words(self.n_bytes)
         often = {0: "no pass", 1: "1 pass"}.get(self.passes, f"{self.passes} passes") + " over the rows"
         return f"{self.solver.name}: {often}, about {size} beside them; {self.why}"
+
+
+def in_words(n_bytes: int) -> str:
+    """Bytes for a reader."""
+    size = f"{n_bytes} bytes"
+    for unit, factor in (("MiB", 2**20), ("GiB", 2**30)):
+        size = f"{n_bytes / factor:.1f} {unit}" if n_bytes >= factor / 16 else size
+    return size
 
 
 def plan(
@@ -119,6 +125,20 @@ def memory_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return 0
+
+
+def free_bytes() -> int:
+    """Bytes of memory that are free now, or all where the system does not say; 0 where it says nothing at all."""
+    found = []
+    try:
+        with open("/proc/meminfo") as file:
+            found += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:")]
+        with open("/sys/fs/cgroup/memory.max") as limit, open("/sys/fs/cgroup/memory.current") as used:
+            found.append(max(0, int(limit.read()) - int(used.read())))
+    except (OSError, ValueError):
+        # No Linux, or no limit on this group of processes.
+        pass
+    return min(found, default=memory_bytes())
 
 
 def sklearn_solver(svd_solver: Any) -> str:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
 from .._threads import single_threaded_blas
-from .._xp import Array, asarray_like, astype, device, eps, namespace, to_numpy
-from ..linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, orthonormal_block
+from .._xp import Array, astype, eps, namespace, to_numpy
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs
 from ..summaries import Columns, Sketch
 from .base import Cost, Job, Request, RowsLike, Solver, is_resolved, require_rows, scales
 from .covariance import Covariance
+from .lanczos import Lanczos, check_limits
 from .results import Spectrum, Status, Tail
 
-#: The basis may grow to this many bytes before it is condensed.
-_BASIS_BYTES = 256 << 20
 #: Beyond this many columns there is no p x p matrix to fall back on.
 _COVARIANCE_UP_TO = 20_000
-#: Up to this basis the Ritz values are looked at after each step.
-_LOOK_ALWAYS = 256
-#: Steps for which a random block looks for copies of eigenvalues that a block thinner than k can miss.
-_PROBE_STEPS = 4
 #: Residuals below this many roundings of lambda_1 are noise.
 _NOISE = 30
 #: Rows of fewer bytes are not worth a rehearsal in float32.
@@ -80,12 +73,7 @@ class Krylov(Solver):
     max_steps: int = 500
 
     def __post_init__(self) -> None:
-        for name in ("block", "steps", "max_steps"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
-                raise ValueError(f"Krylov({name}={value!r}): a whole number of at least 1 is needed.")
-        if not isinstance(self.tol, Real) or not 0.0 < self.tol < 1.0:
-            raise ValueError(f"Krylov(tol={self.tol!r}): a number between 0 and 1 is needed.")
+        check_limits(self)
 
     def block_size(self, k: int) -> int:
         """Vectors per step: at least k, so that no copy of an eigenvalue can be missed."""
@@ -104,13 +92,13 @@ class Krylov(Solver):
         narrow = rows.traits.itemsize < 8
         floor = _NOISE * (eps(rows.empty(1)) if narrow else eps(columns.mean))
         b = min(self.block_size(k), p, columns.n_rows)
-        lanczos = _Lanczos(self, k, b, request.seed, floor)
+        lanczos = Lanczos(self, k, b, request.seed, floor)
         # Threads of BLAS would go on spinning after each small product, beside those that read the rows.
         with single_threaded_blas():
             start, rehearsed = self._rehearse(action, request, b)
-            values, vectors, residual, status, taken = lanczos.run(action, columns.mean, start)
-        taken += rehearsed
-        values, vectors = values * unit, fix_signs(vectors.T)
+            found = lanczos.run(action, columns.mean, start)
+        status = found.status
+        values, vectors = xp.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
         rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, columns.n_rows - 1) else 0.0
         n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)
         if status is not Status.NOT_CONVERGED and not is_resolved(
@@ -126,9 +114,9 @@ class Krylov(Solver):
             weight=columns.weight,
             n_rows=columns.n_rows,
             status=status,
-            residual=residual,
+            residual=found.residual,
             epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
-            passes=taken + 1,
+            passes=found.steps + rehearsed + 1,
         )
 
     def _rehearse(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:
@@ -140,8 +128,8 @@ class Krylov(Solver):
             return None, 0
         options = replace(self, tol=max(self.tol, _REHEARSAL_TOL), max_steps=min(self.max_steps, _REHEARSAL_STEPS))
         like = astype(action.mean, np.float32)
-        found = _Lanczos(options, k, b, request.seed, _REHEARSAL_NOISE * FLOAT32_EPS).run(rehearsal, like, n_out=b)
-        return astype(found[1], action.mean.dtype), found[-1]
+        found = Lanczos(options, k, b, request.seed, _REHEARSAL_NOISE * FLOAT32_EPS).run(rehearsal, like, n_out=b)
+        return astype(found.vectors, action.mean.dtype), found.steps
 
     def cost(self, job: Job) -> Cost:
         n, p, k = job.rows, job.p, job.k or 1
@@ -190,116 +178,3 @@ class _Action:
             return None
         rows = self._rows.narrowed()
         return None if rows is None else _Action(rows, self._columns, self._scale, self._unit)
-
-
-class _Lanczos:
-    """The iteration: a basis Q with T = Q^T S Q, grown a block at a time."""
-
-    def __init__(self, options: Krylov, k: int, b: int, seed: int, floor: float) -> None:
-        self.options, self.k, self.b, self.floor = options, k, b, floor
-        self.doubt = _Doubt(block_is_thin=self.b < k)
-        self.random = np.random.default_rng(seed)
-
-    def run(
-        self, action: Any, like: Array, start: Array | None = None, n_out: int | None = None
-    ) -> tuple[Array, Array, float, Status, int]:
-        """Values, vectors (p, k or `n_out`), residual of the first k over lambda_1, status and steps, from the columns
-        of `start` or random ones."""
-        xp, p = namespace(like), like.shape[0]
-        room = self._room(p)
-        Q = xp.empty((p, room), dtype=like.dtype, device=device(like))
-        T = np.zeros((room, room))
-        if start is None:
-            start = asarray_like(self.random.standard_normal((p, self.b)), like, dtype=like.dtype)
-        V = xp.linalg.qr(start, mode="reduced")[0]
-        m, step, next_look, left_behind = 0, 0, 0, 0.0
-        status: Status | None = None
-        while status is None:
-            before, m = m, m + V.shape[1]
-            Q[:, before:m] = V
-            Z = action(V)
-            step += 1
-            V, R, C, replaced = orthonormal_block(Z, Q[:, :m], self.random)
-            T[:m, before:m] = to_numpy(C)
-            T[before:m, :m] = T[:m, before:m].T
-            if replaced:
-                self.doubt.random_came_in()
-            full = m + V.shape[1] > room
-            exhausted = V.shape[1] == 0
-            if not (full or exhausted or m >= next_look or step in (self.options.steps, self.options.max_steps)):
-                continue
-            # Rayleigh-Ritz costs m^3: in a large basis it is done now and then only.
-            next_look = m + m // 16 if m > _LOOK_ALWAYS else m
-            theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
-            residuals = np.linalg.norm(to_numpy(R) @ U[before:m, : self.k], axis=0)
-            status = self._status(theta, residuals, step, m, exhausted)
-            if status is None and self.doubt.wants_probe:
-                V, left_behind = self._probe(Q[:, :m], V), float(residuals.max())
-            if status is None and full:
-                keep = min(self.k + room // 4, room - V.shape[1])
-                Q[:, :keep] = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :keep]), Q, dtype=Q.dtype)
-                T[:] = 0.0
-                T[range(keep), range(keep)] = theta[:keep]
-                m, next_look = keep, 0
-        out = n_out or self.k
-        values = np.clip(theta[:out], 0.0, None)
-        vectors = Q[:, :m] @ asarray_like(np.ascontiguousarray(U[:, :out]), Q, dtype=Q.dtype)
-        residual = max(float(residuals.max()), left_behind) / (float(values[0]) or 1.0)
-        return asarray_like(values, like, dtype=like.dtype), vectors, residual, status, step
-
-    def _probe(self, Q: Array, V: Array) -> Array:
-        """Random directions orthogonal to the basis, instead of those the block would go on with."""
-        noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
-        return orthonormal_block(noise, Q, self.random)[0]
-
-    def _room(self, p: int) -> int:
-        """Columns of the basis. A larger one needs fewer steps but more orthogonalisation; about ten blocks are best,
-        and fewer where memory is short, but never fewer than a restart needs."""
-        least = self.k + 4 * self.b
-        return min(p, max(least, min(self.k + max(10 * self.b, 6 * self.k), _BASIS_BYTES // (8 * p))))
-
-    def _status(self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, exhausted: bool) -> Status | None:
-        """How the iteration stands; None to go on."""
-        if m < self.k:
-            return None
-        steps = self.options.steps
-        if exhausted:
-            return Status.CONVERGED
-        if steps is not None:
-            return Status.FIXED_STEPS if step >= steps else None
-        bound = np.maximum(self.options.tol * theta[: self.k], self.floor * max(theta[0], 0.0))
-        if self.doubt.settled(bool(np.all(residuals <= bound))):
-            return Status.CONVERGED
-        return Status.NOT_CONVERGED if step >= self.options.max_steps else None
-
-
-class _Doubt:
-    """Whether small residuals can be believed.
-
-    A block thinner than k, or one that has met an invariant subspace, can miss copies of an eigenvalue: all residuals
-    are small, and yet the answer is wrong. Random directions orthogonal to the basis would show them: the answer is
-    believed when it has stayed for a few steps after such directions came in.
-    """
-
-    def __init__(self, block_is_thin: bool) -> None:
-        self._doubtful = block_is_thin
-        self._tried = False
-        self._calm = 0
-        self.wants_probe = False
-
-    def random_came_in(self) -> None:
-        self._doubtful = self._tried = True
-
-    def settled(self, small_residuals: bool) -> bool:
-        """Asked after each look at the residuals."""
-        self.wants_probe = False
-        if not small_residuals:
-            self._calm, self._tried = 0, False
-            return False
-        if not self._doubtful:
-            return True
-        if not self._tried:
-            self.wants_probe = self._tried = True
-            return False
-        self._calm += 1
-        return self._calm > _PROBE_STEPS

@@ -160,3 +160,23 @@ class CanonicalFit:
     #: Numerical ranks of the tables.
     ranks: tuple[int, ...]
     status: Status
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """Leading eigenpairs of the centred kernel matrix G of rows."""
+
+    #: Eigenvalues of G that are positive, descending, (k,).
+    values: Array
+    #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
+    vectors: Array
+    #: Sum of all positive eigenvalues, and the share of the negative ones in sum |lambda|.
+    total: float
+    negative_mass: float
+    #: How many eigenvalues stand above rounding, as far as they are known.
+    rank: int
+    status: Status
+    #: max_k ||G v_k - gamma_k v_k|| / gamma_1.
+    residual: float
+    #: Passes over pairs of rows.
+    passes: int

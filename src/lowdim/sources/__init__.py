@@ -16,6 +16,7 @@ from .beside import BesideSource
 from .counted import CountedSource
 from .filled import FilledSource
 from .mapped import MappedSource
+from .objects import ObjectSource, holds_objects
 from .sparse import SparseSource
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table
@@ -117,11 +118,13 @@ __all__ = [
     "CountedSource",
     "FilledSource",
     "MappedSource",
+    "ObjectSource",
     "Source",
     "SparseSource",
     "StreamSource",
     "TableSource",
     "Traits",
+    "holds_objects",
     "open_source",
     "open_target",
 ]

@@ -24,6 +24,10 @@ class Traits:
     stored: float = 1.0
     #: Single features can be read (needed for the Gram matrix of n < p rows).
     by_feature: bool = True
+    #: All rows can be had as one block.
+    whole: bool = True
+    #: A block costs about as much to make as to sum up, so that threads should share in that too.
+    costly: bool = False
     #: Rows lie in the memory of the processor, as NumPy arrays, so that several threads may read them.
     host: bool = True
     #: Bytes of the rows, 0 where unknown.

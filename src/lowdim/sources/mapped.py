@@ -32,6 +32,7 @@ class MappedSource(Source):
         self.traits = replace(
             source.traits,
             by_feature=False,
+            costly=True,
             sparse=is_sparse(first),
             stored=1.0,
             n_bytes=n * self.shape[1] * itemsize if source.traits.n_bytes else 0,
@@ -66,6 +67,8 @@ class MappedSource(Source):
 
     def _explain(self, block: Array, start: int) -> None:
         """Name the entry of the rows that is not finite, if it is they and not the features."""
+        if self._source.kind == "objects":
+            return
         data = to_numpy(block.toarray() if is_sparse(block) else block)
         bad = np.argwhere(~np.isfinite(data))
         if len(bad):

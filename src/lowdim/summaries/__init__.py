@@ -7,13 +7,14 @@ from .gram import Gram, GramRoot
 from .latent import Latent, LatentGaussian
 from .moments import Moments
 from .observed import Observed
+from .sample import Sample
 from .sketch import Sketch
 from .triangle import Triangle
 
 #: All summaries, by name.
 SUMMARIES = {
     cls.__name__: cls
-    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed)
+    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed, Sample)
 }
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "LatentGaussian",
     "Moments",
     "Observed",
+    "Sample",
     "Sketch",
     "Triangle",
 ]

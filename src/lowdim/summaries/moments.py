@@ -174,6 +174,16 @@ class Moments(Summary):
             raise too_few_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
 
+    def image(self, A: Array) -> Moments:
+        """The moments of x A for the rows x seen: no row need be mapped for it."""
+        A = asarray_like(A, self.mean, dtype=self.mean.dtype)
+        out = Moments(A.shape[1])
+        out.n_rows, out.weight, out.product_eps = self.n_rows, self.weight, self.product_eps
+        out.mean, out.rest = self.mean @ A, self.rest @ A
+        S = A.T @ self.scatter @ A
+        out.scatter = 0.5 * (S + S.T)
+        return out
+
     def between(self, i: int, j: int) -> Array:
         """The part of the scatter between column groups `i` and `j`."""
         start = [sum(self.groups[:g]) for g in (i, j)]

@@ -1,0 +1,38 @@
+"""Kernels: inner products of rows in a feature space, as small parameter objects, and the table of them.
+
+A kernel is called with two blocks of rows, `kernel(X, Y)`, and gives the matrix of k(x_i, y_j). Kernels can be added
+and multiplied, and the result is a kernel again.
+"""
+
+from .base import Function, Kernel, Product, Sum
+from .named import (
+    KERNELS,
+    Cosine,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Quadratic,
+    Sigmoid,
+    ThinPlateSpline,
+    as_kernel,
+)
+
+__all__ = [
+    "KERNELS",
+    "Cosine",
+    "Function",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "Product",
+    "Quadratic",
+    "Sigmoid",
+    "Sum",
+    "ThinPlateSpline",
+    "as_kernel",
+]

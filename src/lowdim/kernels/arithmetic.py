@@ -1,0 +1,113 @@
+"""The arithmetic of kernels: distances, widths by the median rule, checks of parameters."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import distance
+
+from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
+from ..linalg import squared_distances
+
+if TYPE_CHECKING:
+    from .base import Kernel
+
+#: Rows that the median rule looks at.
+MEDIAN_ROWS = 500
+
+
+def affine(K: Array, a: float, c: float) -> Array:
+    """a K + c, in place where that can be."""
+    if isinstance(K, np.ndarray):
+        np.multiply(K, K.dtype.type(a), out=K)
+        return np.add(K, K.dtype.type(c), out=K)
+    return K * a + c
+
+
+def power(K: Array, degree: float) -> Array:
+    """K^degree by products where the degree is small and whole."""
+    if degree == 1:
+        return K
+    if degree == 2:
+        return np.multiply(K, K, out=K) if isinstance(K, np.ndarray) else K * K
+    if degree == 3:
+        return K * K * K
+    return K**degree
+
+
+def exponential(D: Array, rate: float) -> Array:
+    """exp(rate D), in place where that can be."""
+    if isinstance(D, np.ndarray):
+        np.multiply(D, D.dtype.type(rate), out=D)
+        return np.exp(D, out=D)
+    return namespace(D).exp(D * rate)
+
+
+def city_block(X: Array, Y: Array) -> Array:
+    """sum_d |x_d - y_d|, without an array of all differences."""
+    if is_sparse(X) or is_sparse(Y):
+        X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
+    if isinstance(X, np.ndarray):
+        return distance.cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
+    xp = namespace(X)
+    D = xp.zeros_like(X[:, :1] - Y[:, 0][None, :])
+    for d in range(X.shape[1]):
+        D += xp.abs(X[:, d][:, None] - Y[:, d][None, :])
+    return D
+
+
+def median_distance(
+    X: Array, weights: np.ndarray | None, seed: int, metric: Callable[[Array, Array], Array] | None = None
+) -> float:
+    """The median distance between (some) rows that are not the same; one where all are."""
+    n = X.shape[0]
+    rows, w = X, np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    if n > MEDIAN_ROWS:
+        chosen = np.sort(np.random.default_rng(seed).choice(n, MEDIAN_ROWS, replace=False))
+        rows = X[chosen] if is_sparse(X) or isinstance(X, np.ndarray) else X[asarray_like(chosen, X)]
+        w = w[chosen]
+    D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows)).astype(float)
+    i, j = np.triu_indices(len(D), 1)
+    apart = D[i, j] > 0
+    if not np.any(apart):
+        return 1.0
+    median = _weighted_median(D[i, j][apart], (w[i] * w[j])[apart])
+    return math.sqrt(median) if metric is None else median
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The median of values that are each there `weights` times; between two of them their mean."""
+    order = np.argsort(values)
+    values, reached = values[order], np.cumsum(weights[order])
+    half = reached[-1] / 2.0
+    low = int(np.searchsorted(reached, half * (1.0 - 1e-12)))
+    high = int(np.searchsorted(reached, half * (1.0 + 1e-12), side="right"))
+    return float(values[low] + values[min(high, len(values) - 1)]) / 2.0
+
+
+def needed(value: float | None, kernel: Kernel) -> float:
+    """A width that must be known by now."""
+    if value is None:
+        raise ValueError(f"the width of {kernel} is not known yet; give it, or call fitted(X) first.")
+    return value
+
+
+def positive(kernel: Any, *names: str) -> None:
+    """Refuse parameters that are not positive numbers (or None)."""
+    for name in names:
+        value = getattr(kernel, name)
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value is not None and not (real and 0.0 < float(value) < math.inf):
+            raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a positive number is needed.")
+
+
+def finite(kernel: Any, *names: str) -> None:
+    """Refuse parameters that are not finite numbers."""
+    for name in names:
+        value = getattr(kernel, name)
+        if not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
+            raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a finite number is needed.")

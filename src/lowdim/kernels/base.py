@@ -1,0 +1,157 @@
+"""What a kernel is, and kernels made of others."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._xp import Array
+
+
+class Kernel(ABC):
+    """k(x, y): an inner product in some feature space, if `semidefinite`."""
+
+    #: Shorthand.
+    name: ClassVar[str]
+    #: Whether all its matrices are positive semidefinite.
+    semidefinite: bool = True
+    #: Whether it depends on x - y alone.
+    shift_invariant: bool = False
+
+    @property
+    def shift_free(self) -> bool:
+        """Whether the matrix about the mean of the features does not change when all rows are shifted."""
+        return self.shift_invariant
+
+    def __call__(self, X: Array, Y: Array | None = None) -> Array:
+        """k(x_i, y_j) for the rows of `X` and `Y` (default: of `X` itself), (n, m)."""
+        return self._between(X, X if Y is None else Y)
+
+    @abstractmethod
+    def _between(self, X: Array, Y: Array) -> Array:
+        """The matrix of two blocks of rows."""
+
+    def against(self, Y: Array) -> Callable[..., Array]:
+        """X -> k(x_i, y_j) for one `Y` and many `X`: what depends on `Y` alone is worked out once.
+
+        The function may be given an array `out` beside `X`, and may use it for the answer or not.
+        """
+        return lambda X, out=None: self._between(X, Y)
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        """m draws of w with k(x, y) = k(0, 0) E cos(w . (x - y)), (p, m), for shift-invariant kernels [1].
+
+        References
+        ----------
+        [1] Rahimi, Recht (2007), Random features for large-scale kernel machines, theorem 1.
+        """
+        raise TypeError(
+            f"{self} is not the Fourier transform of a probability, so there are no random Fourier features of it; use "
+            "solver='nystrom'."
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has a number for each parameter, so that `fitted` changes nothing."""
+        return all(getattr(self, f.name) is not None for f in fields(self))  # type: ignore[arg-type] # dataclasses
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        """This kernel with a number for each parameter that was None: widths by the median rule on the rows of `X`,
+        each counted `weights` times."""
+        return self
+
+    def __add__(self, other: Any) -> Kernel:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k_1(x, y) + k_2(x, y)"""
+
+    name = "sum"
+    left: Kernel
+    right: Kernel
+
+    @property
+    def semidefinite(self) -> bool:  # type: ignore[override] # as its parts are
+        return self.left.semidefinite and self.right.semidefinite
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override] # as its parts are
+        return self.left.shift_invariant and self.right.shift_invariant
+
+    @property
+    def shift_free(self) -> bool:
+        return self.left.shift_free and self.right.shift_free
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return type(self)(self.left.fitted(X, weights, seed), self.right.fitted(X, weights, seed))
+
+    @property
+    def is_complete(self) -> bool:
+        return self.left.is_complete and self.right.is_complete
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return self.left(X, Y) + self.right(X, Y)
+
+    def against(self, Y: Array) -> Callable[..., Array]:
+        left, right = self.left.against(Y), self.right.against(Y)
+        return lambda X, out=None: left(X) + right(X)
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        """Each draw is from either part, as often as its share of k(0, 0)."""
+        origin = np.zeros((1, p))
+        share = float(self.left(origin)[0, 0] / self(origin)[0, 0])
+        of_left = random.random(m) < share
+        both = [part.frequencies(p, m, random) for part in (self.left, self.right)]
+        return np.where(of_left, both[0], both[1])
+
+
+@dataclass(frozen=True)
+class Product(Sum):
+    """k_1(x, y) k_2(x, y)"""
+
+    name = "product"
+
+    @property
+    def shift_free(self) -> bool:
+        return self.shift_invariant
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return self.left(X, Y) * self.right(X, Y)
+
+    def against(self, Y: Array) -> Callable[..., Array]:
+        left, right = self.left.against(Y), self.right.against(Y)
+        return lambda X, out=None: left(X) * right(X)
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        """Frequencies of a product add up."""
+        return self.left.frequencies(p, m, random) + self.right.frequencies(p, m, random)
+
+
+@dataclass(frozen=True)
+class Function(Kernel):
+    """A function of two rows that gives a number, or of two blocks of n and m rows that gives an n x m matrix."""
+
+    name = "function"
+    function: Callable[[Any, Any], Any]
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        n, m = len(X), len(Y)
+        one = np.asarray(self.function(X[0], Y[0]))
+        if one.ndim == 0:
+            return np.array([[float(self.function(x, y)) for y in Y] for x in X])
+        K = np.asarray(self.function(X, Y))
+        if K.shape != (n, m):
+            raise ValueError(
+                f"the kernel function gave shape {one.shape} for two rows and {K.shape} for blocks of {n} and {m}; a "
+                f"number or ({n}, {m}) is needed."
+            )
+        return K

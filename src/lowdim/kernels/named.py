@@ -1,0 +1,271 @@
+"""The kernels, their table, and how a name becomes one. A new kernel is one class here and one row in `KERNELS`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array, namespace
+from ..errors import choice
+from ..linalg import inner_products, row_lengths, squared_distances
+from .arithmetic import affine, city_block, exponential, finite, median_distance, needed, positive, power
+from .base import Function, Kernel
+
+# ---- Of inner products
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, y) = x . y"""
+
+    name = "linear"
+    shift_free = True
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return inner_products(X, Y)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(x, y) = (gamma x . y + coef0)^degree
+
+    `gamma=None` is 1 / n_features. Positive semidefinite for coef0 >= 0 and whole degrees.
+    """
+
+    name = "polynomial"
+    degree: float = 3
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self, "degree", "gamma")
+        finite(self, "coef0")
+
+    @property
+    def semidefinite(self) -> bool:  # type: ignore[override] # depends on the parameters
+        return self.coef0 >= 0.0 and float(self.degree).is_integer()
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return replace(self, gamma=1.0 / X.shape[1]) if self.gamma is None else self
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        K = affine(inner_products(X, Y), self.gamma or 1.0 / X.shape[1], self.coef0)
+        return power(K, self.degree)
+
+
+@dataclass(frozen=True)
+class Quadratic(Polynomial):
+    """k(x, y) = (gamma x . y + coef0)^2"""
+
+    name = "quadratic"
+    degree: float = 2
+    gamma: float | None = 1.0
+    coef0: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """k(x, y) = tanh(gamma x . y + coef0), not positive semidefinite in general
+
+    `gamma=None` is 1 / n_features.
+    """
+
+    name = "sigmoid"
+    semidefinite = False
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self, "gamma")
+        finite(self, "coef0")
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return replace(self, gamma=1.0 / X.shape[1]) if self.gamma is None else self
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        K = affine(inner_products(X, Y), self.gamma or 1.0 / X.shape[1], self.coef0)
+        return np.tanh(K, out=K) if isinstance(K, np.ndarray) else namespace(K).tanh(K)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """k(x, y) = x . y / (|x| |y|); zero for rows of zeros"""
+
+    name = "cosine"
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return inner_products(X, Y) / (row_lengths(X)[:, None] * row_lengths(Y)[None, :])
+
+
+# ---- Of distances
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2)
+
+    Give `sigma` or `gamma`; with neither, sigma is the median distance between rows.
+    """
+
+    name = "gaussian"
+    shift_invariant = True
+    sigma: float | None = None
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        positive(self, "sigma", "gamma")
+        if self.sigma is not None and self.gamma is not None:
+            raise ValueError(f"Gaussian(sigma={self.sigma}, gamma={self.gamma}): they mean the same; give one.")
+
+    @property
+    def rate(self) -> float | None:
+        """gamma, given or from sigma."""
+        return 1.0 / (2.0 * self.sigma * self.sigma) if self.sigma is not None else self.gamma
+
+    @property
+    def is_complete(self) -> bool:
+        return self.rate is not None
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return self if self.rate is not None else Gaussian(sigma=median_distance(X, weights, seed))
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return exponential(squared_distances(X, Y), -needed(self.rate, self))
+
+    def against(self, Y: Array) -> Callable[..., Array]:
+        """The exponent is one product: (2 x, -|x|^2, 1) . (y, 1, -|y|^2), in widths about the mean of Y."""
+        if not isinstance(Y, np.ndarray):
+            return super().against(Y)
+        scale = Y.dtype.type(math.sqrt(needed(self.rate, self)))
+        origin = Y.mean(axis=0)
+        Z = (Y - origin) * scale
+        right = np.vstack([Z.T, np.ones(len(Z), Z.dtype), -np.einsum("ij,ij->i", Z, Z)])
+
+        def columns(X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+            left = np.empty((len(X), right.shape[0]), X.dtype)
+            centred = left[:, :-2]
+            np.subtract(X, origin, out=centred)
+            centred *= scale
+            np.negative(np.einsum("ij,ij->i", centred, centred), out=left[:, -2])
+            centred *= X.dtype.type(2.0)
+            left[:, -1] = 1.0
+            exponent = np.matmul(left, right, out=out)
+            np.minimum(exponent, 0.0, out=exponent)
+            return np.exp(exponent, out=exponent)
+
+        return columns
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        return random.standard_normal((p, m)) * math.sqrt(2.0 * needed(self.rate, self))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """k(x, y) = exp(-gamma sum_d |x_d - y_d|)
+
+    With `gamma=None` it is one over the median of these distances between rows.
+    """
+
+    name = "laplacian"
+    shift_invariant = True
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        positive(self, "gamma")
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return self if self.gamma is not None else Laplacian(1.0 / median_distance(X, weights, seed, city_block))
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return exponential(city_block(X, Y), -needed(self.gamma, self))
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        return random.standard_cauchy((p, m)) * needed(self.gamma, self)
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """k(x, y) of smoothness nu = 1/2, 3/2 or 5/2 at r = sqrt(2 nu) |x - y| / length:
+
+        exp(-r),   (1 + r) exp(-r),   (1 + r + r^2 / 3) exp(-r)
+
+    With `length=None` it is the median distance between rows.
+    """
+
+    name = "matern"
+    shift_invariant = True
+    nu: float = 1.5
+    length: float | None = None
+
+    def __post_init__(self) -> None:
+        positive(self, "length")
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"Matern(nu={self.nu!r}): nu is 0.5, 1.5 or 2.5; Gaussian() is the limit of large nu.")
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return self if self.length is not None else replace(self, length=median_distance(X, weights, seed))
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        xp = namespace(X)
+        r = xp.sqrt(squared_distances(X, Y)) * (math.sqrt(2.0 * self.nu) / needed(self.length, self))
+        shape = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
+        return shape * xp.exp(-r)
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        """Student's t with 2 nu degrees of freedom, of scale 1 / length."""
+        spread = random.chisquare(2.0 * self.nu, m) / (2.0 * self.nu)
+        return random.standard_normal((p, m)) / np.sqrt(spread) / needed(self.length, self)
+
+
+@dataclass(frozen=True)
+class ThinPlateSpline(Kernel):
+    """k(x, y) = r^2 log r, r = |x - y| / c; zero at r = 0. Not positive semidefinite."""
+
+    name = "thin plate spline"
+    semidefinite = False
+    shift_invariant = True
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self, "c")
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        xp = namespace(X)
+        r2 = squared_distances(X, Y) / (self.c * self.c)
+        positive = r2 > 0.0
+        return xp.where(positive, 0.5 * r2 * xp.log(xp.where(positive, r2, xp.ones_like(r2))), xp.zeros_like(r2))
+
+
+#: Kernels by name.
+KERNELS: dict[str, type[Kernel]] = {
+    cls.name: cls
+    for cls in (Linear, Polynomial, Quadratic, Gaussian, Laplacian, Sigmoid, ThinPlateSpline, Cosine, Matern)
+}
+#: scikit-learn's names for some of them.
+_ALIASES = {"rbf": "gaussian", "poly": "polynomial", "thin_plate_spline": "thin plate spline"}
+
+
+def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
+    """The kernel that a name, a function or a kernel stands for.
+
+    `parameters` that are not None go to kernels that have them, as scikit-learn's gamma, degree and coef0 do.
+    """
+    if isinstance(kernel, Kernel):
+        given = [name for name, value in parameters.items() if value is not None]
+        if given:
+            raise ValueError(f"{given[0]}={parameters[given[0]]!r} is for kernels by name; {kernel} has its own.")
+        return kernel
+    if isinstance(kernel, str):
+        name = _ALIASES.get(kernel, kernel)
+        if name not in KERNELS:
+            raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
+        cls = KERNELS[name]
+        known = {f.name for f in fields(cls)}  # type: ignore[arg-type] # all in the table are dataclasses
+        return cls(**{n: v for n, v in parameters.items() if v is not None and n in known})
+    if callable(kernel):
+        return Function(kernel)
+    raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")

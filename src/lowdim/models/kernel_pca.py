@@ -1,0 +1,332 @@
+"""Kernel PCA: principal components of features that are known through their inner products alone."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, asarray_like, astype, free_device_bytes, in_range, is_sparse, namespace
+from ..errors import (
+    ConvergenceWarning,
+    IndefiniteWarning,
+    RankWarning,
+    n_components_out_of_range,
+    no_variance,
+    other_width,
+    too_few_rows,
+    warn_user,
+)
+from ..kernels import Kernel, as_kernel
+from ..linalg import divisor, signs
+from ..solvers import KernelJob, KernelSolver, MapSolver, Status
+from ..solvers.kernel_plan import memory_allowed, plan_job
+from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
+from ..summaries import Sample
+from ..summarize import Rows, check_weights, map_rows
+from ._base import Model, affine
+from ._kernel_fits import Components, exact_components, mapped_components
+from ._preimage import PreImages
+
+#: Rows that widths are found from, and of these the ones that decide on signs.
+_SAMPLE, _DECISIVE = 500, 64
+#: A negative share of the spectrum that is worth a word.
+_NEGATIVE = 0.01
+
+
+class KernelPCA(PreImages, Model):
+    """Directions of maximal variance of features phi(x), known through the kernel k(x, y) = phi(x) . phi(y) alone.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        A whole number; a fraction of variance to reach, strictly between 0 and 1; or None for all that have variance.
+    kernel : str, Kernel or callable
+        A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", "sigmoid", "cosine",
+        "quadratic", "thin plate spline"), an object from `lowdim.kernels` with its options, sums and products of
+        those, a function of two rows, or "precomputed": then X is the kernel matrix.
+    gamma, degree, coef0 : float, optional
+        Parameters of a kernel that is given by name. Without `gamma` the width of a kernel of distances is found by the
+        median rule (`kernel_` says what came out).
+    solver : str or KernelSolver
+        "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", exact for kernels whose features can be
+        written out; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers` with its
+        options, such as `Nystrom(landmarks=500, choose="k-means++")`.
+    memory : int or str, optional
+        Bytes that may be used beside the rows, or in words: "2 GiB". Default: half of what is free. What does not fit
+        is computed anew when it is needed, or refused before it is begun.
+    preimage : str, FixedPoint or Ridge
+        How `inverse_transform` finds rows: "fixed-point" (Gaussian kernel), "ridge" (any kernel), or "auto".
+    random_state : int, RandomState or None
+        Of landmarks, frequencies and starts; None is a fixed one.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (n_components_,)
+        Of the centred kernel matrix, descending, those that are positive: n - 1 times the variance of each component.
+    eigenvectors_ : array of shape (n_samples, n_components_)
+        Of the centred kernel matrix, of unit length; with exact solvers (but not "features").
+    explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
+        Variance of each component, and its share of all there is in the feature space.
+    negative_mass_ : float
+        The sum of |eigenvalue| over those that are negative, as a share of the sum over all. Zero for a kernel that is
+        positive semidefinite.
+    kernel_ : Kernel or None
+        With its parameters as they were found; None where the matrix was given.
+    gamma_ : float or None
+        Its gamma, where it has one.
+    X_fit_ : array
+        The rows of the fit, or the landmarks, that kernels of new rows are taken with; None where there are none.
+    projection_, offset_ : arrays of shape (m, n_components_) and (m,)
+        Scores are (f(x) - offset_) projection_, f(x) the kernels with X_fit_, or the features.
+    error_, error_interval_ : float, and pair of floats
+        With "nystrom": the share of variance that the landmarks miss, estimated from rows that are none, and an
+        interval of 99% confidence. With "fourier": root mean square error of the kernel beside its root mean square.
+        Zero for exact solvers.
+    n_components_, n_samples_, n_features_in_, feature_names_in_, rank_, solver_, plan_, status_, residual_
+
+    Notes
+    -----
+    With K_ij = k(x_i, x_j) and J = I - 1 1^T / n, the centred matrix J K J = P Gamma P^T. Scores of the rows are
+    P Gamma^(1/2); those of a new row x are its kernels k(x, x_i), less their means over the rows of the fit, times
+    P Gamma^(-1/2) [1]_. With the linear kernel they are those of PCA.
+
+    "dense" is LAPACK on the whole matrix. "krylov" multiplies it with blocks of vectors, about ten times; half of the
+    symmetric matrix is computed, once where it fits into `memory`, and what does not fit is computed anew in each step.
+    "nystrom", "fourier" and "features" are a feature map followed by PCA through `summarize`: rows are mapped block by
+    block on their way into a summary, so that whatever PCA reads, streams too, can be read here.
+
+    References
+    ----------
+    .. [1] Scholkopf, Smola, Muller (1998), Nonlinear component analysis as a kernel eigenvalue problem.
+
+    Examples
+    --------
+    Two circles, one in the other, lie apart along the first component.
+
+    >>> import numpy as np
+    >>> from lowdim import KernelPCA
+    >>> angle = np.linspace(0, 6.28, 100)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.vstack([circle, 3 * circle])
+    >>> kpca = KernelPCA(2, kernel="quadratic").fit(X)
+    >>> scores = kpca.transform([[0.0, 1.0], [1.0, 0.0], [0.0, -3.0]])[:, 0]
+    >>> bool(scores[0] * scores[1] > 0 > scores[0] * scores[2])
+    False
+    """
+
+    _component = "PC"
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float | None = None,
+        coef0: float | None = None,
+        solver: str | KernelSolver = "auto",
+        memory: Any = None,
+        preimage: Any = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.memory = memory
+        self.preimage = preimage
+        self.random_state = random_state
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X`, and return the scores of its rows: those of an exact fit are there already."""
+        source = self._fit(X, y, sample_weight, twice=True)
+        vectors = self.eigenvectors_
+        if vectors is not None and vectors.shape[0] == source.shape[0]:
+            return vectors * astype(namespace(vectors).sqrt(self.eigenvalues_), vectors.dtype)[None, :]
+        return self._scored(source)
+
+    def transform(self, X: Any) -> Array:
+        """Scores of the rows of `X`, block by block.
+
+        With kernel="precomputed", of rows whose kernels with those of the fit are the rows of `X`.
+        """
+        check_is_fitted(self)
+        return self._scored(self._open(X, reset=False, method="transform"))
+
+    def _scored(self, source: Source) -> Array:
+        return map_rows(MappedSource(source, self._phi), self._scoring())
+
+    def _scoring(self) -> Any:
+        """Kernels, or features, -> scores."""
+        return affine(self.projection_, self.offset_, math.sqrt(float(self.explained_variance_[0])))
+
+    def _lift(self) -> Array:
+        raise TypeError("features are known through a kernel alone; inverse_transform finds rows near them.")
+
+    def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
+        """As for other models; a kernel that is a function is handed whatever there is."""
+        if isinstance(self.kernel, str | Kernel) or not callable(self.kernel) or not holds_objects(X):
+            return super()._open(X, reset=reset, method=method)
+        source = ObjectSource(X)
+        if reset:
+            self.n_features_in_ = source.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        elif source.shape[1] != self.n_features_in_:
+            raise other_width(source.shape[1], self.n_features_in_)
+        return source
+
+    def _check_parameters(self) -> None:
+        self._check_preimage()
+        memory_allowed(self.memory)
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        # What leaves the range of numbers is found by looking at the results.
+        with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+            self._solve(source, sample_weight, progress)
+
+    def _solve(self, source: Source, sample_weight: Any, progress: Any) -> None:
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        kernel = self._given_kernel()
+        rows = Rows(source, weights, progress)
+        job = self._job(source, kernel, weights)
+        the_plan = plan_job(job, self.solver)
+        solver, seed = the_plan.solver, self._seed()
+        sample = self._sampled(rows, kernel, solver, source)
+        if kernel is not None and not kernel.is_complete:
+            assert sample is not None, "the plan has seen to it"
+            # The first rows of a larger sample are the smaller one: every solver finds the same width.
+            kernel = kernel.fitted(sample.rows[:_SAMPLE], sample.weights[:_SAMPLE])
+        if isinstance(solver, MapSolver):
+            assert kernel is not None, "refusal() has seen to it"
+            found = mapped_components(source, rows, kernel, solver, sample, job.k, seed)
+        else:
+            found = exact_components(rows, kernel, the_plan, job, seed)
+        if found.values.shape[0] == 0:
+            raise no_variance("kernel PCA")
+        if isinstance(self.n_components, float):
+            found = found.reaching(self.n_components)
+        self.kernel_, self.plan_, self.solver_ = kernel, the_plan, solver.name
+        self._examples = None if sample is None else sample.rows
+        self._unpack(found.turned(self._signs(found, sample, source)), source.dtype)
+        self._warn(found)
+
+    def _given_kernel(self) -> Kernel | None:
+        """The kernel asked for; None where the matrix is given."""
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return None
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _job(self, source: Source, kernel: Kernel | None, weights: Array | None) -> KernelJob:
+        """What the plan is made for."""
+        n, p = source.shape
+        if kernel is None and n != p:
+            raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape ({n}, {p}).")
+        if n is not None:
+            weight = float(n) if weights is None else float(namespace(weights).sum(weights))
+            if divisor(weight, 1) <= 0:
+                raise too_few_rows(n, weight, 1, fixed=True)
+        free = free_device_bytes(source.empty(0))
+        memory = memory_allowed(self.memory) if self.memory is not None or free is None else free // 2
+        traits = source.traits
+        return KernelJob(
+            n,
+            p,
+            self._k(n, p),
+            kernel,
+            memory,
+            traits.itemsize,
+            traits.whole,
+            traits.rereadable,
+            isinstance(source, ObjectSource),
+        )
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        """n_components as a number of pairs to solve for: None means all."""
+        k = self.n_components
+        if k is None:
+            return None
+        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+            if isinstance(k, numbers.Integral) and int(k) >= 1 and (n is None or int(k) <= n):
+                return int(k)
+            if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+                return None
+        raise n_components_out_of_range(k, n or 0, n, p, of_rows=True)
+
+    def _sampled(self, rows: Rows, kernel: Kernel | None, solver: KernelSolver, source: Source) -> Sample | None:
+        """A sample of the rows for widths, landmarks and signs; None where rows are no numbers or can be read once."""
+        if kernel is None or isinstance(source, ObjectSource) or not source.traits.rereadable:
+            return None
+        wanted = solver.sample_size if isinstance(solver, MapSolver) else 0
+        return rows.summarize(Sample(source.shape[1], max(_SAMPLE, wanted), seed=self._seed()))
+
+    def _signs(self, found: Components, sample: Sample | None, source: Source) -> Array:
+        """The largest score of a row is positive: among the rows of the sample, which every solver sees."""
+        if sample is None:
+            return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
+        some = sample.rows[:_DECISIVE]
+        some = some if is_sparse(some) else asarray_like(some, source.empty(0), dtype=source.dtype)
+        score = affine(found.projection, found.offset, 1.0)
+        return signs(map_rows(MappedSource(open_source(some), found.phi), score).T)
+
+    def _unpack(self, found: Components, dtype: Any) -> None:
+        self.n_components_ = int(found.values.shape[0])
+        self.n_samples_, self.rank_ = found.n_rows, found.rank
+        self.eigenvalues_ = in_range(found.values, dtype)
+        self.eigenvectors_ = None if found.eigenvectors is None else astype(found.eigenvectors, dtype)
+        self.explained_variance_ = in_range(found.values / divisor(found.weight, 1), dtype)
+        self.explained_variance_ratio_ = astype(found.values / found.total, dtype)
+        self.negative_mass_ = found.negative_mass
+        self.X_fit_, self.projection_, self.offset_ = found.basis, found.projection, found.offset
+        self.error_, self.error_interval_ = found.error.value, (found.error.low, found.error.high)
+        self.status_, self.residual_ = found.status, found.residual
+        self._phi, self._expansion = found.phi, found.expansion
+        self.__dict__.pop("_learned", None)
+
+    def _warn(self, found: Components) -> None:
+        if found.negative_mass > _NEGATIVE:
+            warn_user(
+                f"the kernel is not positive semidefinite: {found.negative_mass:.1%} of its spectrum is negative and "
+                "was left out (negative_mass_).",
+                IndefiniteWarning,
+            )
+        if isinstance(self.n_components, numbers.Integral) and self.n_components_ < int(self.n_components):
+            warn_user(
+                f"only {self.n_components_} of n_components={self.n_components} could be taken: no other eigenvalue of "
+                "the centred kernel matrix is positive.",
+                RankWarning,
+            )
+        if found.status is Status.NOT_CONVERGED:
+            warn_user(
+                f"solver={self.solver_!r} stopped at residual {found.residual:.1e} gamma_1, above its tolerance. Raise "
+                "max_steps or block, ask for fewer components, or use solver='dense'.",
+                ConvergenceWarning,
+            )
+
+    @property
+    def gamma_(self) -> float | None:
+        """gamma of `kernel_`, where it has one."""
+        check_is_fitted(self)
+        return getattr(self.kernel_, "rate", getattr(self.kernel_, "gamma", None))
+
+    def _centre(self) -> Any:
+        return getattr(self, "offset_", None)
+
+    def _columns_in_words(self) -> str:
+        if self.kernel_ is None:
+            return "kernel matrix given"
+        return f"{self.n_features_in_} columns, {self.kernel_}"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags

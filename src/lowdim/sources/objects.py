@@ -1,0 +1,57 @@
+"""Rows that are no numbers: text, graphs, whatever a function of two of them can compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import empty
+from .base import Source, Traits, cut
+
+
+class ObjectSource(Source):
+    """Objects, one a row (or rows of several), for kernels that are functions: nobody else looks into them."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = X if isinstance(X, np.ndarray) else _as_objects(X)
+        n = len(self._X)
+        if n == 0:
+            raise empty(0, 1, (0,))
+        self.shape = (n, 1 if self._X.ndim == 1 else self._X.shape[1])
+        self.kind = "objects"
+        self.dtype = np.float64
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        for i in range(0, len(self._X), rows):
+            yield self._X[i : i + rows]
+
+    def parts(self, k: int) -> list[Source]:
+        return [self._inherit(ObjectSource(self._X[i:j])) for i, j in cut(len(self._X), k)]
+
+
+def holds_objects(X: Any) -> bool:
+    """True for sequences of texts or other things that are not rows of numbers."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "US" or (X.dtype.kind == "O" and not _are_numbers(X))
+    if not isinstance(X, list | tuple) or not X:
+        return False
+    return (not hasattr(X[0], "__len__") and not np.isscalar(X[0])) or isinstance(X[0], str | bytes | dict | set)
+
+
+def _are_numbers(X: np.ndarray) -> bool:
+    try:
+        X.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _as_objects(X: Any) -> np.ndarray:
+    """A sequence as a vector of objects, whatever they are."""
+    out = np.empty(len(X), dtype=object)
+    for i, item in enumerate(X):
+        out[i] = item
+    return out

@@ -1,0 +1,108 @@
+"""A random sample of the rows that is the same however they are cut into blocks."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._xp import Array, concat_rows, is_sparse, to_numpy
+from ..errors import NonFiniteBlock
+from .base import Summary, check_columns, row_weights
+
+
+class Sample(Summary):
+    """Up to `size` different rows, drawn at random, and how often each occurs.
+
+    Parameters
+    ----------
+    n_features : int
+    size : int
+        Rows to keep.
+    seed : int
+        Another seed draws other rows.
+
+    Attributes
+    ----------
+    rows : array of shape (m, p)
+        In random order. On the host, whatever the blocks were.
+    weights : array of shape (m,)
+        How often each row occurs: a row that is there twice, or has weight two, counts two.
+
+    Notes
+    -----
+    A row gets a random number that depends on its entries alone, and the rows with the smallest numbers are kept: the
+    sample of the union is had from two samples, and equal rows meet in one place [1]_. One pass, size * p numbers.
+
+    References
+    ----------
+    .. [1] Bar-Yossef, Jayram, Kumar, Sivakumar, Trevisan (2002), Counting distinct elements in a data stream.
+    """
+
+    parameters = ("n_features", "size", "seed")
+    state = ("n_features", "size", "seed", "rows", "weights", "keys")
+
+    def __init__(self, n_features: int, size: int, *, seed: int = 0) -> None:
+        self.n_features, self.size, self.seed = int(n_features), int(size), int(seed)
+        self.rows: Any = None
+        self.weights: np.ndarray = np.zeros(0)
+        self.keys: np.ndarray = np.zeros(0, dtype=np.uint64)
+        self._factors = np.random.default_rng([self.seed, self.n_features]).integers(
+            1, 2**63, self.n_features, dtype=np.uint64
+        ) * np.uint64(2) + np.uint64(1)
+
+    def _update(self, block: Array, weights: Array | None) -> None:
+        check_columns(self.n_features, block)
+        block = block if is_sparse(block) else to_numpy(block)
+        if not np.isfinite(block.sum()):
+            raise NonFiniteBlock
+        keys = self._keys_of(block)
+        counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
+        if len(self.keys) == self.size:
+            # Nearly all rows of later blocks have numbers that are too large.
+            few = np.flatnonzero(keys <= self.keys[-1])
+            block, keys, counts = block[few], keys[few], counts[few]
+        if len(keys):
+            self._absorb(block, keys, counts)
+
+    def _merge(self, other: Self) -> None:
+        if len(other.keys):
+            self._absorb(other.rows, other.keys, other.weights)
+
+    def fresh(self) -> Self:
+        return type(self)(self.n_features, self.size, seed=self.seed)
+
+    def _absorb(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
+        keys = np.concatenate([self.keys, keys])
+        weights = np.concatenate([self.weights, weights])
+        self.keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        self.keys, first = self.keys[: self.size], first[: self.size]
+        self.weights = np.bincount(of, weights)[: self.size]
+        # A copy: rows of a block are not ours to keep.
+        self.rows = (rows if self.rows is None else concat_rows([self.rows, rows]))[first]
+
+    def _keys_of(self, block: Any) -> np.ndarray:
+        """A random number for each row: its entries' bits times factors of their columns, added up and stirred."""
+        if is_sparse(block):
+            terms = _bits(block.data) * self._factors[block.indices]
+            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+            key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
+        else:
+            key = _bits(block) @ self._factors
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
+        return key ^ (key >> np.uint64(31))
+
+    @classmethod
+    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
+        self = cls(int(state["n_features"]), int(state["size"]), seed=int(state["seed"]))
+        self.rows, self.weights, self.keys = state.get("rows"), state["weights"], state["keys"]
+        return self
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Numbers as whole numbers, zero for zeros of either sign; low bits depend on high ones."""
+    narrow = values.itemsize == 4
+    bits: Any = np.ascontiguousarray(values + values.dtype.type(0.0)).view(np.uint32 if narrow else np.uint64)
+    bits = bits.astype(np.uint64)
+    return bits if narrow else bits ^ (bits >> np.uint64(32))

@@ -1,0 +1,313 @@
+"""Kernel PCA at its edges: what has no answer is refused in words, what has one gets it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from lowdim import KernelPCA, kernel_plan
+from lowdim.errors import ConvergenceWarning, IndefiniteWarning, NoVariance, RankWarning
+from lowdim.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Quadratic, Sigmoid, ThinPlateSpline
+from lowdim.solvers import FourierFeatures, KrylovKernel, Nystrom, Ridge
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+EXACT = ["dense", "krylov", "matrix-free"]
+MAPS = ["nystrom", "fourier"]
+
+
+# ---- Rows that are alike
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Matern(0.5, 1.0), Quadratic()], ids=str)
+def test_duplicate_rows_are_weights(kernel):
+    twice = KernelPCA(4, kernel=kernel).fit(np.vstack([X, X]))
+    weighted = KernelPCA(4, kernel=kernel).fit(X, sample_weight=np.full(60, 2.0))
+    np.testing.assert_allclose(twice.eigenvalues_, weighted.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(twice.transform(X), weighted.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", [*EXACT, *MAPS])
+def test_one_row_is_too_few(solver):
+    with pytest.raises(ValueError, match=r"n_samples=1 .* too few"):
+        KernelPCA(1, kernel=Gaussian(1.0), solver=solver).fit(X[:1])
+
+
+@pytest.mark.parametrize("solver", [*EXACT, *MAPS, "features"])
+def test_rows_that_are_all_the_same(solver):
+    kernel = Linear() if solver == "features" else Gaussian(1.0)
+    with pytest.raises(NoVariance, match="no variance"):
+        KernelPCA(2, kernel=kernel, solver=solver).fit(np.full((600, 3), 1.7))
+
+
+def test_a_matrix_without_variance():
+    for K in (np.ones((5, 5)), np.zeros((5, 5))):
+        with pytest.raises(NoVariance):
+            KernelPCA(2, kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize("solver", [*EXACT, "nystrom", "features"])
+def test_more_components_than_positive_eigenvalues(solver):
+    with pytest.warns(RankWarning, match="only 3 of n_components=5"):
+        model = KernelPCA(5, solver=solver).fit(np.vstack([X] * 10))
+    assert model.n_components_ == 3
+    assert model.transform(X).shape == (60, 3)
+    assert KernelPCA(solver="dense").fit(X).n_components_ == 3
+
+
+# ---- Kernels that are not what they should be
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom"])
+@pytest.mark.parametrize("kernel", [Sigmoid(gamma=5.0, coef0=0.5), ThinPlateSpline(1.0)], ids=["sigmoid", "spline"])
+def test_indefinite_kernels_are_reported(kernel, solver):
+    with pytest.warns(IndefiniteWarning, match="not positive semidefinite"):
+        model = KernelPCA(2, kernel=kernel, solver=solver).fit(X)
+    J = np.eye(60) - 1 / 60
+    values = np.linalg.eigvalsh(J @ kernel(X) @ J)
+    assert model.negative_mass_ == pytest.approx(-values[values < 0].sum() / np.abs(values).sum(), rel=0.02)
+
+
+def test_a_matrix_that_is_not_symmetric():
+    K = Gaussian(1.0)(X)
+    K[7, 30] += 0.25
+    with pytest.raises(ValueError, match=r"differ by up to 0.25 \(entries \(7, 30\) and \(30, 7\)\)"):
+        KernelPCA(2, kernel="precomputed").fit(K)
+    # A difference that is rounding is none.
+    K[7, 30] -= 0.25 - 1e-13
+    KernelPCA(2, kernel="precomputed").fit(K)
+
+
+def test_a_matrix_of_the_wrong_shape():
+    with pytest.raises(ValueError, match=r"square matrix, X has shape \(60, 3\)"):
+        KernelPCA(2, kernel="precomputed").fit(X)
+    model = KernelPCA(2, kernel="precomputed").fit(Gaussian(1.0)(X))
+    with pytest.raises(ValueError, match="features"):
+        model.transform(Gaussian(1.0)(X[:5], X[:40]))
+
+
+def test_a_function_of_the_wrong_shape():
+    with pytest.raises(ValueError, match=r"gave shape"):
+        KernelPCA(2, kernel=lambda A, B: np.zeros((3, 4))).fit(X)
+
+
+def test_a_function_that_gives_nan():
+    with pytest.raises(ValueError, match="gives NaN or infinity"):
+        KernelPCA(2, kernel=lambda x, y: np.nan).fit(X)
+
+
+def test_kernels_that_leave_the_range_of_numbers():
+    with pytest.raises(ValueError, match="gives NaN or infinity"):
+        KernelPCA(2, kernel=Polynomial(9, gamma=1.0)).fit(1e40 * X)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf, "wide", True])
+def test_widths_that_are_none(gamma):
+    with pytest.raises(ValueError, match=r"gamma=.*positive number"):
+        KernelPCA(2, kernel="rbf", gamma=gamma).fit(X)
+
+
+def test_a_kernel_object_has_its_own_parameters():
+    with pytest.raises(ValueError, match="has its own"):
+        KernelPCA(2, kernel=Gaussian(1.0), gamma=0.5).fit(X)
+
+
+# ---- Rows that are no numbers
+
+
+def common_letters(a, b):
+    """An inner product of counts of letters."""
+    return float(sum(a.count(letter) * b.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"))
+
+
+WORDS = ["principal", "component", "analysis", "kernel", "matrix", "eigenvalue", "vector", "rows", "columns"]
+
+
+@pytest.mark.parametrize(
+    "given_as", [list, np.array, lambda w: np.array(w, dtype=object)], ids=["list", "str", "object"]
+)
+def test_texts(given_as):
+    counts = np.array([[word.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for word in WORDS], dtype=float)
+    model = KernelPCA(2, kernel=common_letters)
+    scores = model.fit_transform(given_as(WORDS))
+    numeric = KernelPCA(2).fit(counts)
+    np.testing.assert_allclose(np.abs(scores), np.abs(numeric.transform(counts)), atol=1e-10)
+    new = model.transform(given_as(["kernels", "sum"]))
+    assert new.shape == (2, 2)
+    with pytest.raises(TypeError, match="no numbers"):
+        model.inverse_transform(new)
+    with pytest.raises(TypeError, match="rows of numbers"):
+        KernelPCA(2, kernel=common_letters, solver="nystrom").fit(given_as(WORDS))
+
+
+def test_other_objects():
+    sets = [set(word) for word in WORDS]
+    model = KernelPCA(2, kernel=lambda a, b: float(len(a & b))).fit(sets)
+    assert model.transform(sets[:3]).shape == (3, 2)
+    weights = np.ones(len(sets))
+    weights[2] = 0.0
+    assert KernelPCA(2, kernel=lambda a, b: float(len(a & b))).fit(sets, sample_weight=weights).n_samples_ == 8
+
+
+def test_texts_need_a_function():
+    with pytest.raises((TypeError, ValueError)):
+        KernelPCA(2, kernel="rbf").fit(np.array(WORDS)[:, None])
+
+
+# ---- Parameters
+
+
+@pytest.mark.parametrize("k", [0, 61, -1, 1.0, 1.5, "many", True])
+def test_numbers_of_components_that_cannot_be(k):
+    with pytest.raises(ValueError, match=r"n_components=.* between 1 and 60 = n_samples"):
+        KernelPCA(k, kernel="rbf").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "arpack"}, "solver='arpack' is not one of"),
+        ({"solver": Nystrom}, r"make one: Nystrom\(\)"),
+        ({"kernel": "gauss"}, "kernel='gauss' is not one of"),
+        ({"kernel": 3}, "kernel must be a name"),
+        ({"memory": "much"}, "memory='much' must be"),
+        ({"memory": 0}, "memory=0 must be"),
+        ({"memory": -5.0}, "memory=-5.0 must be"),
+        ({"preimage": "magic"}, "preimage='magic' is not one of"),
+        ({"preimage": 3}, "preimage must be"),
+        ({"solver": "krylov", "n_components": None}, "finds leading components only"),
+        ({"solver": "fourier", "kernel": "poly"}, "kernels of x - y alone"),
+        ({"solver": "fourier", "kernel": ThinPlateSpline()}, "no random Fourier features"),
+        ({"solver": "features", "kernel": "rbf"}, "can be written out"),
+    ],
+)
+def test_parameters_that_make_no_sense(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelPCA(**{"n_components": 2, "kernel": Gaussian(1.0), **parameters}).fit(X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Nystrom(0),
+        lambda: Nystrom(2.5),
+        lambda: Nystrom(choose="best"),
+        lambda: FourierFeatures(1),
+        lambda: Ridge(alpha=-1.0),
+        lambda: Ridge(rows=0),
+        lambda: KrylovKernel(tol=0.0),
+        lambda: KrylovKernel(block=0),
+        lambda: KrylovKernel(max_steps=True),
+    ],
+)
+def test_options_that_make_no_sense(make):
+    with pytest.raises(ValueError, match=r"needed|is not one of"):
+        make()
+
+
+def test_bad_rows_are_named():
+    bad = X.copy()
+    bad[17, 2] = np.nan
+    for solver in [*EXACT, *MAPS]:
+        with pytest.raises(ValueError, match="NaN: column 2, first in row 17"):
+            KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit(bad)
+    model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    with pytest.raises(ValueError, match="NaN: column 2, first in row 17"):
+        model.transform(bad)
+    with pytest.raises(ValueError, match=r"NaN"):
+        KernelPCA(2, kernel="precomputed").fit(bad @ bad.T)
+
+
+def test_an_iteration_that_gives_up_says_so():
+    rows = np.random.default_rng(1).standard_normal((600, 4))
+    with pytest.warns(ConvergenceWarning, match="stopped at residual"):
+        KernelPCA(3, kernel="rbf", solver=KrylovKernel(max_steps=2)).fit(rows)
+
+
+def test_a_failed_fit_changes_nothing():
+    model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    before = model.transform(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, 3), np.nan))
+    np.testing.assert_array_equal(model.transform(X), before)
+
+
+# ---- Memory
+
+
+def test_what_does_not_fit_is_refused_with_numbers():
+    with pytest.raises(MemoryError, match=r"'dense' on 200000 rows would need 1192.09 GiB, and memory=8.00 GiB"):
+        kernel_plan((200_000, 5), memory="8 GiB")
+    with pytest.raises(MemoryError, match="fewer components"):
+        kernel_plan((200_000, 5), 10, memory="100 MB")
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        kernel_plan((10**6, 5), 10, solver=Nystrom(20_000), memory="1 GiB")
+    rows = np.random.default_rng(2).standard_normal((3000, 2))
+    with pytest.raises(MemoryError, match="n_components as a small whole number"):
+        KernelPCA(kernel="rbf", memory="50 MB").fit(rows)
+    assert KernelPCA(2, kernel="rbf", memory="50 MB").fit(rows).plan_.n_bytes <= 50e6
+
+
+def test_streams_are_refused_by_exact_solvers():
+    for solver in EXACT:
+        with pytest.raises(TypeError, match="needs all rows at once"):
+            KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit([X[:30], X[30:]])
+
+
+# ---- Ranges
+
+
+@pytest.mark.parametrize("solver", EXACT)
+@pytest.mark.parametrize("scale", [1e-150, 1e-60, 1e60, 1e150])
+def test_scales(scale, solver):
+    """The answer does not depend on the unit of the rows."""
+    kernel = Gaussian()
+    plain, scaled = (KernelPCA(3, kernel=kernel, solver=solver).fit(A) for A in (X, scale * X))
+    np.testing.assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    plain, scaled = (KernelPCA(3, solver=solver).fit(A) for A in (X, scale * X))
+    np.testing.assert_allclose(scaled.explained_variance_ratio_, plain.explained_variance_ratio_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.transform(scale * X) / scale, plain.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", [*EXACT, "nystrom"])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Matern(2.5, 1.0)], ids=str)
+def test_offsets(kernel, solver):
+    rows = np.round(64 * X) / 64
+    plain, moved = (KernelPCA(3, kernel=kernel, solver=solver).fit(A) for A in (rows, rows + 1e8))
+    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+
+
+def test_kernels_that_hardly_vary():
+    """exp(-d^2 / 2 sigma^2) with sigma a hundred times the spread: nearly linear, and nearly all mean."""
+    rows = np.random.default_rng(3).standard_normal((600, 3)) * [3.0, 2.0, 1.0]
+    dense, krylov = (KernelPCA(3, kernel=Gaussian(300.0), solver=s).fit(rows) for s in ("dense", "krylov"))
+    np.testing.assert_allclose(krylov.eigenvalues_, dense.eigenvalues_, rtol=1e-8)
+    narrow = KernelPCA(3, kernel=Gaussian(30.0), solver="krylov").fit(rows.astype(np.float32))
+    wide = KernelPCA(3, kernel=Gaussian(30.0), solver="krylov").fit(rows)
+    np.testing.assert_allclose(narrow.eigenvalues_, wide.eigenvalues_, rtol=1e-2)
+
+
+@st.composite
+def nasty(draw):
+    n, p = draw(st.integers(1, 8)), draw(st.integers(1, 3))
+    entry = st.sampled_from([0.0, 1.0, -1.0, 2.0, 1e-160, 1e-8, 1e8, 1e120, -1e160, np.nan, np.inf])
+    return np.array(draw(st.lists(st.lists(entry, min_size=p, max_size=p), min_size=n, max_size=n)))
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
+@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom", "fourier"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "thin plate spline"])
+@settings(max_examples=25, deadline=None)
+@given(rows=nasty(), as_sparse=st.booleans())
+def test_a_clear_error_or_finite_results(kernel, solver, rows, as_sparse):
+    model = KernelPCA(1, kernel=kernel, solver=solver)
+    given_rows = sparse.csr_array(rows) if as_sparse else rows
+    try:
+        scores = model.fit_transform(given_rows)
+    except (ValueError, TypeError) as error:
+        assert type(error) is not np.linalg.LinAlgError
+        assert len(str(error)) > 20
+        return
+    for value in (scores, model.transform(given_rows), model.eigenvalues_, model.explained_variance_ratio_):
+        assert np.all(np.isfinite(value))
