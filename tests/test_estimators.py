@@ -22,6 +22,7 @@ from lowdim import (
     FactorAnalysis,
     FeatureMapPCA,
     KernelCCA,
+    KernelPCA,
     PLSCanonical,
     PLSRegression,
     Whitening,
@@ -81,6 +82,13 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         FeatureMapPCA(1),
         KernelCCA(),
         KernelCCA(1, kernel="linear"),
+        KernelPCA(),
+        KernelPCA(1, kernel="rbf"),
+        KernelPCA(1, kernel="rbf", solver="krylov"),
+        KernelPCA(1, kernel="rbf", solver="nystrom"),
+        KernelPCA(1, kernel="laplacian", solver="fourier"),
+        KernelPCA(1, kernel="poly", solver="features"),
+        KernelPCA(1, kernel="precomputed"),
     ]
 )
 @pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.SmallSampleWarning")

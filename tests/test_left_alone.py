@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from inputs import INPUTS, namespace
-from lowdim import PCA, PPCA, FactorAnalysis, FeatureMapPCA, Moments, Triangle, Whitening, summarize
+from lowdim import PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Triangle, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.solvers import EM
 
@@ -196,6 +196,9 @@ def nasty(draw):
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 ESTIMATORS = {
     "FeatureMapPCA": lambda: FeatureMapPCA(),
+    "KernelPCA": lambda: KernelPCA(kernel="rbf"),
+    "KernelPCA krylov": lambda: KernelPCA(1, kernel="poly", solver="krylov"),
+    "KernelPCA nystrom": lambda: KernelPCA(1, kernel="laplacian", solver="nystrom"),
     **{f"PCA {s}": (lambda s=s: PCA(solver=s)) for s in ("auto", "covariance", "triangle", "gram")},
     "PCA krylov": lambda: PCA(1, solver="krylov"),
     "PCA whiten": lambda: PCA(whiten=True),

@@ -171,15 +171,15 @@ def mapped_components(
         residual=spectrum.residual,
         n_rows=spectrum.n_rows,
         weight=spectrum.weight,
-        basis=made.landmarks if is_sparse(made.landmarks) else _of_kind(made.landmarks, like),
+        basis=of_kind(made.landmarks, like),
         expansion=None if made.root is None else _landmark_expansion(made.root, spectrum),
         error=error,
     )
 
 
-def _of_kind(rows: Any, like: Array) -> Any:
-    """Rows as an array of the kind of `like`."""
-    return None if rows is None else asarray_like(rows, like, dtype=like.dtype)
+def of_kind(rows: Any, like: Array) -> Any:
+    """Rows from the host as an array of the kind of `like`; sparse ones, and None, as they are."""
+    return rows if rows is None or is_sparse(rows) else asarray_like(rows, like, dtype=like.dtype)
 
 
 def _landmark_expansion(root: np.ndarray, spectrum: Any) -> tuple[Array, Array]:

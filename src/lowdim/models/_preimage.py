@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, is_sparse, to_numpy
@@ -25,6 +26,7 @@ class PreImages:
     (`_examples`).
     """
 
+    kernel: Any
     preimage: Any
     kernel_: Any
     X_fit_: Any
@@ -35,6 +37,12 @@ class PreImages:
     _expansion: Any
     _examples: Any
 
+    def _rows_were_seen(self) -> bool:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise AttributeError("kernel='precomputed': the rows were never seen, so there are none to go back to.")
+        return True
+
+    @available_if(_rows_were_seen)
     def inverse_transform(self, X: Any) -> Array:
         """Rows whose features are near the points with these scores.
 
@@ -71,8 +79,6 @@ class PreImages:
 
     def _way(self) -> FixedPoint | Ridge | None:
         """How rows are found; None for the linear kernel, whose features are the rows."""
-        if self.kernel_ is None:
-            raise TypeError("kernel='precomputed': the rows were never seen, so there are none to go back to.")
         known = self._known_rows()
         if isinstance(known, np.ndarray) and known.dtype.kind in "OUS":
             raise TypeError("rows that are no numbers cannot be found from scores.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, free_device_bytes, in_range, is_sparse, namespace
+from .._xp import Array, astype, free_device_bytes, in_range, namespace
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -28,7 +28,7 @@ from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_so
 from ..summaries import Sample
 from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
-from ._kernel_fits import Components, exact_components, mapped_components
+from ._kernel_fits import Components, exact_components, mapped_components, of_kind
 from ._preimage import PreImages
 
 #: Rows that widths are found from, and of these the ones that decide on signs.
@@ -172,6 +172,9 @@ class KernelPCA(PreImages, Model):
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """As for other models; a kernel that is a function is handed whatever there is."""
         if isinstance(self.kernel, str | Kernel) or not callable(self.kernel) or not holds_objects(X):
+            if self.kernel == "precomputed":
+                # That entries are no numbers is said before that there are too many or too few of them.
+                Rows(open_source(X)).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
         if reset:
@@ -194,6 +197,8 @@ class KernelPCA(PreImages, Model):
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         kernel = self._given_kernel()
         rows = Rows(source, weights, progress)
+        if kernel is None and source.shape[0] != source.shape[1]:
+            raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape {source.shape}.")
         job = self._job(source, kernel, weights)
         the_plan = plan_job(job, self.solver)
         solver, seed = the_plan.solver, self._seed()
@@ -212,7 +217,7 @@ class KernelPCA(PreImages, Model):
         if isinstance(self.n_components, float):
             found = found.reaching(self.n_components)
         self.kernel_, self.plan_, self.solver_ = kernel, the_plan, solver.name
-        self._examples = None if sample is None else sample.rows
+        self._examples = None if found.basis is not None else of_kind(sample and sample.rows, source.empty(0))
         self._unpack(found.turned(self._signs(found, sample, source)), source.dtype)
         self._warn(found)
 
@@ -225,8 +230,6 @@ class KernelPCA(PreImages, Model):
     def _job(self, source: Source, kernel: Kernel | None, weights: Array | None) -> KernelJob:
         """What the plan is made for."""
         n, p = source.shape
-        if kernel is None and n != p:
-            raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape ({n}, {p}).")
         if n is not None:
             weight = float(n) if weights is None else float(namespace(weights).sum(weights))
             if divisor(weight, 1) <= 0:
@@ -269,8 +272,7 @@ class KernelPCA(PreImages, Model):
         """The largest score of a row is positive: among the rows of the sample, which every solver sees."""
         if sample is None:
             return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-        some = sample.rows[:_DECISIVE]
-        some = some if is_sparse(some) else asarray_like(some, source.empty(0), dtype=source.dtype)
+        some = of_kind(sample.rows[:_DECISIVE], source.empty(0))
         score = affine(found.projection, found.offset, 1.0)
         return signs(map_rows(MappedSource(open_source(some), found.phi), score).T)
 

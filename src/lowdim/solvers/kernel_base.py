@@ -55,10 +55,6 @@ class KernelSolver(ABC):
     def n_bytes(self, job: KernelJob) -> int:
         """Bytes beside the rows that it cannot do without, about."""
 
-    @abstractmethod
-    def evaluations(self, job: KernelJob) -> float:
-        """Kernels (or features) that it computes, about."""
-
     def refusal(self, job: KernelJob) -> Exception | None:
         """Why this solver cannot do `job` at all, or None."""
         return None

@@ -68,9 +68,6 @@ class DenseKernel(ExactKernel):
     def n_bytes(self, job: KernelJob) -> int:
         return 8 * job.n * job.n * (4 if job.k is None or 8 * job.k > job.n else 2)
 
-    def evaluations(self, job: KernelJob) -> float:
-        return job.n * job.n / 2
-
 
 @dataclass(frozen=True)
 class KrylovKernel(ExactKernel):
@@ -146,9 +143,6 @@ class KrylovKernel(ExactKernel):
         k = job.k or 1
         basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(job.n) + 6 * self.block_size(k)
         return 8 * job.n * basis
-
-    def evaluations(self, job: KernelJob) -> float:
-        return job.n * job.n / 2 * (1 if self.keep and job.triangle_bytes <= job.memory else 10)
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.k is None:

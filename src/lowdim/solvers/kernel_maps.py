@@ -82,9 +82,6 @@ class MapSolver(KernelSolver):
         m = self.width(job)
         return 8 * m * (6 * m + max(2048, 2 * m))
 
-    def evaluations(self, job: KernelJob) -> float:
-        return float(job.n) * self.width(job)
-
 
 @dataclass(frozen=True)
 class Explicit(MapSolver):

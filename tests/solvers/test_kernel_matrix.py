@@ -1,0 +1,122 @@
+"""The centred kernel matrix by tiles: products, what is kept, what is estimated, and the plan for it."""
+
+import numpy as np
+import pytest
+
+from lowdim import kernel_plan
+from lowdim.kernels import Gaussian, Polynomial, Sigmoid
+from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom, kernel_base, kernel_matrix
+from lowdim.solvers.kernel_base import KernelJob
+from lowdim.solvers.kernel_matrix import GivenTiles, KernelMatrix, KernelTiles
+from lowdim.solvers.kernel_plan import memory_allowed
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((101, 3))
+V = RNG.standard_normal((101, 4))
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Many of them, the last one smaller."""
+    monkeypatch.setattr(kernel_matrix, "TILE", 16)
+
+
+def centred(K, weights=None):
+    w = np.ones(len(K)) if weights is None else weights
+    J = np.eye(len(K)) - np.outer(np.ones(len(K)), w) / w.sum()
+    return np.sqrt(w)[:, None] * (J @ K @ J.T) * np.sqrt(w)
+
+
+@pytest.mark.parametrize("weights", [None, RNG.integers(1, 4, 101).astype(float)], ids=["", "weights"])
+@pytest.mark.parametrize("room", [0, 10_000, 10**9], ids=["nothing kept", "some", "all"])
+@pytest.mark.parametrize("given", [False, True])
+def test_products(room, weights, given):
+    K = Gaussian(1.5)(X)
+    matrix = KernelMatrix(GivenTiles(K) if given else KernelTiles(Gaussian(1.5), X), weights, room)
+    G = centred(K, weights)
+    for _ in range(3):  # the first, with what is kept, and once more
+        np.testing.assert_allclose(matrix(V), G @ V, atol=1e-12)
+    w = np.ones(101) if weights is None else weights
+    np.testing.assert_allclose(matrix.means, K @ w / w.sum(), atol=1e-14)
+    np.testing.assert_allclose(matrix.diagonal, np.diagonal(K), atol=1e-14)
+    assert matrix.trace == pytest.approx(np.trace(G))
+    np.testing.assert_allclose(np.tril(matrix.dense()), np.tril(G), atol=1e-13)
+
+
+def test_kernels_are_computed_once_where_there_is_room():
+    made = []
+
+    class Counting(KernelTiles):
+        def __call__(self, rows, columns, out=None):
+            made.append((rows, columns))
+            return super().__call__(rows, columns, out)
+
+    matrix = KernelMatrix(Counting(Gaussian(1.0), X), None, 10**9)
+    before = len(made)
+    for _ in range(4):
+        matrix(V)
+    assert len(made) - before == 7 * 8 // 2
+
+
+def test_float32_is_kept():
+    matrix = KernelMatrix(KernelTiles(Gaussian(1.5), X.astype(np.float32)), None, 10**9)
+    np.testing.assert_allclose(matrix(V), centred(Gaussian(1.5)(X)) @ V, atol=1e-4)
+    assert matrix._store.dtype == np.float32
+
+
+def test_negative_mass_is_estimated():
+    rows = np.random.default_rng(1).standard_normal((700, 3))
+    kernel = Sigmoid(gamma=1.0, coef0=0.5)
+    values = np.linalg.eigvalsh(centred(kernel(rows)))
+    fit = KrylovKernel().solve(KernelMatrix(KernelTiles(kernel, rows), None, 10**9), 3, 0)
+    assert fit.negative_mass == pytest.approx(-values[values < 0].sum() / np.abs(values).sum(), rel=0.02)
+    assert fit.total == pytest.approx(values[values > 0].sum(), rel=0.02)
+
+
+# ---- Plans
+
+
+def test_plans_say_what_and_why():
+    assert "LAPACK is quickest" in kernel_plan((300, 5), 3).why
+    assert "all components" in kernel_plan((3000, 5), memory="8 GiB").why
+    assert "many components" in kernel_plan((3000, 5), 1000, memory="8 GiB").why
+    assert "computed once" in kernel_plan((3000, 5), 10, memory="8 GiB").why
+    assert "does not fit" in kernel_plan((50_000, 5), 10, memory="128 MiB").why
+    assert "19%" in kernel_plan((50_000, 5), 10, memory="1 GiB", itemsize=4).why
+    assert "blocks" in kernel_plan((None, 5), 10, whole=False).why
+    assert "written out" in kernel_plan((10**6, 5), 10, kernel=Polynomial(2, gamma=1.0)).why
+    assert "matrix is there" in kernel_plan((3000, 3000), 10, kernel="precomputed").why
+    assert kernel_plan((3000, 5), 10, solver="nystrom").why == "as asked"
+
+
+def test_plans_stay_within_the_memory():
+    for n in (1000, 20_000, 100_000, 10**6):
+        for memory in (10**9, 4 * 10**9):
+            try:
+                assert kernel_plan((n, 20), 10, memory=memory).n_bytes <= memory
+            except MemoryError as error:
+                assert "GiB" in str(error)
+
+
+def test_memory_in_words():
+    assert memory_allowed("2 GiB") == 2 * 2**30
+    assert memory_allowed("1.5gb") == 1.5e9
+    assert memory_allowed("500 MB") == 500e6
+    assert memory_allowed("12345") == memory_allowed(12345) == 12345
+    assert memory_allowed(None) > 2**20
+
+
+def test_every_solver_has_a_name_and_costs_something():
+    job = KernelJob(5000, 4, 3, Gaussian(1.0), 10**10)
+    for name, solver in KERNEL_SOLVERS.items():
+        assert isinstance(solver, KernelSolver)
+        assert name in (solver.name, "matrix-free")
+        if solver.refusal(job) is None:
+            assert solver.n_bytes(job) > 0
+
+
+def test_tiles_of_the_plan_are_those_of_the_matrix():
+    job = KernelJob(5000, 4, 3, Gaussian(1.0), 10**10)
+    assert job.triangle_bytes == 8 * kernel_base.TILE**2 * 55
+    assert DenseKernel().n_bytes(job) > 8 * 5000**2
+    assert Nystrom(100).n_bytes(job) < 10**8
