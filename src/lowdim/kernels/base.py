@@ -64,6 +64,12 @@ class Kernel(ABC):
         each counted `weights` times."""
         return self
 
+    def __str__(self) -> str:
+        """As it is made, with the parameters that are known, to four digits."""
+        known = [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type] # dataclasses
+        shown = [f"{name}={v:.4g}" if isinstance(v, float) else f"{name}={v}" for name, v in known if v is not None]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
@@ -78,6 +84,9 @@ class Sum(Kernel):
     name = "sum"
     left: Kernel
     right: Kernel
+
+    def __str__(self) -> str:
+        return f"{self.left} + {self.right}"
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override] # as its parts are
@@ -119,6 +128,9 @@ class Product(Sum):
     """k_1(x, y) k_2(x, y)"""
 
     name = "product"
+
+    def __str__(self) -> str:
+        return " * ".join(f"({part})" if type(part) is Sum else str(part) for part in (self.left, self.right))
 
     @property
     def shift_free(self) -> bool:

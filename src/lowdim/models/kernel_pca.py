@@ -105,17 +105,17 @@ class KernelPCA(PreImages, Model):
 
     Examples
     --------
-    Two circles, one in the other, lie apart along the first component.
+    A small circle in a large one: along the first component they lie apart.
 
     >>> import numpy as np
     >>> from lowdim import KernelPCA
-    >>> angle = np.linspace(0, 6.28, 100)
+    >>> from lowdim.kernels import Gaussian
+    >>> angle = np.linspace(0, 2 * np.pi, 50, endpoint=False)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> X = np.vstack([circle, 3 * circle])
-    >>> kpca = KernelPCA(2, kernel="quadratic").fit(X)
-    >>> scores = kpca.transform([[0.0, 1.0], [1.0, 0.0], [0.0, -3.0]])[:, 0]
-    >>> bool(scores[0] * scores[1] > 0 > scores[0] * scores[2])
-    False
+    >>> kpca = KernelPCA(1, kernel=Gaussian(sigma=1.0)).fit(np.vstack([0.3 * circle, 2 * circle]))
+    >>> inside, outside = kpca.transform([[0.0, 0.1], [0.0, -2.0]]).ravel()
+    >>> bool(inside * outside < 0)
+    True
     """
 
     _component = "PC"
