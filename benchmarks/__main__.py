@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.harness import measure, peak_extra_bytes
+from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
 from benchmarks.pca import CASES as PCA
 from benchmarks.tables import CASES as TABLES
@@ -18,7 +19,7 @@ from benchmarks.tables import CASES as TABLES
 README = Path(__file__).parent / "README.md"
 START, END = "<!-- results: rewritten by `python -m benchmarks --write` -->", "<!-- end of results -->"
 PACKAGES = ["lowdim", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels", "cca-zoo", "ikpls"]
-CASES = [*PCA, *LATENT, *TABLES]
+CASES = [*PCA, *LATENT, *TABLES, *KERNELS]
 BY_NAME = {case.name: case for case in CASES}
 
 

@@ -1,0 +1,191 @@
+"""Kernel PCA beside its peers: which work, whose code, what must be reached."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import linalg as sparse_linalg
+from sklearn import decomposition
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import check_random_state
+
+import lowdim
+from benchmarks.harness import Case, Contender
+from lowdim.solvers import Nystrom
+
+GAMMA = 1 / 76  # near the median rule for both kinds of data
+
+
+# ---- Data
+
+
+def isotropic(shape, seed=0):
+    """No structure: the leading eigenvalues are close to one another."""
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def clusters(shape, seed=0):
+    """Fifteen clusters."""
+    n, p = shape
+    rng = np.random.default_rng(seed)
+    centres = 2.0 * rng.standard_normal((15, p))
+    return centres[rng.integers(15, size=n)] + rng.standard_normal((n, p))
+
+
+# ---- Exact answers
+
+
+def exact_eigenvalues(X, k):
+    """Of the centred matrix, by ARPACK to rounding."""
+    K = rbf_kernel(X, gamma=GAMMA)
+    means = K.mean(axis=0)
+    K -= means
+    K -= means[:, None] - means.mean()
+    return np.sort(sparse_linalg.eigsh(K, k, tol=0, return_eigenvectors=False))[::-1]
+
+
+def unknown(X, k):
+    """Too large for another way to the exact answer: residuals are compared instead."""
+    return None
+
+
+def captured(X, k):
+    """Variance of the first components over 20,000 rows that an exact fit to these rows finds."""
+    rows = X[np.random.default_rng(1).permutation(len(X))[:20_000]]
+    return lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA).fit(rows).explained_variance_
+
+
+# ---- Errors
+
+
+def the_residual(value, exact):
+    """max_k ||G v - gamma v|| / gamma_1 as the solver gives it."""
+    return float(value)
+
+
+def missing_share(values, exact):
+    """How much of the variance that an exact fit finds in the leading components is missing."""
+    return float(1.0 - np.sum(values) / np.sum(exact))
+
+
+# ---- Contenders
+
+
+def ours(name="lowdim", **parameters):
+    def setup(X, k):
+        return lambda: lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA, **parameters).fit(X)
+
+    return Contender(name, setup, lambda model: model.eigenvalues_)
+
+
+def ours_by_residual(name="lowdim", **parameters):
+    def setup(X, k):
+        return lambda: lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA, **parameters).fit(X)
+
+    return Contender(name, setup, lambda model: model.residual_)
+
+
+def sklearn_exact(solver, once=False):
+    def setup(X, k):
+        return lambda: decomposition.KernelPCA(k, kernel="rbf", gamma=GAMMA, eigen_solver=solver).fit(X)
+
+    return Contender(f"scikit-learn, {solver}", setup, lambda model: model.eigenvalues_, once=once)
+
+
+def ours_nystrom(landmarks, theirs=False):
+    def setup(X, k):
+        m = min(landmarks, len(X) // 2)
+        # The rows that scikit-learn takes, in its order, or as many of our own choice.
+        rows = X[check_random_state(0).permutation(len(X))[:m]] if theirs else m
+        return lambda: lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA, solver=Nystrom(rows)).fit(X)
+
+    name = "lowdim, landmarks of scikit-learn" if theirs else "lowdim"
+    return Contender(name, setup, lambda model: model.explained_variance_)
+
+
+def sklearn_nystrom(landmarks):
+    def setup(X, k):
+        m = min(landmarks, len(X) // 2)
+        pipeline = make_pipeline(Nystroem(gamma=GAMMA, n_components=m, random_state=0), decomposition.PCA(k))
+        return lambda: pipeline.fit(X)
+
+    return Contender("scikit-learn, Nystroem + PCA", setup, lambda model: model[-1].explained_variance_)
+
+
+def bare_product(landmarks):
+    def setup(X, k):
+        rows = np.random.default_rng(0).standard_normal((min(len(X), 50_000), landmarks))
+        return lambda: [rows.T @ rows for _ in range(max(1, len(X) // len(rows)))]
+
+    return Contender("bare product of as many rows and landmarks", setup, None)
+
+
+CASES = [
+    Case(
+        name="kpca-5000",
+        work="KernelPCA, Gaussian, 5,000 x 20, K=10, no structure",
+        must_reach=">= 3 x scikit-learn arpack, >= 12 x auto",
+        shape=(5_000, 20),
+        k=10,
+        make=isotropic,
+        exact=exact_eigenvalues,
+        contenders=[ours(), sklearn_exact("arpack"), sklearn_exact("auto")],
+    ),
+    Case(
+        name="kpca-5000-clusters",
+        work="the same, fifteen clusters",
+        must_reach="the same",
+        shape=(5_000, 20),
+        k=10,
+        make=clusters,
+        exact=exact_eigenvalues,
+        contenders=[ours(), sklearn_exact("arpack"), sklearn_exact("auto")],
+    ),
+    Case(
+        name="kpca-5000-float32",
+        work="the same, float32",
+        must_reach="",
+        shape=(5_000, 20),
+        k=10,
+        make=lambda shape: clusters(shape).astype(np.float32),
+        exact=lambda X, k: exact_eigenvalues(X.astype(np.float64), k),
+        contenders=[ours(), sklearn_exact("arpack")],
+    ),
+    Case(
+        name="kpca-20000",
+        work="KernelPCA, Gaussian, 20,000 x 20, K=10, fifteen clusters",
+        must_reach=">= 3 x scikit-learn arpack",
+        shape=(20_000, 20),
+        k=10,
+        make=clusters,
+        exact=exact_eigenvalues,
+        contenders=[
+            ours(),
+            ours("lowdim, matrix-free", solver="matrix-free"),
+            sklearn_exact("arpack"),
+        ],
+    ),
+    Case(
+        name="kpca-50000",
+        work="KernelPCA, Gaussian, 50,000 x 20, K=10, memory='1 GiB'; error is the residual",
+        must_reach="within 2 GiB of extra memory",
+        shape=(50_000, 20),
+        k=10,
+        make=clusters,
+        exact=unknown,
+        contenders=[ours_by_residual(memory="1 GiB")],
+        error=the_residual,
+    ),
+    Case(
+        name="nystrom",
+        work="KernelPCA, Nystrom with 1,000 landmarks, 500,000 x 20, K=10; error: variance that is missing",
+        must_reach=">= 2 x scikit-learn, no larger error",
+        shape=(500_000, 20),
+        k=10,
+        make=clusters,
+        exact=captured,
+        contenders=[ours_nystrom(1000), ours_nystrom(1000, theirs=True), sklearn_nystrom(1000), bare_product(1000)],
+        error=missing_share,
+    ),
+]
