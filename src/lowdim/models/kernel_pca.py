@@ -247,6 +247,7 @@ class KernelPCA(PreImages, Model):
             traits.whole,
             traits.rereadable,
             isinstance(source, ObjectSource),
+            traits.host,
         )
 
     def _k(self, n: int | None, p: int) -> int | None:

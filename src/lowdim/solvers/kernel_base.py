@@ -10,6 +10,8 @@ from ..kernels import Kernel
 
 #: Rows of a tile of the kernel matrix: a float64 tile and its products stay in the cache of a core.
 TILE = 512
+#: On a device each tile costs launches: they are larger.
+DEVICE_TILE = 4096
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class KernelJob:
     rereadable: bool = True
     #: Rows are no numbers.
     objects: bool = False
+    #: Rows lie in the memory of the processor.
+    host: bool = True
 
     @property
     def n(self) -> int:
@@ -41,8 +45,9 @@ class KernelJob:
     @property
     def triangle_bytes(self) -> int:
         """One half of the kernel matrix, in tiles."""
-        tiles = -(-self.n // TILE)
-        return self.itemsize * min(TILE, self.n) ** 2 * tiles * (tiles + 1) // 2
+        size = min(TILE if self.host else DEVICE_TILE, self.n)
+        tiles = -(-self.n // size)
+        return self.itemsize * size**2 * tiles * (tiles + 1) // 2
 
 
 class KernelSolver(ABC):

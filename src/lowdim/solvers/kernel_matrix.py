@@ -19,10 +19,8 @@ from .._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_
 from ..errors import kernel_not_finite
 from ..kernels import Kernel
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
-from .kernel_base import TILE
+from .kernel_base import DEVICE_TILE, TILE
 
-#: On a device each tile costs launches: they are larger.
-_DEVICE_TILE = 8192
 #: Rows whose kernels with all others give a first guess of the means.
 _GUESS_ROWS = 128
 
@@ -149,7 +147,7 @@ class KernelMatrix:
         self.weight = float(xp.sum(w))
         self.root, self.share = xp.sqrt(w), w / self.weight
         self._host = isinstance(like, np.ndarray)
-        size = TILE if self._host else _DEVICE_TILE
+        size = TILE if self._host else DEVICE_TILE
         slices = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
         self._pairs = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[: i + 1]]
         self._size = min(size, self.n)

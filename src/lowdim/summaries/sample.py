@@ -47,9 +47,10 @@ class Sample(Summary):
         self.rows: Any = None
         self.weights: np.ndarray = np.zeros(0)
         self.keys: np.ndarray = np.zeros(0, dtype=np.uint64)
-        self._factors = np.random.default_rng([self.seed, self.n_features]).integers(
-            1, 2**63, self.n_features, dtype=np.uint64
-        ) * np.uint64(2) + np.uint64(1)
+        random = np.random.default_rng([self.seed, self.n_features])
+        self._factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        # Rows of zeros would always come first without it.
+        self._offset = random.integers(1, 2**63, dtype=np.uint64)
 
     def _update(self, block: Array, weights: Array | None) -> None:
         check_columns(self.n_features, block)
@@ -89,6 +90,7 @@ class Sample(Summary):
             key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
         else:
             key = _bits(block) @ self._factors
+        key = key + self._offset
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
