@@ -163,7 +163,7 @@ def test_functions():
     by_block = as_kernel(lambda A, B: (A @ B.T) ** 2 if np.ndim(A) == 2 else np.array([0.0]))
     np.testing.assert_allclose(by_row(X, Y), (X @ Y.T) ** 2)
     np.testing.assert_allclose(by_block(X, Y), (X @ Y.T) ** 2)
-    with pytest.raises(ValueError, match=r"gave shape \(3,\) for two rows and \(3,\) for blocks of 7 and 5"):
+    with pytest.raises(ValueError, match=r"gave shape \(3,\) of float64 for blocks of 7 and 5"):
         as_kernel(lambda A, B: np.zeros(3))(X, Y)
 
 

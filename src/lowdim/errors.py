@@ -275,8 +275,8 @@ def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
 
 def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
     """Said before it is taken."""
-    sizes = f"{needed / 2**30:.2f} GiB, and memory={allowed / 2**30:.2f} GiB is allowed"
-    return MemoryError(f"{what} would need {sizes}. {advice}")
+    sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
+    return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
@@ -291,3 +291,19 @@ def kernel_not_finite(kernel: Any) -> ValueError:
     """A kernel of rows that are finite themselves."""
     what = "the matrix that was given holds" if kernel is None else f"the kernel {kernel} gives"
     return ValueError(f"{what} NaN or infinity; rescale the rows or change its parameters.")
+
+
+def no_positive_eigenvalue(what: str) -> ValueError:
+    """Nothing to project on."""
+    return NoVariance(
+        f"no eigenvalue of {what} is positive: rows have the same features, or no variance above rounding, or the "
+        "kernel is no inner product. Check the rows, the kernel and its width."
+    )
+
+
+def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
+    """A function of two rows that minds their order."""
+    return ValueError(
+        f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
+        "that gives the same for both, (f(x, y) + f(y, x)) / 2 for example."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -95,11 +95,12 @@ class KernelColumns:
     kernel: Any
     rows: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_against", self.kernel.against(self.rows))
+    @cached_property
+    def _against(self) -> Any:
+        return self.kernel.against(self.rows)
 
     def __call__(self, block: Array) -> Array:
-        return self._against(block)  # type: ignore[attr-defined] # set above
+        return self._against(block)
 
     def on(self, like: Array) -> KernelColumns:
         """The same map for arrays of the kind of `like`."""
@@ -179,12 +180,13 @@ class UnitLength:
 def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     """Entries that are multiplied, (features, degree), and the roots of how often each occurs in (sum x)^degree."""
     index = np.array(list(combinations_with_replacement(range(p), degree)), dtype=np.int64)
-    counts = np.ones(len(index))
+    logs = np.zeros(len(index))
     run = np.ones(len(index))
     for j in range(1, degree):
         run = np.where(index[:, j] == index[:, j - 1], run + 1, 1.0)
-        counts *= run
-    scale = np.sqrt(math.factorial(degree) / counts)
+        logs += np.log(run)
+    # Logarithms: factorials of high degrees have no room in a number.
+    scale = np.exp(0.5 * (math.lgamma(degree + 1) - logs))
     index.setflags(write=False)
     scale.setflags(write=False)
     return index, scale

@@ -22,8 +22,8 @@ RESOLUTION_FLOAT32 = 1e-3
 FLOAT64_EPS = 2.0**-52
 FLOAT32_EPS = 2.0**-23
 
-#: Squared distances below this share of the squared spread are taken from differences.
-_CLOSE = 1e-6
+#: Squared distances below this share of the squared spread are taken from differences: in float64, and in float32.
+_CLOSE, _CLOSE_FLOAT32 = 1e-6, 1e-3
 #: Pairs whose differences are formed at a time, for about this many numbers.
 _DIFFERENCES = 1 << 20
 
@@ -216,7 +216,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
     Dense rows are measured from a common point first, so that an offset of all rows costs no digits; those of rows with
     themselves (`X is Y`) are exactly zero. Rounding leaves about eps times the square of the spread; NumPy rows that
-    are closer than a thousandth of it are measured entry by entry.
+    are closer than a thousandth of it (float32: a thirtieth) are measured entry by entry.
     """
     same = X is Y
     if is_sparse(X) or is_sparse(Y):
@@ -234,7 +234,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
         D += squares[0][:, None]
         D += squares[1][None, :]
         np.maximum(D, 0.0, out=D)
-        _measure_again(D, X, Y, _CLOSE * float(max(squares[0].max(), squares[1].max())))
+        close = _CLOSE if D.dtype == np.float64 else _CLOSE_FLOAT32
+        _measure_again(D, X, Y, close * float(max(squares[0].max(), squares[1].max())))
         if same:
             np.fill_diagonal(D, 0.0)
         return D

@@ -162,7 +162,7 @@ class Rows:
 
     def mapped(self, function: Callable[[Array], Array]) -> Rows:
         """The rows after a feature map: made block by block whenever they are read."""
-        return Rows(MappedSource(self._source, function), self.weights, self.progress)
+        return Rows(MappedSource(self._source, function, self.weights), self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows that count, as one array of finite entries, and their weights."""

@@ -5,10 +5,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.decomposition import KernelPCA as SklearnKernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
 
+from inputs import namespace, to_numpy
 from lowdim import KernelPCA, kernel_plan
 from lowdim.errors import ConvergenceWarning, IndefiniteWarning, NoVariance, RankWarning
-from lowdim.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Quadratic, Sigmoid, ThinPlateSpline
+from lowdim.kernels import (
+    Function,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Quadratic,
+    Sigmoid,
+    ThinPlateSpline,
+)
 from lowdim.solvers import FourierFeatures, KrylovKernel, Nystrom, Ridge
 
 RNG = np.random.default_rng(0)
@@ -237,7 +250,7 @@ def test_a_failed_fit_changes_nothing():
 
 
 def test_what_does_not_fit_is_refused_with_numbers():
-    with pytest.raises(MemoryError, match=r"'dense' on 200000 rows would need 1192.09 GiB, and memory=8.00 GiB"):
+    with pytest.raises(MemoryError, match=r"'dense' on 200000 rows would need 1788.2 GiB, and memory=8.0 GiB"):
         kernel_plan((200_000, 5), memory="8 GiB")
     with pytest.raises(MemoryError, match="fewer components"):
         kernel_plan((200_000, 5), 10, memory="100 MB")
@@ -311,3 +324,218 @@ def test_a_clear_error_or_finite_results(kernel, solver, rows, as_sparse):
         return
     for value in (scores, model.transform(given_rows), model.eigenvalues_, model.explained_variance_ratio_):
         assert np.all(np.isfinite(value))
+
+
+# ---- Rows that do not count
+
+
+def test_fewer_rows_count_than_components_are_asked_for():
+    rows = np.random.default_rng(4).standard_normal((600, 3))
+    weights = np.zeros(600)
+    weights[:8] = 1.0
+    for solver in ("auto", *EXACT, "nystrom"):
+        with pytest.warns(RankWarning, match="only 7 of n_components=10"):
+            model = KernelPCA(10, kernel=Gaussian(1.0), solver=solver).fit(rows, sample_weight=weights)
+        assert model.n_samples_ == 8
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom", "fourier", "features"])
+def test_rows_of_weight_zero_may_be_anything(solver):
+    kernel = Polynomial(2, gamma=1.0) if solver == "features" else Gaussian(1.0)
+    bad, weights = X.copy(), np.ones(60)
+    bad[5] = np.nan
+    weights[5] = 0.0
+    own = KernelPCA(2, kernel=kernel, solver=solver).fit(bad, sample_weight=weights)
+    without = KernelPCA(2, kernel=kernel, solver=solver).fit(np.delete(X, 5, axis=0))
+    np.testing.assert_allclose(own.eigenvalues_, without.eigenvalues_, rtol=1e-9)
+
+
+# ---- float32
+
+
+def test_landmarks_of_float32_rows_invent_nothing():
+    """Directions in which kernels hardly vary are divided by how little they do."""
+    rng = np.random.default_rng(5)
+    rows = 3.0 * rng.standard_normal((6, 3))[rng.integers(6, size=3000)] + rng.standard_normal((3000, 3))
+    wide, narrow = (
+        KernelPCA(6, kernel=Gaussian(gamma=0.5), solver=Nystrom(700)).fit(A)
+        for A in (rows.astype(np.float32).astype(np.float64), rows.astype(np.float32))
+    )
+    np.testing.assert_allclose(narrow.eigenvalues_, wide.eigenvalues_, rtol=1e-3)
+    np.testing.assert_array_equal(narrow.X_fit_, wide.X_fit_.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_many_widths_apart(dtype):
+    """Exponents of rows far from the origin cancel; near ones must be measured all the same."""
+    apart = 1e3 if dtype == "float32" else 1e7
+    rng = np.random.default_rng(6)
+    centres = apart * rng.standard_normal((6, 3))
+    rows = (centres[rng.integers(6, size=700)] + rng.standard_normal((700, 3))).astype(dtype)
+    wide = rows.astype(np.longdouble)
+    D = np.zeros((700, 700))
+    for d in range(3):
+        D += ((wide[:, d][:, None] - wide[:, d]) ** 2).astype(float)
+    J = np.eye(700) - 1 / 700
+    values = np.linalg.eigvalsh(J @ np.exp(-D / 2) @ J)[::-1][:6]
+    for solver in ("dense", "krylov"):
+        model = KernelPCA(6, kernel=Gaussian(1.0), solver=solver)
+        scores = model.fit_transform(rows)
+        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-4 if dtype == "float32" else 1e-8)
+        tolerated = 1e-3 if dtype == "float32" else 1e-6
+        np.testing.assert_allclose(model.transform(rows), scores, atol=tolerated * np.abs(scores).max())
+
+
+# ---- Functions
+
+
+def test_functions_of_blocks_need_not_take_rows():
+    own = KernelPCA(2, kernel=rbf_kernel).fit(X)
+    np.testing.assert_allclose(own.eigenvalues_, KernelPCA(2, kernel="rbf", gamma=1 / 3).fit(X).eigenvalues_)
+
+
+def test_functions_that_mind_the_order():
+    with pytest.raises(ValueError, match="is not symmetric"):
+        KernelPCA(2, kernel=lambda x, y: float(x[0] * y[1])).fit(X)
+
+
+def test_functions_that_give_no_number():
+    with pytest.raises(ValueError, match="gave None for two rows"):
+        KernelPCA(2, kernel=lambda x, y: None).fit(X)
+
+
+def test_functions_of_sparse_and_torch_rows():
+    def f(x, y):
+        return float((x * y).sum()) ** 2
+
+    plain = KernelPCA(2, kernel=f).fit(X)
+    np.testing.assert_allclose(KernelPCA(2, kernel=f).fit(sparse.csr_array(X)).eigenvalues_, plain.eigenvalues_)
+    xp = namespace("torch")
+    np.testing.assert_allclose(to_numpy(KernelPCA(2, kernel=f).fit(xp.asarray(X)).eigenvalues_), plain.eigenvalues_)
+
+
+def test_functions_as_objects_and_in_sums():
+    one = KernelPCA(2, kernel=common_letters).fit(WORDS)
+    for kernel in (Function(common_letters), Function(common_letters) + Function(common_letters)):
+        own = KernelPCA(2, kernel=kernel).fit(WORDS)
+        np.testing.assert_allclose(own.explained_variance_ratio_, one.explained_variance_ratio_)
+
+
+def test_more_ways_to_hand_over_texts():
+    pandas = pytest.importorskip("pandas")
+    one = KernelPCA(2, kernel=common_letters).fit(WORDS)
+    series = KernelPCA(2, kernel=common_letters).fit(pandas.Series(WORDS))
+    np.testing.assert_allclose(series.eigenvalues_, one.eigenvalues_)
+    ragged = [list(word) for word in WORDS]
+    own = KernelPCA(2, kernel=lambda a, b: common_letters("".join(a), "".join(b))).fit(ragged)
+    np.testing.assert_allclose(own.eigenvalues_, one.eigenvalues_)
+
+
+def test_a_class_is_no_kernel():
+    with pytest.raises(TypeError, match=r"make one: Gaussian\(\)"):
+        KernelPCA(2, kernel=Gaussian).fit(X)
+    with pytest.raises(TypeError, match="kernel must be a name"):
+        KernelPCA(2, kernel=np.eye(3)).fit(X)
+
+
+def test_rows_of_whole_numbers():
+    whole = np.round(4 * X).astype(int)
+    for kernel in (Gaussian(2.0), Polynomial(2, gamma=0.5), Sigmoid(gamma=0.1), Laplacian(0.3)):
+        np.testing.assert_allclose(kernel(whole), kernel(whole.astype(float)))
+        np.testing.assert_allclose(kernel.against(whole)(X), kernel(X, whole.astype(float)))
+
+
+# ---- Landmarks
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "message"),
+    [
+        (X[:5, :2], r"shape \(5, 2\); rows of 3 columns"),
+        (X[0], r"shape \(3,\)"),
+        (X[:0], r"shape \(0, 3\)"),
+        (np.full((4, 3), np.nan), "NaN"),
+        (np.array([["a", "b", "c"]]), "rows of numbers"),
+    ],
+)
+def test_landmarks_that_are_none(landmarks, message):
+    with pytest.raises(ValueError, match=message):
+        KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(landmarks)).fit(X)
+
+
+def test_landmarks_of_other_kinds():
+    plain = KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(X[:20])).fit(X)
+    for landmarks in (X[:20].tolist(), sparse.csr_array(X[:20]), namespace("array_api_strict").asarray(X[:20])):
+        own = KernelPCA(2, kernel=Gaussian(1.0), solver=Nystrom(landmarks)).fit(X)
+        np.testing.assert_allclose(own.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    whole = np.round(4 * X[:20])
+    both = [KernelPCA(2, kernel="poly", solver=Nystrom(L)).fit(X).eigenvalues_ for L in (whole, whole.astype(int))]
+    np.testing.assert_allclose(both[0], both[1])
+    assert Nystrom(X[:5]) == Nystrom(X[:5].copy()) != Nystrom(X[:6])
+
+
+def test_few_landmarks_of_the_linear_kernel():
+    """m landmarks span m directions, and a share of variance that cannot be reached is not."""
+    assert KernelPCA(kernel="linear", solver=Nystrom(3)).fit(X).n_components_ == 3
+    assert KernelPCA(kernel="linear", solver=Nystrom(1)).fit(X).n_components_ == 1
+    with pytest.warns(RankWarning, match=r"reach 0\.\d+ of the variance only"):
+        KernelPCA(0.99, kernel=Gaussian(0.2), solver=Nystrom(10)).fit(X)
+    with pytest.warns(RankWarning, match="the landmarks is positive"):
+        KernelPCA(30, kernel=Gaussian(1.0), solver=Nystrom(20)).fit(X)
+
+
+def test_kmeans_of_a_kernel_that_knows_no_distances():
+    with pytest.warns(IndefiniteWarning):
+        model = KernelPCA(2, kernel=ThinPlateSpline(), solver=Nystrom(30, "k-means++")).fit(X)
+    assert len(model.X_fit_) == 30
+
+
+# ---- Streams read once
+
+
+def test_what_a_single_reading_cannot_tell():
+    once = KernelPCA(2, kernel=Gaussian(0.3), solver=Nystrom(X[:5])).fit(block for block in (X[:30], X[30:]))
+    assert np.isnan(once.error_)
+    poly = Polynomial(2, gamma=1.0)
+    once = KernelPCA(2, kernel=poly, solver="features").fit(block for block in (X[:30], X[30:]))
+    with pytest.raises(TypeError, match="read once and are gone"):
+        once.inverse_transform(once.transform(X))
+
+
+# ---- Small things
+
+
+def test_kinds_of_numbers():
+    assert KernelPCA(np.float32(0.5), kernel=Gaussian(1.0)).fit(X).n_components_ < 20
+    assert KernelPCA(np.int64(2), kernel=Gaussian(1.0), memory=np.int64(10**9)).fit(X).n_components_ == 2
+    for memory in ("1.2.3 GiB", ".", "0 GiB"):
+        with pytest.raises(ValueError, match="memory="):
+            KernelPCA(2, memory=memory).fit(X)
+
+
+def test_high_degrees_of_few_columns():
+    rows = np.linspace(0.5, 1.0, 1200)[:, None]
+    model = KernelPCA(2, kernel="poly", degree=200, gamma=0.01).fit(rows)
+    assert model.solver_ == "features"
+    np.testing.assert_allclose(
+        model.eigenvalues_[0],
+        KernelPCA(2, kernel="poly", degree=200, gamma=0.01, solver="krylov").fit(rows).eigenvalues_[0],
+        rtol=1e-8,
+    )
+
+
+def test_negative_kernels_have_no_components():
+    with pytest.raises(NoVariance, match="no eigenvalue of the centred kernel matrix is positive"):
+        KernelPCA(2, kernel="precomputed").fit(-Gaussian(1.0)(X))
+
+
+def test_dense_fit_sparse_rows():
+    model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    np.testing.assert_allclose(model.transform(sparse.csr_array(X)), model.transform(X), atol=1e-10)
+
+
+def test_signs_are_those_of_the_largest_score():
+    """As scikit-learn has them."""
+    theirs = SklearnKernelPCA(3, kernel="rbf", gamma=0.4).fit(X)
+    model = KernelPCA(3, kernel="rbf", gamma=0.4).fit(X)
+    np.testing.assert_allclose(model.eigenvectors_, theirs.eigenvectors_, atol=1e-8)

@@ -106,6 +106,23 @@ def test_features_and_fourier_learn_from_a_sample():
         assert ((back - X) ** 2).sum() < 0.05 * ((X - X.mean(axis=0)) ** 2).sum()
 
 
+@pytest.mark.parametrize("kernel", [Polynomial(), Laplacian(), Gaussian()], ids=str)
+def test_duplicates_teach_nothing(kernel):
+    """Of two rows that are alike one would tell the other, and the smallest ridge would seem best."""
+    new = np.random.default_rng(3).standard_normal((50, 3))
+    weighted = KernelPCA(2, kernel=kernel, preimage="ridge").fit(X, sample_weight=np.full(150, 2.0))
+    repeated = KernelPCA(2, kernel=kernel, preimage="ridge").fit(np.repeat(X, 2, axis=0))
+    Z = weighted.transform(new)
+    np.testing.assert_allclose(repeated.inverse_transform(Z), weighted.inverse_transform(Z), rtol=1e-5, atol=1e-6)
+
+
+def test_the_way_back_does_not_depend_on_the_order_of_rows():
+    rows = np.random.default_rng(4).standard_normal((1500, 3))
+    one, other = (KernelPCA(2, kernel=Laplacian(0.5)).fit(A) for A in (rows, rows[::-1]))
+    Z = one.transform(rows[:20])
+    np.testing.assert_allclose(other.inverse_transform(Z), one.inverse_transform(Z), atol=1e-6)
+
+
 def test_points_nobody_can_reach_stay_finite():
     """Scores far outside: the iteration has nothing to hold on to, and its start is kept."""
     model = KernelPCA(3, kernel=Gaussian(0.5)).fit(X)

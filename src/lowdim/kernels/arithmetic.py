@@ -76,6 +76,8 @@ def median_distance(
     if not np.any(apart):
         return 1.0
     median = _weighted_median(D[i, j][apart], (w[i] * w[j])[apart])
+    if not 0.0 < median < math.inf:
+        raise ValueError("distances between rows leave the range of numbers; rescale the rows (divide by a constant).")
     return math.sqrt(median) if metric is None else median
 
 

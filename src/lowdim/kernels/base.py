@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._xp import Array
+from .._xp import Array, asarray_like, is_array, is_sparse
 
 
 class Kernel(ABC):
@@ -27,19 +27,28 @@ class Kernel(ABC):
         """Whether the matrix about the mean of the features does not change when all rows are shifted."""
         return self.shift_invariant
 
+    @property
+    def takes_anything(self) -> bool:
+        """Whether rows may be something else than numbers."""
+        return False
+
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """k(x_i, y_j) for the rows of `X` and `Y` (default: of `X` itself), (n, m)."""
-        return self._between(X, X if Y is None else Y)
+        X = as_floats(X)
+        return self._between(X, X if Y is None else as_floats(Y))
 
     @abstractmethod
     def _between(self, X: Array, Y: Array) -> Array:
         """The matrix of two blocks of rows."""
 
     def against(self, Y: Array) -> Callable[..., Array]:
-        """X -> k(x_i, y_j) for one `Y` and many `X`: what depends on `Y` alone is worked out once.
+        """X -> k(x_i, y_j) for one `Y` and many `X` of floats: what depends on `Y` alone is worked out once.
 
         The function may be given an array `out` beside `X`, and may use it for the answer or not.
         """
+        return self._against(as_floats(Y))
+
+    def _against(self, Y: Array) -> Callable[..., Array]:
         return lambda X, out=None: self._between(X, Y)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
@@ -107,10 +116,14 @@ class Sum(Kernel):
     def is_complete(self) -> bool:
         return self.left.is_complete and self.right.is_complete
 
+    @property
+    def takes_anything(self) -> bool:
+        return self.left.takes_anything and self.right.takes_anything
+
     def _between(self, X: Array, Y: Array) -> Array:
         return self.left(X, Y) + self.right(X, Y)
 
-    def against(self, Y: Array) -> Callable[..., Array]:
+    def _against(self, Y: Array) -> Callable[..., Array]:
         left, right = self.left.against(Y), self.right.against(Y)
         return lambda X, out=None: left(X) + right(X)
 
@@ -139,7 +152,7 @@ class Product(Sum):
     def _between(self, X: Array, Y: Array) -> Array:
         return self.left(X, Y) * self.right(X, Y)
 
-    def against(self, Y: Array) -> Callable[..., Array]:
+    def _against(self, Y: Array) -> Callable[..., Array]:
         left, right = self.left.against(Y), self.right.against(Y)
         return lambda X, out=None: left(X) * right(X)
 
@@ -150,20 +163,51 @@ class Product(Sum):
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """A function of two rows that gives a number, or of two blocks of n and m rows that gives an n x m matrix."""
+    """A function of two rows that gives a number, or of two blocks of n and m rows that gives an n x m matrix.
+
+    Rows may be anything that the function knows what to do with.
+    """
 
     name = "function"
+    #: Nothing is known of it.
+    semidefinite = False
     function: Callable[[Any, Any], Any]
 
+    @property
+    def takes_anything(self) -> bool:
+        return True
+
     def _between(self, X: Array, Y: Array) -> Array:
-        n, m = len(X), len(Y)
-        one = np.asarray(self.function(X[0], Y[0]))
-        if one.ndim == 0:
-            return np.array([[float(self.function(x, y)) for y in Y] for x in X])
-        K = np.asarray(self.function(X, Y))
-        if K.shape != (n, m):
-            raise ValueError(
-                f"the kernel function gave shape {one.shape} for two rows and {K.shape} for blocks of {n} and {m}; a "
-                f"number or ({n}, {m}) is needed."
-            )
-        return K
+        X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
+        n, m = X.shape[0], Y.shape[0]
+        try:
+            one = np.asarray(self.function(X[0], Y[0]))
+            of_rows = one.ndim == 0
+        except Exception:
+            # Functions of blocks may not take single rows; what is wrong with others comes out below.
+            of_rows = False
+        if of_rows:
+            K = np.array([[_number(self.function(X[i], Y[j])) for j in range(m)] for i in range(n)])
+        else:
+            K = np.asarray(self.function(X, Y))
+            if K.shape != (n, m) or K.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"the kernel function gave shape {K.shape} of {K.dtype} for blocks of {n} and {m} rows; a matrix "
+                    f"of ({n}, {m}) numbers is needed, or a number for two rows."
+                )
+        like = X if is_array(X) and not isinstance(X, np.ndarray) else K
+        return asarray_like(K.astype(np.float64), like, dtype=like.dtype if like is not K else None)
+
+
+def as_floats(X: Array) -> Array:
+    """Rows of whole numbers as float64; others as they are."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    return X.astype(np.float64) if kind and kind in "iub" else X
+
+
+def _number(value: Any) -> float:
+    """What a function of two rows gave."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the kernel function gave {value!r} for two rows; a number is needed.") from None

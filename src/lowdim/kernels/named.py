@@ -15,6 +15,9 @@ from ..linalg import inner_products, row_lengths, squared_distances
 from .arithmetic import affine, city_block, exponential, finite, median_distance, needed, positive, power
 from .base import Function, Kernel
 
+#: Errors of an exponent that are put up with, in float64 and in float32.
+_EXPONENT, _EXPONENT_FLOAT32 = 1e-11, 1e-5
+
 # ---- Of inner products
 
 
@@ -134,23 +137,34 @@ class Gaussian(Kernel):
         return self if self.rate is not None else Gaussian(sigma=median_distance(X, weights, seed))
 
     def _between(self, X: Array, Y: Array) -> Array:
-        return exponential(squared_distances(X, Y), -needed(self.rate, self))
+        rate = -needed(self.rate, self)
+        if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == np.float32:
+            # Exponents are differences: in float32 they would lose what matters where rows are many widths apart.
+            wide = X.astype(np.float64)
+            return exponential(squared_distances(wide, wide if X is Y else Y.astype(np.float64)), rate).astype(X.dtype)
+        return exponential(squared_distances(X, Y), rate)
 
-    def against(self, Y: Array) -> Callable[..., Array]:
-        """The exponent is one product: (2 x, -|x|^2, 1) . (y, 1, -|y|^2), in widths about the mean of Y."""
+    def _against(self, Y: Array) -> Callable[..., Array]:
+        """The exponent is one product: (2 x, -|x|^2, 1) . (y, 1, -|y|^2), in widths about the mean of Y. Where rows are
+        so many widths apart that rounding of it would show, distances are measured with more care."""
         if not isinstance(Y, np.ndarray):
-            return super().against(Y)
+            return super()._against(Y)
         scale = Y.dtype.type(math.sqrt(needed(self.rate, self)))
         origin = Y.mean(axis=0)
         Z = (Y - origin) * scale
         right = np.vstack([Z.T, np.ones(len(Z), Z.dtype), -np.einsum("ij,ij->i", Z, Z)])
+        farthest = (_EXPONENT_FLOAT32 if Y.dtype == np.float32 else _EXPONENT) / np.finfo(Y.dtype).eps
 
-        def columns(X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        def columns(X: Array, out: np.ndarray | None = None) -> np.ndarray:
+            if not isinstance(X, np.ndarray):
+                return self._between(X, Y)
             left = np.empty((len(X), right.shape[0]), X.dtype)
             centred = left[:, :-2]
             np.subtract(X, origin, out=centred)
             centred *= scale
             np.negative(np.einsum("ij,ij->i", centred, centred), out=left[:, -2])
+            if not -(left[:, -2].min() + right[-1].min()) < farthest:
+                return self._between(X, Y)
             centred *= X.dtype.type(2.0)
             left[:, -1] = 1.0
             exponent = np.matmul(left, right, out=out)
@@ -252,7 +266,8 @@ _ALIASES = {"rbf": "gaussian", "poly": "polynomial", "thin_plate_spline": "thin 
 def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
     """The kernel that a name, a function or a kernel stands for.
 
-    `parameters` that are not None go to kernels that have them, as scikit-learn's gamma, degree and coef0 do.
+    `parameters` that are not None go to kernels that have them, as scikit-learn's gamma, degree and coef0 do; other
+    kernels by name leave them alone, so that a search may cross names with parameters.
     """
     if isinstance(kernel, Kernel):
         given = [name for name, value in parameters.items() if value is not None]
@@ -266,6 +281,8 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         cls = KERNELS[name]
         known = {f.name for f in fields(cls)}  # type: ignore[arg-type] # all in the table are dataclasses
         return cls(**{n: v for n, v in parameters.items() if v is not None and n in known})
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"kernel={kernel.__name__} is a class; make one: {kernel.__name__}().")
     if callable(kernel):
         return Function(kernel)
     raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from ..features import Same, Scaled
 from ..kernels import Kernel
 from ..linalg import divisor
 from ..solvers import Covariance, DenseKernel, ExactKernel, KernelJob, KrylovKernel, MapSolver, Plan, Request, Status
-from ..solvers.kernel_maps import MapError, kernel_columns, kernel_difference, left_out
+from ..solvers.kernel_error import MapError, kernel_difference, left_out
+from ..solvers.kernel_maps import kernel_columns
 from ..solvers.kernel_matrix import GivenTiles, KernelMatrix, KernelTiles
 from ..sources import MappedSource, Source
 from ..summaries import Moments, Sample
@@ -24,6 +26,8 @@ from ._spectral import solve_spectrum
 _SYMMETRIC = 1e-8
 #: Rows compared at a time.
 _STRIP = 1024
+#: Rows whose pairs tell how far Fourier features are from the kernel.
+_FEW = 500
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,6 @@ class Components:
     values: Array
     total: float
     negative_mass: float
-    rank: int
     status: Status
     residual: float
     n_rows: int
@@ -85,7 +88,7 @@ def exact_components(rows: Rows, kernel: Kernel | None, the_plan: Plan, job: Ker
     basis, room = None, 0
     phi: Any
     if kernel is None:
-        K, phi = X.toarray() if is_sparse(X) else X, Same()
+        K, phi = X, Same()
         if K.shape[0] < K.shape[1]:
             # Rows of weight zero are left out, and so are their columns.
             phi = _Columns(_counted(rows))
@@ -95,7 +98,7 @@ def exact_components(rows: Rows, kernel: Kernel | None, the_plan: Plan, job: Ker
     else:
         # A copy: rows may be changed after the fit.
         basis = X.copy() if isinstance(X, np.ndarray) or is_sparse(X) else namespace(X).asarray(X, copy=True)
-        phi = kernel_columns(kernel, basis, weights)
+        phi = kernel_columns(kernel, basis, _mean(basis, weights))
         known = phi.feature_map.rows if isinstance(phi, Scaled) else phi.rows
         if isinstance(solver, DenseKernel) and job.itemsize < 8 and not is_sparse(known):
             # LAPACK is quick enough in float64 wherever it is chosen.
@@ -115,7 +118,6 @@ def exact_components(rows: Rows, kernel: Kernel | None, the_plan: Plan, job: Ker
         values=fit.values,
         total=fit.total,
         negative_mass=fit.negative_mass,
-        rank=fit.rank,
         status=fit.status,
         residual=fit.residual,
         n_rows=matrix.n,
@@ -138,12 +140,13 @@ def mapped_components(
     here = made.on(like)
     request = Request(k=k, ddof=1, seed=seed)
     if made.root is None:
-        mapped = MappedSource(source, here.raw)
+        mapped = MappedSource(source, here.raw, rows.weights)
         request = replace(request, k=None if k is None else min(k, mapped.shape[1]))
         spectrum, _ = solve_spectrum(mapped, Rows(mapped, rows.weights, rows.progress), request, "auto")
         offset, projection = spectrum.mean, spectrum.vectors.T
     else:
-        moments = rows.mapped(here.raw).summarize(Moments(made.root.shape[0]))
+        # R may be large in directions in which kernels hardly vary, where products in float32 would be noise.
+        moments = rows.mapped(here.raw).summarize(Moments(made.root.shape[0], wide=True))
         if divisor(moments.weight, 1) <= 0:
             raise too_few_rows(moments.n_rows, moments.weight, 1, fixed=True)
         request = replace(request, k=None if k is None else min(k, made.root.shape[1]))
@@ -151,14 +154,14 @@ def mapped_components(
         root = asarray_like(made.root, moments.mean, dtype=moments.mean.dtype)
         offset, projection = moments.mean, root @ spectrum.vectors.T
     kept = spectrum.rank
-    error = MapError(0.0, 0.0, 0.0)
-    total = spectrum.total
-    if sample is not None and not solver.exact:
-        if made.root is None:
-            error = kernel_difference(made, kernel, some[: min(500, some.shape[0])])
-        else:
-            error = left_out(made, kernel, some, counts, total, spectrum.weight)
-            total = total / (1.0 - error.value) if error.value < 1.0 else total
+    total, error = spectrum.total, MapError(0.0, 0.0, 0.0)
+    if not solver.exact and sample is None:
+        error = MapError(math.nan, math.nan, math.nan)
+    elif not solver.exact and made.root is None:
+        error = kernel_difference(made, kernel, some[:_FEW])
+    elif not solver.exact:
+        error = left_out(made, kernel, some, counts, total, spectrum.weight)
+        total = total / (1.0 - error.value) if error.value < 1.0 else total
     return Components(
         phi=here.raw,
         projection=projection[:, :kept],
@@ -166,7 +169,6 @@ def mapped_components(
         values=spectrum.values[:kept],
         total=total,
         negative_mass=made.negative_mass,
-        rank=kept,
         status=spectrum.status,
         residual=spectrum.residual,
         n_rows=spectrum.n_rows,
@@ -189,6 +191,15 @@ def _landmark_expansion(root: np.ndarray, spectrum: Any) -> tuple[Array, Array]:
     return W @ R.T, R @ mean
 
 
+def _mean(rows: Array, weights: Array | None) -> Array | None:
+    """The mean of rows that are dense numbers."""
+    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
+        return None
+    xp = namespace(rows)
+    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
+    return w @ rows / xp.sum(w)
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Some columns of a row, where rows of weight zero were left out of a matrix that was given."""
@@ -206,6 +217,12 @@ def _counted(rows: Rows) -> Array:
 
 def require_symmetric(K: Array, table: str = "X") -> None:
     """A kernel matrix that was given must be symmetric."""
+    if is_sparse(K):
+        gap = abs(K - K.T).tocoo()
+        at = int(gap.data.argmax()) if gap.nnz else 0
+        if gap.nnz and gap.data[at] > _SYMMETRIC * abs(K).max():
+            raise not_symmetric(float(gap.data[at]), (int(gap.row[at]), int(gap.col[at])), table)
+        return
     xp = namespace(K)
     largest, worst, place = 0.0, 0.0, (0, 0)
     for start in range(0, K.shape[0], _STRIP):

@@ -69,6 +69,10 @@ class PreImages:
 
         return map_rows(source, rows)
 
+    def _n_examples(self) -> int:
+        """Rows of the fit that are kept to learn the way back from."""
+        return self.preimage.rows if isinstance(self.preimage, Ridge) else Ridge().rows
+
     def _check_preimage(self) -> None:
         """Refuse what is no way back."""
         if isinstance(self.preimage, str):
@@ -79,11 +83,15 @@ class PreImages:
 
     def _way(self) -> FixedPoint | Ridge | None:
         """How rows are found; None for the linear kernel, whose features are the rows."""
-        known = self._known_rows()
-        if isinstance(known, np.ndarray) and known.dtype.kind in "OUS":
+        if isinstance(self.X_fit_, np.ndarray) and self.X_fit_.dtype.kind in "OUS":
             raise TypeError("rows that are no numbers cannot be found from scores.")
         if isinstance(self.kernel_, Linear) and self.preimage == "auto":
             return None
+        if self._examples is None:
+            raise TypeError(
+                "rows were read once and are gone, so there are none to learn the way back from; fit to a list of "
+                "blocks, or to a function that returns an iterator."
+            )
         gaussian = isinstance(self.kernel_, Gaussian) and self._expansion is not None
         if self.preimage == "auto":
             return PREIMAGES["fixed-point" if gaussian else "ridge"]
@@ -113,11 +121,9 @@ class PreImages:
         assert isinstance(way, Ridge)
         kept = self.__dict__.get("_learned")
         if kept is None or kept[0] != way:
-            rows = self._known_rows()
-            few = np.random.default_rng(0).permutation(rows.shape[0])[: way.rows]
-            some = rows[few] if is_sparse(rows) else to_numpy(rows)[few]
-            like = self.offset_ if is_sparse(some) else asarray_like(some, self.offset_)
-            scores = to_numpy(self._scored(open_source(some if is_sparse(some) else like)))
+            # Different rows: of two that are alike either would tell the other, and noise would be learned by heart.
+            some = self._examples
+            scores = to_numpy(self._scored(open_source(some)))
             kept = (way, way.learned(scores.astype(np.float64), to_numpy(dense(some)).astype(np.float64)))
             self.__dict__["_learned"] = kept
         return kept[1]
@@ -127,10 +133,6 @@ class PreImages:
         B, c = (to_numpy(part).astype(np.float64) for part in self._expansion)
         rows, start = to_numpy(dense(self.X_fit_)).astype(np.float64), self._learned_back()
         return lambda Z: way.solve(Z @ B + c, rows, self.kernel_, start(Z))
-
-    def _known_rows(self) -> Any:
-        """Rows that are at hand: of the fit, landmarks, or a sample."""
-        return self._examples if self.X_fit_ is None else self.X_fit_
 
     def _scored(self, source: Source) -> Array:
         raise NotImplementedError

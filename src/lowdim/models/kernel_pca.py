@@ -15,7 +15,7 @@ from ..errors import (
     IndefiniteWarning,
     RankWarning,
     n_components_out_of_range,
-    no_variance,
+    no_positive_eigenvalue,
     other_width,
     too_few_rows,
     warn_user,
@@ -31,8 +31,8 @@ from ._base import Model, affine
 from ._kernel_fits import Components, exact_components, mapped_components, of_kind
 from ._preimage import PreImages
 
-#: Rows that widths are found from, and of these the ones that decide on signs.
-_SAMPLE, _DECISIVE = 500, 64
+#: Rows that widths are found from.
+_MEDIAN = 500
 #: A negative share of the spectrum that is worth a word.
 _NEGATIVE = 0.01
 
@@ -50,7 +50,8 @@ class KernelPCA(PreImages, Model):
         those, a function of two rows, or "precomputed": then X is the kernel matrix.
     gamma, degree, coef0 : float, optional
         Parameters of a kernel that is given by name. Without `gamma` the width of a kernel of distances is found by the
-        median rule (`kernel_` says what came out).
+        median rule (`kernel_` says what came out). Kernels that have no such parameter leave it alone, as in
+        scikit-learn.
     solver : str or KernelSolver
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", exact for kernels whose features can be
         written out; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers` with its
@@ -68,12 +69,13 @@ class KernelPCA(PreImages, Model):
     eigenvalues_ : array of shape (n_components_,)
         Of the centred kernel matrix, descending, those that are positive: n - 1 times the variance of each component.
     eigenvectors_ : array of shape (n_samples, n_components_)
-        Of the centred kernel matrix, of unit length; with exact solvers (but not "features").
+        Of the centred kernel matrix, with sum_i w_i v_i^2 = 1 for weights w; with exact solvers (but not "features"),
+        otherwise None.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
         Variance of each component, and its share of all there is in the feature space.
     negative_mass_ : float
         The sum of |eigenvalue| over those that are negative, as a share of the sum over all. Zero for a kernel that is
-        positive semidefinite.
+        positive semidefinite; estimated, to a percent or so, where the solver does not see all eigenvalues.
     kernel_ : Kernel or None
         With its parameters as they were found; None where the matrix was given.
     gamma_ : float or None
@@ -84,9 +86,9 @@ class KernelPCA(PreImages, Model):
         Scores are (f(x) - offset_) projection_, f(x) the kernels with X_fit_, or the features.
     error_, error_interval_ : float, and pair of floats
         With "nystrom": the share of variance that the landmarks miss, estimated from rows that are none, and an
-        interval of 99% confidence. With "fourier": root mean square error of the kernel beside its root mean square.
-        Zero for exact solvers.
-    n_components_, n_samples_, n_features_in_, feature_names_in_, rank_, solver_, plan_, status_, residual_
+        interval that should hold it 99 times in 100. With "fourier": root mean square error of the kernel beside its
+        root mean square. Zero for exact solvers, NaN where rows were read once and could not be looked at again.
+    n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, residual_
 
     Notes
     -----
@@ -171,8 +173,9 @@ class KernelPCA(PreImages, Model):
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """As for other models; a kernel that is a function is handed whatever there is."""
-        if isinstance(self.kernel, str | Kernel) or not callable(self.kernel) or not holds_objects(X):
-            if self.kernel == "precomputed":
+        kernel = self._given_kernel()
+        if kernel is None or not kernel.takes_anything or not holds_objects(X):
+            if kernel is None:
                 # That entries are no numbers is said before that there are too many or too few of them.
                 Rows(open_source(X)).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
@@ -206,18 +209,18 @@ class KernelPCA(PreImages, Model):
         if kernel is not None and not kernel.is_complete:
             assert sample is not None, "the plan has seen to it"
             # The first rows of a larger sample are the smaller one: every solver finds the same width.
-            kernel = kernel.fitted(sample.rows[:_SAMPLE], sample.weights[:_SAMPLE])
+            kernel = kernel.fitted(sample.rows[:_MEDIAN], sample.weights[:_MEDIAN])
         if isinstance(solver, MapSolver):
             assert kernel is not None, "refusal() has seen to it"
             found = mapped_components(source, rows, kernel, solver, sample, job.k, seed)
         else:
             found = exact_components(rows, kernel, the_plan, job, seed)
         if found.values.shape[0] == 0:
-            raise no_variance("kernel PCA")
-        if isinstance(self.n_components, float):
-            found = found.reaching(self.n_components)
+            raise no_positive_eigenvalue("the centred kernel matrix")
+        if job.k is None and self.n_components is not None:
+            found = self._reaching(found)
         self.kernel_, self.plan_, self.solver_ = kernel, the_plan, solver.name
-        self._examples = None if found.basis is not None else of_kind(sample and sample.rows, source.empty(0))
+        self._examples = of_kind(None if sample is None else sample.rows[: self._n_examples()], source.empty(0))
         self._unpack(found.turned(self._signs(found, sample, source)), source.dtype)
         self._warn(found)
 
@@ -267,19 +270,31 @@ class KernelPCA(PreImages, Model):
         if kernel is None or isinstance(source, ObjectSource) or not source.traits.rereadable:
             return None
         wanted = solver.sample_size if isinstance(solver, MapSolver) else 0
-        return rows.summarize(Sample(source.shape[1], max(_SAMPLE, wanted), seed=self._seed()))
+        return rows.summarize(Sample(source.shape[1], max(_MEDIAN, self._n_examples(), wanted), seed=self._seed()))
 
     def _signs(self, found: Components, sample: Sample | None, source: Source) -> Array:
-        """The largest score of a row is positive: among the rows of the sample, which every solver sees."""
-        if sample is None:
+        """The largest score of a row is positive: of all rows where their scores are there, otherwise of the sample."""
+        if sample is None or found.eigenvectors is not None:
             return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-        some = of_kind(sample.rows[:_DECISIVE], source.empty(0))
+        some = of_kind(sample.rows, source.empty(0))
         score = affine(found.projection, found.offset, 1.0)
         return signs(map_rows(MappedSource(open_source(some), found.phi), score).T)
 
+    def _reaching(self, found: Components) -> Components:
+        """As many components as reach the share of variance asked for."""
+        share = float(self.n_components)
+        reached = float(namespace(found.values).sum(found.values)) / found.total
+        if reached < share - 1e-9:
+            warn_user(
+                f"n_components={self.n_components}: all {found.values.shape[0]} components there are reach "
+                f"{reached:.3f} of the variance only. More landmarks would reach more.",
+                RankWarning,
+            )
+        return found.reaching(share)
+
     def _unpack(self, found: Components, dtype: Any) -> None:
         self.n_components_ = int(found.values.shape[0])
-        self.n_samples_, self.rank_ = found.n_rows, found.rank
+        self.n_samples_ = found.n_rows
         self.eigenvalues_ = in_range(found.values, dtype)
         self.eigenvectors_ = None if found.eigenvectors is None else astype(found.eigenvectors, dtype)
         self.explained_variance_ = in_range(found.values / divisor(found.weight, 1), dtype)
@@ -299,9 +314,14 @@ class KernelPCA(PreImages, Model):
                 IndefiniteWarning,
             )
         if isinstance(self.n_components, numbers.Integral) and self.n_components_ < int(self.n_components):
+            what = (
+                "the centred kernel matrix"
+                if found.basis is None or found.eigenvectors is not None
+                else "the landmarks"
+            )
             warn_user(
                 f"only {self.n_components_} of n_components={self.n_components} could be taken: no other eigenvalue of "
-                "the centred kernel matrix is positive.",
+                f"{what} is positive.",
                 RankWarning,
             )
         if found.status is Status.NOT_CONVERGED:

@@ -11,7 +11,9 @@ from ..kernels import Kernel
 #: Rows of a tile of the kernel matrix: a float64 tile and its products stay in the cache of a core.
 TILE = 512
 #: On a device each tile costs launches: they are larger.
-DEVICE_TILE = 4096
+DEVICE_TILE = 2048
+#: Rows whose pairs are looked at for the error of a map.
+PAIRS = 2000
 
 
 @dataclass(frozen=True)

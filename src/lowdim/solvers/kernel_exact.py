@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._threads import single_threaded_blas
+from .._threads import available, single_threaded_blas
 from .._xp import Array, asarray_like, namespace, to_numpy
 from ..linalg import eigh_descending, orthonormal_block, rank_cut
-from .kernel_base import KernelJob, KernelSolver
+from .kernel_base import DEVICE_TILE, TILE, KernelJob, KernelSolver
 from .kernel_matrix import KernelMatrix
 from .lanczos import Lanczos, check_limits
 from .results import KernelFit, Status
@@ -31,6 +31,10 @@ class ExactKernel(KernelSolver):
     @abstractmethod
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         """The first `k` eigenpairs, or all that are positive."""
+
+    def row_bytes(self, job: KernelJob) -> int:
+        """A copy of the rows for later, one for kernels to be taken with, and one that is prepared for them."""
+        return 0 if job.kernel is None or job.objects else 3 * job.itemsize * job.n * job.p
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,14 @@ class DenseKernel(ExactKernel):
             vectors=vectors[:kept, :].T,
             total=total,
             negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
-            rank=rank,
             status=Status.EXACT,
             residual=0.0,
             passes=1,
         )
 
     def n_bytes(self, job: KernelJob) -> int:
-        return 8 * job.n * job.n * (4 if job.k is None or 8 * job.k > job.n else 2)
+        few = job.k is not None and 8 * job.k <= job.n and job.kernel is not None and job.kernel.semidefinite
+        return 8 * job.n * (job.n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class KrylovKernel(ExactKernel):
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         assert k is not None, "refusal() has seen to it"
         n, unit, passes = matrix.n, matrix.unit, 0
+        # Rows of weight zero are gone by now.
+        k = min(k, n)
 
         def action(V: Array) -> Array:
             nonlocal passes
@@ -133,7 +139,6 @@ class KrylovKernel(ExactKernel):
             vectors=found.vectors[:, :rank],
             total=total,
             negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
-            rank=rank,
             status=found.status,
             residual=found.residual,
             passes=passes,
@@ -142,7 +147,9 @@ class KrylovKernel(ExactKernel):
     def n_bytes(self, job: KernelJob) -> int:
         k = job.k or 1
         basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(job.n) + 6 * self.block_size(k)
-        return 8 * job.n * basis
+        # Tiles in the making, with what kernels need beside them.
+        tiles = 3 * available() * TILE**2 if job.host else 6 * DEVICE_TILE**2
+        return 8 * (job.n * (basis + 4 * k) + min(tiles, 6 * job.n**2)) + self.row_bytes(job)
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.k is None:

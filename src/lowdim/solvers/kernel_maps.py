@@ -10,28 +10,26 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .. import features
-from .._xp import Array, astype, is_sparse, namespace, to_numpy
-from ..errors import choice, kernel_not_finite
+from .._xp import Array, astype, is_sparse, to_numpy
+from ..errors import choice, kernel_not_finite, no_positive_eigenvalue
 from ..kernels import Cosine, Kernel, Linear, Polynomial
 from ..linalg import eigh_descending
-from .kernel_base import KernelJob, KernelSolver
-from .landmarks import LANDMARKS
+from .kernel_base import PAIRS, KernelJob, KernelSolver
+from .landmarks import LANDMARKS, SKETCH
 
 #: Directions of the landmarks with less than this share of the largest eigenvalue are left out: beyond it the products
 #: of kernels hold rounding only. In float64 and in float32.
-_CUT, _CUT_FLOAT32 = 1e-12, 1e-7
+_CUT, _CUT_FLOAT32 = 1e-12, 1e-6
 #: Candidates for each landmark, where these are chosen by a rule that compares them.
 _CANDIDATES = 10
-#: Rows that the error is estimated from.
+#: Rows that are kept from being landmarks, for the estimate of the error.
 _HELD_OUT = 500
-#: Half the interval of the error, in standard errors: rows have skewed errors, and 2.6 would hold 98 times in 100 only.
-_DEVIATIONS = 3.3
 #: Features up to which an explicit map is chosen by itself.
 _EXPLICIT_UP_TO = 1000
 
@@ -44,9 +42,11 @@ class MadeMap:
     raw: Callable[[Array], Array]
     #: R, (m, r), or None for the identity.
     root: np.ndarray | None = None
-    #: The landmarks, if raw(x) are kernels with them; which rows of the sample are none of them.
+    #: The landmarks, if raw(x) are kernels with them, and which rows of the sample they are; which others were
+    #: candidates.
     landmarks: Any = None
-    others: np.ndarray | None = None
+    chosen: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    passed_over: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     #: Share of the spectrum of the landmarks that is negative and was left out.
     negative_mass: float = 0.0
 
@@ -123,7 +123,7 @@ class Explicit(MapSolver):
         return width <= _EXPLICIT_UP_TO and (not job.whole or job.n > max(1000, 4 * width))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nystrom(MapSolver):
     """Features phi(x) = L^(-1/2) U^T k(x), with k(x) the kernels of x with m landmarks and U L U^T those of the
     landmarks with one another: the projection of the exact features on those of the landmarks [1]_.
@@ -154,55 +154,92 @@ class Nystrom(MapSolver):
     def __post_init__(self) -> None:
         if self.choose not in LANDMARKS:
             raise choice("choose", self.choose, list(LANDMARKS))
-        if not hasattr(self.landmarks, "shape") and (
-            isinstance(self.landmarks, bool) or not isinstance(self.landmarks, int | np.integer) or self.landmarks < 1
-        ):
+        if isinstance(self.landmarks, list | tuple):
+            object.__setattr__(self, "landmarks", np.asarray(self.landmarks))
+        number = isinstance(self.landmarks, int | np.integer) and not isinstance(self.landmarks, bool)
+        if not self.given and not (number and self.landmarks >= 1):
             raise ValueError(
                 f"Nystrom(landmarks={self.landmarks!r}): a whole number of at least 1, or an array of rows, is needed."
             )
 
     @property
+    def given(self) -> bool:
+        """Whether landmarks are rows."""
+        return getattr(self.landmarks, "ndim", 0) > 0
+
+    @property
     def count(self) -> int:
         """m."""
-        return int(self.landmarks.shape[0]) if hasattr(self.landmarks, "shape") else int(self.landmarks)
+        return int(self.landmarks.shape[0]) if self.given else int(self.landmarks)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Nystrom) or self.choose != other.choose or self.given != other.given:
+            return False
+        if not self.given:
+            return bool(self.landmarks == other.landmarks)
+        a, b = (n.landmarks.toarray() if is_sparse(n.landmarks) else to_numpy(n.landmarks) for n in (self, other))
+        return np.array_equal(a, b)
+
+    def __hash__(self) -> int:
+        return hash((self.choose, self.count))
 
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
-        others = None
-        if hasattr(self.landmarks, "shape"):
-            rows = to_numpy(self.landmarks)
+        chosen = passed_over = np.zeros(0, dtype=int)
+        if self.given:
+            rows = self._given_rows(sample)
         else:
             m = min(self.count, sample.shape[0])
             candidates = sample[: max(m, sample.shape[0] - _HELD_OUT)]
             random = np.random.default_rng(seed)
             chosen = LANDMARKS[self.choose](kernel, candidates, weights[: candidates.shape[0]], m, random)
+            passed_over = np.setdiff1d(np.arange(candidates.shape[0]), chosen)
             rows = candidates[chosen]
-            others = np.setdiff1d(np.arange(sample.shape[0]), chosen)
-        raw = kernel_columns(kernel, rows)
+        # Without a sample there is but a row of which only the width matters.
+        origin = None if sample.shape[0] == 1 or is_sparse(sample) else weights @ sample / weights.sum()
+        raw = kernel_columns(kernel, rows, origin)
         K = np.asarray(raw(rows), dtype=np.float64)
         if not np.all(np.isfinite(K)):
             raise kernel_not_finite(kernel)
         values, vectors = eigh_descending(0.5 * (K + K.T))
-        narrow = rows.dtype.itemsize < 8
-        cut = (_CUT_FLOAT32 if narrow else _CUT) * max(float(values[0]), 0.0)
-        kept = values > cut
+        kept = values > (_CUT_FLOAT32 if rows.dtype.itemsize < 8 else _CUT) * max(float(values[0]), 0.0)
         if not np.any(kept):
-            raise ValueError(f"{kernel} has no positive eigenvalue on the {len(values)} landmarks.")
-        return MadeMap(
-            raw,
-            vectors[kept].T / np.sqrt(values[kept]),
-            rows,
-            others,
-            0.0 if kernel.semidefinite else _negative_mass(K),
-        )
+            raise no_positive_eigenvalue(f"the kernel matrix of the {len(values)} landmarks")
+        root = vectors[kept].T / np.sqrt(values[kept])
+        return MadeMap(raw, root, rows, chosen, passed_over, 0.0 if kernel.semidefinite else _negative_mass(K))
+
+    def _given_rows(self, sample: Any) -> Any:
+        """The landmarks that were given, as rows like those of the sample."""
+        rows = self.landmarks
+        if is_sparse(rows):
+            rows = rows.tocsr().astype(sample.dtype)
+        else:
+            try:
+                rows = np.asarray(to_numpy(rows), dtype=sample.dtype)
+            except (TypeError, ValueError):
+                raise ValueError("Nystrom(landmarks=...): rows of numbers are needed.") from None
+        if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != sample.shape[1]:
+            raise ValueError(
+                f"Nystrom(landmarks=...) has shape {tuple(rows.shape)}; rows of {sample.shape[1]} columns are needed, "
+                "as X has them."
+            )
+        if not np.all(np.isfinite(rows.data if is_sparse(rows) else rows)):
+            raise ValueError("Nystrom(landmarks=...) contains NaN or infinity.")
+        return rows
 
     def width(self, job: KernelJob) -> int:
         return min(self.count, job.n)
 
     @property
     def sample_size(self) -> int:
-        if hasattr(self.landmarks, "shape"):
+        if self.given:
             return _HELD_OUT
         return (self.count if self.choose == "uniform" else max(_CANDIDATES * self.count, 2000)) + _HELD_OUT
+
+    def n_bytes(self, job: KernelJob) -> int:
+        sample = min(self.sample_size, job.n)
+        compared = {"leverage": 5 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
+        rows = job.p * (2 * sample + 3 * self.width(job))
+        return super().n_bytes(job) + 8 * (rows + compared + 2 * min(sample, PAIRS) ** 2)
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.kernel is None:
@@ -265,14 +302,12 @@ class FourierFeatures(MapSolver):
         return super().refusal(job)
 
 
-def kernel_columns(kernel: Kernel, rows: Array, weights: Array | None = None) -> Any:
+def kernel_columns(kernel: Kernel, rows: Array, origin: Array | None) -> Any:
     """x -> kernels of x with `rows`. Where a shift of all rows is harmless after centring, and the kernel does not see
-    to it itself, they are measured from the mean of `rows`: far from zero products would lose their digits."""
-    if is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
+    to it itself, they are measured from `origin`: far from zero products would lose their digits."""
+    if origin is None or is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
         return features.KernelColumns(kernel, rows)
-    xp = namespace(rows)
-    w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
-    shift = w @ rows / xp.sum(w)
+    shift = astype(origin, rows.dtype)
     return features.Scaled(features.KernelColumns(kernel, rows - shift), shift=shift)
 
 
@@ -287,48 +322,3 @@ def explicit_map(kernel: Kernel | None, p: int) -> tuple[Callable[[Array], Array
         phi = features.Polynomial(int(kernel.degree), **up_to)  # type: ignore[arg-type] # a flag and a number
         return features.Scaled(phi, math.sqrt(kernel.gamma or 1.0 / p)), phi.width(p)
     return None
-
-
-@dataclass(frozen=True)
-class MapError:
-    """How far a map is from its kernel: an estimate, and an interval that should hold the error of all rows 99 times in
-    100."""
-
-    value: float
-    low: float
-    high: float
-
-
-def left_out(made: MadeMap, kernel: Kernel, sample: Any, weights: np.ndarray, total: float, n: float) -> MapError:
-    """The variance that the map leaves out, as a share of all there is in the feature space, from rows that are no
-    landmarks.
-
-    With r(x, y) = k(x, y) - phi(x) . phi(y), which is zero for landmarks, it is
-    sum_i r(x_i, x_i) - sum_ij r(x_i, x_j) / n over all `n` rows; `total` is the variance of phi, summed over them.
-    """
-    others = np.arange(sample.shape[0]) if made.others is None else made.others
-    if len(others) == 0:
-        return MapError(0.0, 0.0, 0.0)
-    rows, w = sample[others], weights[others]
-    shift = getattr(made.raw, "shift", None)
-    phi = made.of(rows)
-    rest = to_numpy(kernel(rows if shift is None else rows - shift)).astype(np.float64) - phi @ phi.T
-    own = np.abs(np.diagonal(rest))
-    known = float(w.sum())
-    chosen = float(weights.sum()) - known if made.others is not None else 0.0
-    scale = max(0.0, n - chosen) / known
-    mean = float(w @ own) / known
-    # Pairs of one row with itself are as many as such rows, others as many as the square of it.
-    same = float((w * w) @ own)
-    together = (scale * same + scale * scale * (float(w @ rest @ w) - same)) / n
-    spread = _DEVIATIONS * math.sqrt(float((w * w) @ (own - mean) ** 2) * max(0.0, 1.0 - 1.0 / max(scale, 1.0)))
-    sums = [max(0.0, scale * s - together) for s in (known * mean, known * mean - spread, known * mean + spread)]
-    return MapError(*(s / (total + s) if total + s > 0.0 else 0.0 for s in sums))
-
-
-def kernel_difference(made: MadeMap, kernel: Kernel, sample: Any) -> MapError:
-    """Root mean square of phi(x) . phi(y) - k(x, y) over pairs of rows, beside that of k(x, y)."""
-    phi = made.of(sample)
-    K = to_numpy(kernel(sample, sample)).astype(np.float64)
-    error = float(np.sqrt(np.mean((phi @ phi.T - K) ** 2) / (np.mean(K * K) or 1.0)))
-    return MapError(error, error, error)

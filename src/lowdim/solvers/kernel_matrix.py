@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _threads
 from .._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
-from ..errors import kernel_not_finite
+from ..errors import kernel_not_finite, not_symmetric_kernel
 from ..kernels import Kernel
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
 from .kernel_base import DEVICE_TILE, TILE
@@ -90,6 +90,8 @@ class GivenTiles(Tiles):
         self.K = K
 
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        if is_sparse(self.K):
+            return self.K[rows][:, columns].toarray()
         if isinstance(self.K, np.ndarray) and out is not None:
             np.copyto(out, self.K[rows, columns])
             return out
@@ -234,6 +236,10 @@ class KernelMatrix:
         every = -(-self.n // _GUESS_ROWS)
         a = self._tiles.empty(self.n)
         few = slice(0, self.n, every)
+        corner = to_numpy(self._tiles(few, few))
+        asymmetry = float(np.abs(corner - corner.T).max())
+        if asymmetry > 1e-4 * float(np.abs(corner).max()):
+            raise not_symmetric_kernel(getattr(self._tiles, "kernel", None), asymmetry)
         for start in range(0, self.n, TILE):
             rows = slice(start, min(start + TILE, self.n))
             T = self._tiles(rows, few)

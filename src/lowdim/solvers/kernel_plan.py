@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Real
 from typing import Any
 
 from ..errors import choice, over_budget, read_once
@@ -93,12 +94,12 @@ def memory_allowed(memory: Any) -> int:
     """`memory` in bytes."""
     if memory is None:
         return free_bytes() // 2 or 2**62
+    number = memory
     if isinstance(memory, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", memory.lower())
-        if match:
-            return int(float(match[1]) * _UNITS[match[2] or ""])
-    elif isinstance(memory, int | float) and not isinstance(memory, bool) and 0 < memory < math.inf:
-        return int(memory)
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]i?)?b?\s*", memory.lower())
+        number = float(match[1]) * _UNITS[match[2] or ""] if match else 0
+    if isinstance(number, Real) and not isinstance(number, bool) and 1 <= float(number) < math.inf:
+        return int(float(number))
     raise ValueError(f"memory={memory!r} must be a positive number of bytes, words such as '2 GiB', or None.")
 
 
@@ -137,7 +138,7 @@ def _refused_rows(chosen: KernelSolver, job: KernelJob) -> Exception | None:
     if isinstance(chosen, MapSolver) and job.objects:
         return TypeError(f"solver={chosen.name!r} is for rows of numbers; use solver='krylov' or 'dense'.")
     needs_sample = not job.kernel.is_complete if job.kernel is not None else False
-    given = isinstance(chosen, Nystrom) and hasattr(chosen.landmarks, "shape")
+    given = isinstance(chosen, Nystrom) and chosen.given
     if not job.rereadable and (needs_sample or (isinstance(chosen, Nystrom) and not given)):
         return read_once(
             chosen.name,

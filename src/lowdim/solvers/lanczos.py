@@ -130,11 +130,11 @@ class Lanczos:
 
     def _status(self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, exhausted: bool) -> Status | None:
         """How the iteration stands; None to go on."""
+        if exhausted:
+            return Status.CONVERGED
         if m < self.k:
             return None
         steps = self.limits.steps
-        if exhausted:
-            return Status.CONVERGED
         if steps is not None:
             return Status.FIXED_STEPS if step >= steps else None
         bound = np.maximum(self.limits.tol * theta[: self.k], self.floor * max(theta[0], 0.0))

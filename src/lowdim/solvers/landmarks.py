@@ -11,7 +11,9 @@ from ..kernels import Kernel
 from ..linalg import eigh_descending
 
 #: Rows that leverage scores are estimated from, at most.
-_SKETCH = 1500
+SKETCH = 1500
+#: Rows whose kernels with these are formed at a time.
+_ROWS = 1024
 
 
 def uniform(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
@@ -39,7 +41,8 @@ def kmeans_plus_plus(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, ran
         nearest[chosen] = 0.0
         mass = nearest * weights
         if mass.sum() <= 0.0:
-            # All others have the features of one that is there already.
+            # All others have the features of one that is there already, or the kernel knows no distances.
+            chosen += np.setdiff1d(np.arange(n), chosen)[: m - len(chosen)].tolist()
             break
         chosen.append(int(random.choice(n, p=mass / mass.sum())))
     return np.array(chosen)
@@ -55,15 +58,18 @@ def leverage(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.
     [2] Musco, Musco (2017), Recursive sampling for the Nystrom method.
     """
     n = rows.shape[0]
-    some = slice(0, min(n, _SKETCH))
+    some = slice(0, min(n, SKETCH))
     K = np.asarray(kernel(rows[some]), dtype=np.float64)
     values, vectors = eigh_descending(0.5 * (K + K.T))
     values = np.clip(values, 0.0, None)
     # Eigenvalues of all candidates are about n / s those of the s rows looked at.
     rank = min(max(1, m * len(K) // n), len(K) - 1)
     ridge = max(values[rank:].sum() / m, values[0] * 1e-12)
-    cross = np.asarray(kernel(rows, rows[some]), dtype=np.float64) @ vectors.T
-    scores = _diagonal(kernel, rows) - (cross * cross) @ (1.0 / (values + ridge))
+    scores = _diagonal(kernel, rows)
+    for start in range(0, n, _ROWS):
+        part = slice(start, start + _ROWS)
+        cross = np.asarray(kernel(rows[part], rows[some]), dtype=np.float64) @ vectors.T
+        scores[part] -= (cross * cross) @ (1.0 / (values + ridge))
     chance = np.clip(scores, 1e-12, None) * weights
     return random.choice(n, m, replace=False, p=chance / chance.sum())
 

@@ -48,6 +48,12 @@ class FixedPoint:
     tol: float = 1e-5
     max_iter: int = 200
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tol < math.inf:
+            raise ValueError(f"FixedPoint(tol={self.tol!r}): a positive number is needed.")
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"FixedPoint(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
+
     def solve(self, weights: np.ndarray, rows: np.ndarray, kernel: Gaussian, start: np.ndarray) -> np.ndarray:
         """Points for each row g of `weights`, from each row of `start`."""
         against = kernel.against(rows)
@@ -127,7 +133,7 @@ class Ridge:
     def __post_init__(self) -> None:
         if self.alpha is not None and not 0.0 < self.alpha < math.inf:
             raise ValueError(f"Ridge(alpha={self.alpha!r}): a positive number is needed.")
-        if isinstance(self.rows, bool) or self.rows < 1:
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int | np.integer) or self.rows < 1:
             raise ValueError(f"Ridge(rows={self.rows!r}): a whole number of at least 1 is needed.")
 
     def learned(self, scores: np.ndarray, rows: np.ndarray) -> Learned:

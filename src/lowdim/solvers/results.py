@@ -173,8 +173,6 @@ class KernelFit:
     #: Sum of all positive eigenvalues, and the share of the negative ones in sum |lambda|.
     total: float
     negative_mass: float
-    #: How many eigenvalues stand above rounding, as far as they are known.
-    rank: int
     status: Status
     #: max_k ||G v_k - gamma_k v_k|| / gamma_1.
     residual: float

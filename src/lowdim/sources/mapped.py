@@ -17,11 +17,14 @@ from .stream import StreamSource
 class MappedSource(Source):
     """function(block) for the blocks of another source: b rows become b rows of features.
 
-    Nothing is kept: features are made anew whenever rows are read, so that they need never all be there.
+    Nothing is kept: features are made anew whenever rows are read, so that they need never all be there. Rows of weight
+    zero are not looked at, and may be anything.
     """
 
-    def __init__(self, source: Source, function: Callable[[Array], Array], start: int = 0) -> None:
-        self._source, self._function, self._start = source, function, start
+    def __init__(
+        self, source: Source, function: Callable[[Array], Array], weights: Array | None = None, start: int = 0
+    ) -> None:
+        self._source, self._function, self._weights, self._start = source, function, weights, start
         # Looking at the first block of a stream takes nothing from it.
         head = source.first_block if isinstance(source, StreamSource) else source
         first = self._mapped(next(iter(head.blocks(1))))
@@ -43,14 +46,15 @@ class MappedSource(Source):
         for block in self._source.blocks(rows):
             features = self._mapped(block)
             if not _is_finite(features):
-                self._explain(block, start)
+                features = self._repaired(block, features, start)
             start += block.shape[0]
             yield features
 
     def parts(self, k: int) -> list[Source]:
         parts = self._source.parts(k)
         starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=self._start)
-        return [MappedSource(part, self._function, start) for part, start in zip(parts, starts, strict=False)]
+        pieces = zip(parts, starts, strict=False)
+        return [MappedSource(part, self._function, self._weights, start) for part, start in pieces]
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
@@ -65,16 +69,23 @@ class MappedSource(Source):
             )
         return features
 
-    def _explain(self, block: Array, start: int) -> None:
-        """Name the entry of the rows that is not finite, if it is they and not the features."""
-        if self._source.kind == "objects":
-            return
+    def _repaired(self, block: Array, features: Array, start: int) -> Array:
+        """Features with zeros for rows that do not count; the first bad entry of one that does is named."""
+        xp = namespace(features)
+        if self._weights is not None:
+            uncounted = self._weights[start : start + block.shape[0]] <= 0
+            if not is_sparse(features):
+                features = xp.where(uncounted[:, None], xp.zeros_like(features), features)
+            block = block if is_sparse(block) else xp.where(uncounted[:, None], xp.zeros_like(block), block)
+        if self._source.kind == "objects" or _is_finite(features):
+            return features
         data = to_numpy(block.toarray() if is_sparse(block) else block)
         bad = np.argwhere(~np.isfinite(data))
         if len(bad):
             i, j = (int(v) for v in bad[0])
             table, column, names = self._source.place(j)
             raise not_finite(start + i, column, float(data[i, j]), names, table)
+        return features
 
 
 def _is_finite(features: Array) -> bool:

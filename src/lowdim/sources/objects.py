@@ -9,12 +9,15 @@ import numpy as np
 
 from ..errors import empty
 from .base import Source, Traits, cut
+from .table import is_column
 
 
 class ObjectSource(Source):
     """Objects, one a row (or rows of several), for kernels that are functions: nobody else looks into them."""
 
     def __init__(self, X: Any) -> None:
+        if is_column(X):
+            X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
         self._X = X if isinstance(X, np.ndarray) else _as_objects(X)
         n = len(self._X)
         if n == 0:
@@ -36,9 +39,15 @@ def holds_objects(X: Any) -> bool:
     """True for sequences of texts or other things that are not rows of numbers."""
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "US" or (X.dtype.kind == "O" and not _are_numbers(X))
-    if not isinstance(X, list | tuple) or not X:
+    if is_column(X):
+        return holds_objects(np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object))
+    if not isinstance(X, list | tuple) or not X or getattr(X[0], "ndim", 0) > 1:
         return False
-    return (not hasattr(X[0], "__len__") and not np.isscalar(X[0])) or isinstance(X[0], str | bytes | dict | set)
+    try:
+        return np.asarray(X).dtype.kind in "USO"
+    except ValueError:
+        # Rows of different lengths.
+        return True
 
 
 def _are_numbers(X: np.ndarray) -> bool:

@@ -103,8 +103,7 @@ class Sample(Summary):
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Numbers as whole numbers, zero for zeros of either sign; low bits depend on high ones."""
-    narrow = values.itemsize == 4
-    bits: Any = np.ascontiguousarray(values + values.dtype.type(0.0)).view(np.uint32 if narrow else np.uint64)
-    bits = bits.astype(np.uint64)
-    return bits if narrow else bits ^ (bits >> np.uint64(32))
+    """Numbers as whole numbers, the same for a number in float32 and in float64, zero for zeros of either sign; low
+    bits depend on high ones."""
+    bits: Any = np.ascontiguousarray(values.astype(np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))
