@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._threads import available, single_threaded_blas
+from .._threads import single_threaded_blas
 from .._xp import Array, asarray_like, namespace, to_numpy
 from ..linalg import eigh_descending, orthonormal_block, rank_cut
 from .kernel_base import DEVICE_TILE, TILE, KernelJob, KernelSolver
@@ -33,8 +33,8 @@ class ExactKernel(KernelSolver):
         """The first `k` eigenpairs, or all that are positive."""
 
     def row_bytes(self, job: KernelJob) -> int:
-        """A copy of the rows for later, one for kernels to be taken with, and one that is prepared for them."""
-        return 0 if job.kernel is None or job.objects else 3 * job.itemsize * job.n * job.p
+        """Copies of the rows: one for later, and others that are prepared for kernels to be taken with."""
+        return 0 if job.kernel is None or job.objects else 4 * job.itemsize * job.n * job.p
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class KrylovKernel(ExactKernel):
         k = job.k or 1
         basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(job.n) + 6 * self.block_size(k)
         # Tiles in the making, with what kernels need beside them.
-        tiles = 3 * available() * TILE**2 if job.host else 6 * DEVICE_TILE**2
+        tiles = 8 * TILE**2 if job.host else 9 * DEVICE_TILE**2
         return 8 * (job.n * (basis + 4 * k) + min(tiles, 6 * job.n**2)) + self.row_bytes(job)
 
     def refusal(self, job: KernelJob) -> Exception | None:

@@ -237,8 +237,9 @@ class Nystrom(MapSolver):
 
     def n_bytes(self, job: KernelJob) -> int:
         sample = min(self.sample_size, job.n)
-        compared = {"leverage": 5 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
-        rows = job.p * (2 * sample + 3 * self.width(job))
+        compared = {"leverage": 8 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
+        # Copies of the sample while it grows and is compared, and of the landmarks for kernels to be taken with.
+        rows = job.p * (8 * sample + 4 * self.width(job))
         return super().n_bytes(job) + 8 * (rows + compared + 2 * min(sample, PAIRS) ** 2)
 
     def refusal(self, job: KernelJob) -> Exception | None:

@@ -65,7 +65,7 @@ def kernel_plan(
     >>> print(kernel_plan((5_000, 20), 10, memory="8 GiB"))
     krylov: 1 pass over the rows, about 0.1 GiB beside them; half of the kernel matrix fits and is computed once
     >>> print(kernel_plan((50_000, 20), 10, memory="1 GiB"))
-    krylov: 10 passes over the rows, about 1.0 GiB beside them; 10% of half of the kernel matrix (9.5 GiB) fits, what
+    krylov: 10 passes over the rows, about 1.0 GiB beside them; 9% of half of the kernel matrix (9.5 GiB) fits, what
     does not is computed anew in each step
     """
     made = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
