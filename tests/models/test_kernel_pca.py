@@ -21,6 +21,7 @@ from lowdim.kernels import (
     ThinPlateSpline,
 )
 from lowdim.solvers import KrylovKernel, Nystrom, Status
+from lowdim.solvers.lanczos import Lanczos
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -250,6 +251,17 @@ def test_clusters_that_no_guess_has_seen():
     rows = rows[rng.permutation(len(rows))]
     krylov, dense = (KernelPCA(8, kernel=Gaussian(1.0), solver=s).fit(rows) for s in ("krylov", "dense"))
     np.testing.assert_allclose(krylov.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
+
+
+def test_auto_never_gives_up(monkeypatch):
+    """Where the iteration would, `auto` goes on with LAPACK."""
+    rows = np.random.default_rng(4).standard_normal((600, 3))
+    expected = KernelPCA(3, kernel=Gaussian(1.0), solver="dense").fit(rows)
+    monkeypatch.setattr(Lanczos, "_status", lambda self, *a, **k: Status.NOT_CONVERGED)
+    model = KernelPCA(3, kernel=Gaussian(1.0)).fit(rows)
+    assert model.solver_ == "dense"
+    assert "not_converged" in model.plan_.why
+    np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-12)
 
 
 def test_ties():

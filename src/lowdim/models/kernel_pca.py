@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..errors import (
 )
 from ..kernels import Kernel, as_kernel
 from ..linalg import divisor, signs
-from ..solvers import KernelJob, KernelSolver, MapSolver, Status
+from ..solvers import DenseKernel, KernelJob, KernelSolver, MapSolver, Status
 from ..solvers.kernel_plan import memory_allowed, plan_job
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ..summaries import Sample
@@ -215,11 +216,16 @@ class KernelPCA(PreImages, Model):
             found = mapped_components(source, rows, kernel, solver, sample, job.k, seed)
         else:
             found = exact_components(rows, kernel, the_plan, job, seed)
+            direct = DenseKernel()
+            if found.status is Status.NOT_CONVERGED and self.solver == "auto" and direct.n_bytes(job) <= job.memory:
+                why = f"{solver.name} ended not_converged, so it was solved again"
+                the_plan = replace(plan_job(job, direct), why=why)
+                found = exact_components(rows, kernel, the_plan, job, seed)
         if found.values.shape[0] == 0:
             raise no_positive_eigenvalue("the centred kernel matrix")
         if job.k is None and self.n_components is not None:
             found = self._reaching(found)
-        self.kernel_, self.plan_, self.solver_ = kernel, the_plan, solver.name
+        self.kernel_, self.plan_, self.solver_ = kernel, the_plan, the_plan.solver.name
         self._examples = of_kind(None if sample is None else sample.rows[: self._n_examples()], source.empty(0))
         self._unpack(found.turned(self._signs(found, sample, source)), source.dtype)
         self._warn(found)
