@@ -82,7 +82,7 @@ def fitted(name, solver, dtype, shape, setting):
     return PCA(K, solver=solver, **options).fit(kind.make(X), sample_weight=w), lambda: kind.make(X)
 
 
-def close(got, expected, dtype, condition=1.0, size=None):
+def assert_close(got, expected, dtype, condition=1.0, size=None):
     """Equal to the tolerance for this conditioning, relative to the largest entry expected (or `size`)."""
     got = to_numpy(got)
     assert got.shape == np.shape(expected)
@@ -98,15 +98,15 @@ def test_one_answer(name, solver, dtype, shape, setting):
     pca, again = fitted(name, solver, dtype, shape, setting)
     expected = reference(shape, setting)
     vectors = expected.condition
-    close(pca.mean_, expected.mean, dtype)
-    close(pca.explained_variance_, expected.values[:K], dtype)
-    close(pca.explained_variance_ratio_, expected.values[:K] / expected.values.sum(), dtype)
-    close(pca.components_, expected.vectors, dtype, vectors)
-    close(pca.noise_variance_, expected.noise, dtype, size=expected.values[0])
-    close(pca.transform(again()), expected.scores, dtype, vectors)
+    assert_close(pca.mean_, expected.mean, dtype)
+    assert_close(pca.explained_variance_, expected.values[:K], dtype)
+    assert_close(pca.explained_variance_ratio_, expected.values[:K] / expected.values.sum(), dtype)
+    assert_close(pca.components_, expected.vectors, dtype, vectors)
+    assert_close(pca.noise_variance_, expected.noise, dtype, size=expected.values[0])
+    assert_close(pca.transform(again()), expected.scores, dtype, vectors)
     # Squared distances in units of the noise: lambda_1 / noise times as sensitive as the rows.
     density = vectors * expected.values[0] / expected.noise
-    close(pca.score_samples(again()), expected.log_density, dtype, density)
+    assert_close(pca.score_samples(again()), expected.log_density, dtype, density)
 
 
 @pytest.mark.parametrize(("name", "solver", "dtype"), list(cells()))
@@ -142,7 +142,7 @@ def test_fit_transform_is_fit_then_transform(name, shape):
     kind = INPUTS[name]
     X = rows(shape)
     scores = PCA(K).fit_transform(kind.make(X))
-    close(scores, reference(shape, "plain").scores, "float64", reference(shape, "plain").condition)
+    assert_close(scores, reference(shape, "plain").scores, "float64", reference(shape, "plain").condition)
 
 
 @pytest.mark.parametrize("solver", ["covariance", "triangle", "gram"])
@@ -187,8 +187,8 @@ def test_sparse_rows_give_what_dense_rows_give(solver, dtype, standardize, weigh
     values = PCA(5, standardize=standardize).fit(X.toarray().astype(float), sample_weight=w).explained_variance_
     condition = vector_condition(values, 4).max()
     vectors = condition
-    close(ours.mean_, dense.mean_, dtype)
-    close(ours.explained_variance_, dense.explained_variance_, dtype)
-    close(ours.noise_variance_, dense.noise_variance_, dtype, size=values[0])
-    close(ours.components_, dense.components_, dtype, vectors)
-    close(ours.transform(X), dense.transform(X.toarray().astype(float)), dtype, vectors)
+    assert_close(ours.mean_, dense.mean_, dtype)
+    assert_close(ours.explained_variance_, dense.explained_variance_, dtype)
+    assert_close(ours.noise_variance_, dense.noise_variance_, dtype, size=values[0])
+    assert_close(ours.components_, dense.components_, dtype, vectors)
+    assert_close(ours.transform(X), dense.transform(X.toarray().astype(float)), dtype, vectors)

@@ -30,7 +30,7 @@ each_model = pytest.mark.parametrize("name", list(MODELS))
 FITTED = ("components_", "explained_variance_", "mean_", "noise_variance_", "scale_", "inverse_", "shrinkage_")
 
 
-def same(a, b, condition=100.0):
+def assert_same(a, b, condition=100.0):
     """All fitted numbers equal to rounding; the offset of a column costs its mean no more than its own size."""
     assert a.n_samples_ == b.n_samples_
     assert a.n_components_ == b.n_components_
@@ -63,7 +63,7 @@ def test_any_split_and_order_is_exact(name, data):
     for part in np.split(order, cuts):
         model.partial_fit(X[part], sample_weight=WEIGHTS[part] if weighted else None)
     # A mean of 1e6 beside a spread of 4, written down after each block: six digits fewer at the worst.
-    same(model, MODELS[name]().fit(X, sample_weight=WEIGHTS if weighted else None), condition=1e7)
+    assert_same(model, MODELS[name]().fit(X, sample_weight=WEIGHTS if weighted else None), condition=1e7)
 
 
 @few_rows_at_first
@@ -72,7 +72,7 @@ def test_one_row_at_a_time(name):
     model = MODELS[name]()
     for row in X:
         model.partial_fit(row[None, :])
-    same(model, MODELS[name]().fit(X), condition=1e7)
+    assert_same(model, MODELS[name]().fit(X), condition=1e7)
 
 
 @pytest.mark.parametrize("name", ["C order", "csr_array", "pandas", "polars", "list of blocks", "generator", "torch"])
@@ -118,7 +118,7 @@ def test_solvers_that_read_rows_again_are_refused(solver):
 @each_model
 def test_fit_forgets_what_partial_fit_saw(name):
     model = MODELS[name]().partial_fit(100 * X + 5).fit(X)
-    same(model, MODELS[name]().fit(X), condition=1)
+    assert_same(model, MODELS[name]().fit(X), condition=1)
     assert not hasattr(model, "summary_")
 
 
@@ -126,7 +126,7 @@ def test_fit_forgets_what_partial_fit_saw(name):
 def test_partial_fit_after_fit_starts_anew(name):
     """A fit keeps no summary to go on from."""
     model = MODELS[name]().fit(100 * X).partial_fit(X[:12]).partial_fit(X[12:])
-    same(model, MODELS[name]().fit(X), condition=1e7)
+    assert_same(model, MODELS[name]().fit(X), condition=1e7)
 
 
 @each_model
@@ -134,7 +134,7 @@ def test_refit_resets_everything(name):
     model = MODELS[name]()
     model.fit(rng.standard_normal((40, 6)))
     model.fit(X)
-    same(model, MODELS[name]().fit(X), condition=1)
+    assert_same(model, MODELS[name]().fit(X), condition=1)
     assert model.n_features_in_ == 4
     assert vars(model).keys() == vars(MODELS[name]().fit(X)).keys()
 
@@ -143,7 +143,7 @@ def test_changed_parameters_hold_from_the_next_fit_on():
     model = PCA(2, standardize=True).fit(X)
     model.set_params(standardize=False, n_components=3).fit(X)
     assert model.scale_ is None
-    same(model, PCA(3).fit(X), condition=1)
+    assert_same(model, PCA(3).fit(X), condition=1)
 
 
 # ---- fit_summary
@@ -153,7 +153,7 @@ def test_changed_parameters_hold_from_the_next_fit_on():
 def test_fit_summary_is_fit_without_rows(name):
     kind = Triangle if "triangle" in name else FourthMoments if "ledoit" in name else Moments
     model = MODELS[name]().fit_summary(summarize(X, kind, weights=WEIGHTS))
-    same(model, MODELS[name]().fit(X, sample_weight=WEIGHTS))
+    assert_same(model, MODELS[name]().fit(X, sample_weight=WEIGHTS))
     assert model.plan_.why == "from a summary"
     assert model.plan_.passes == 0
     np.testing.assert_allclose(model.transform(X), MODELS[name]().fit(X, sample_weight=WEIGHTS).transform(X), atol=1e-6)
@@ -162,7 +162,7 @@ def test_fit_summary_is_fit_without_rows(name):
 @pytest.mark.parametrize("kind", [Moments, Triangle, FourthMoments])
 def test_each_summary_serves(kind):
     model = PCA(2).fit_summary(summarize(X, kind))
-    same(model, PCA(2).fit(X))
+    assert_same(model, PCA(2).fit(X))
     assert model.solver_ == ("triangle" if kind is Triangle else "covariance")
 
 
@@ -187,8 +187,8 @@ def test_components_are_not_tied_to_the_summary():
 def test_from_a_covariance_alone():
     cov, mean = np.cov(X.T), X.mean(axis=0)
     model = PCA(2).fit_summary(Moments.from_covariance(cov, 24, mean))
-    same(model, PCA(2).fit(X))
-    same(
+    assert_same(model, PCA(2).fit(X))
+    assert_same(
         PCA(2, ddof=0).fit_summary(Moments.from_covariance(np.cov(X.T, ddof=0), 24, mean, ddof=0)),
         PCA(2, ddof=0).fit(X),
     )

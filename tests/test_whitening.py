@@ -32,7 +32,7 @@ def condition(A=S):
     return np.linalg.cond(A)
 
 
-def close(a, b, cond=None):
+def assert_close(a, b, cond=None):
     """Equal to rounding, given what the condition of the covariance makes of it."""
     a, b = np.asarray(a), np.asarray(b)
     allowed = tolerance(condition=condition() if cond is None else cond) * max(np.abs(b).max(), 1e-300)
@@ -46,20 +46,20 @@ def close(a, b, cond=None):
 @each_kind
 def test_covariance_of_the_output_is_the_identity(kind, solver):
     Z = Whitening(kind, solver=solver).fit_transform(X)
-    close(np.cov(Z.T), np.eye(4))
+    assert_close(np.cov(Z.T), np.eye(4))
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=tolerance(condition=1e4 / np.sqrt(V.min())))
 
 
 @each_kind
 def test_with_divisor_n(kind):
-    close(np.cov(Whitening(kind, ddof=0).fit_transform(X).T, ddof=0), np.eye(4))
+    assert_close(np.cov(Whitening(kind, ddof=0).fit_transform(X).T, ddof=0), np.eye(4))
 
 
 @each_kind
 def test_with_weights(kind):
     w = rng.integers(0, 4, 50)
     Z = Whitening(kind).fit(X, sample_weight=w).transform(X)
-    close(np.cov(Z.T, fweights=w), np.eye(4))
+    assert_close(np.cov(Z.T, fweights=w), np.eye(4))
 
 
 @each_kind
@@ -74,8 +74,8 @@ def test_float32(kind):
 @each_kind
 def test_inverse_goes_back(kind):
     model = Whitening(kind).fit(X)
-    close(model.inverse_transform(model.transform(X)), X)
-    close(model.components_ @ model.inverse_, np.eye(4))
+    assert_close(model.inverse_transform(model.transform(X)), X)
+    assert_close(model.components_ @ model.inverse_, np.eye(4))
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_every_input(kind, name):
     rows = np.round(8 * X)
     source = INPUTS[name]
     model, expected = Whitening(kind).fit(source.make(rows)), Whitening(kind).fit(rows)
-    close(to_numpy(model.components_), expected.components_)
-    close(to_numpy(model.inverse_), expected.inverse_)
+    assert_close(to_numpy(model.components_), expected.components_)
+    assert_close(to_numpy(model.inverse_), expected.inverse_)
     Z = model.transform(source.make(rows))
     assert type(Z).__module__.split(".")[0] == source.xp
-    close(to_numpy(Z), expected.transform(rows))
+    assert_close(to_numpy(Z), expected.transform(rows))
     back = model.inverse_transform(Z)
-    close(to_numpy(back), rows)
+    assert_close(to_numpy(back), rows)
 
 
 # ---- The definitions
@@ -100,15 +100,15 @@ def test_every_input(kind, name):
 
 def test_pca_is_whitened_scores():
     model, pca = Whitening("pca").fit(X), PCA(whiten=True).fit(X)
-    close(model.transform(X), pca.transform(X))
-    close(model.components_, pca.components_ / np.sqrt(pca.explained_variance_)[:, None])
-    close(model.explained_variance_, pca.explained_variance_)
+    assert_close(model.transform(X), pca.transform(X))
+    assert_close(model.components_, pca.components_ / np.sqrt(pca.explained_variance_)[:, None])
+    assert_close(model.explained_variance_, pca.explained_variance_)
 
 
 def test_zca_is_the_symmetric_root():
     M = Whitening("zca").fit(X).components_
-    close(M, M.T)
-    close(M, power(S, -0.5))
+    assert_close(M, M.T)
+    assert_close(M, power(S, -0.5))
     assert np.all(np.linalg.eigvalsh(M) > 0)
 
 
@@ -116,18 +116,18 @@ def test_cholesky_is_upper_triangular():
     M = Whitening("cholesky").fit(X).components_
     np.testing.assert_allclose(np.tril(M, -1), 0, atol=tolerance(condition=10) * np.abs(M).max())
     assert np.all(np.diag(M) > 0)
-    close(M.T @ M, np.linalg.inv(S))
-    close(M, linalg.cholesky(np.linalg.inv(S)))
+    assert_close(M.T @ M, np.linalg.inv(S))
+    assert_close(M, linalg.cholesky(np.linalg.inv(S)))
 
 
 def test_pca_cor():
     values, vectors = np.linalg.eigh(P)
     G = signed(vectors.T[::-1])
-    close(Whitening("pca-cor").fit(X).components_, G / np.sqrt(values[::-1])[:, None] / np.sqrt(V))
+    assert_close(Whitening("pca-cor").fit(X).components_, G / np.sqrt(values[::-1])[:, None] / np.sqrt(V))
 
 
 def test_zca_cor():
-    close(Whitening("zca-cor").fit(X).components_, power(P, -0.5) / np.sqrt(V))
+    assert_close(Whitening("zca-cor").fit(X).components_, power(P, -0.5) / np.sqrt(V))
 
 
 def rotations(n=200):
@@ -162,10 +162,10 @@ def test_zca_is_nearest_to_the_rows():
 @pytest.mark.parametrize("kind", ["pca", "pca-cor"])
 def test_fewer_components_are_the_first_rows(kind):
     whole, two = Whitening(kind).fit(X), Whitening(kind, n_components=2).fit(X)
-    close(two.components_, whole.components_[:2])
+    assert_close(two.components_, whole.components_[:2])
     assert two.transform(X).shape == (50, 2)
-    close(np.cov(two.transform(X).T), np.eye(2))
-    close(two.transform(two.inverse_transform(two.transform(X))), two.transform(X))
+    assert_close(np.cov(two.transform(X).T), np.eye(2))
+    assert_close(two.transform(two.inverse_transform(two.transform(X))), two.transform(X))
 
 
 @pytest.mark.parametrize("kind", ["pca", "pca-cor"])
@@ -178,7 +178,7 @@ def test_fraction_of_variance(kind, fraction):
 
 def test_krylov_serves_a_few_components():
     model = Whitening("pca", n_components=2, solver=Krylov(tol=1e-9)).fit(X)
-    close(model.components_, Whitening("pca", n_components=2).fit(X).components_, cond=1e6)
+    assert_close(model.components_, Whitening("pca", n_components=2).fit(X).components_, cond=1e6)
 
 
 # ---- Regularisation
@@ -195,9 +195,9 @@ def test_a_number_is_added_to_the_eigenvalues(kind, relative):
     matrix = P if kind.endswith("cor") else S
     A = matrix + 0.3 * (np.trace(matrix) / 4 if relative else 1.0) * np.eye(4)
     M = model.components_ * (np.sqrt(V) if kind.endswith("cor") else 1.0)
-    close(M @ A @ M.T, np.eye(4))
-    close(model.explained_variance_, np.linalg.eigvalsh(A)[::-1])
-    close(model.components_ @ model.inverse_, np.eye(4))
+    assert_close(M @ A @ M.T, np.eye(4))
+    assert_close(model.explained_variance_, np.linalg.eigvalsh(A)[::-1])
+    assert_close(model.components_ @ model.inverse_, np.eye(4))
     assert model.shrinkage_ == 0.0
 
 
@@ -218,9 +218,9 @@ def test_oas_is_the_formula_of_the_paper(kind):
     matrix = P if kind.endswith("cor") else S
     a = oas(matrix * 49 / 50, 50)
     assert 0 < a < 1
-    close(model.shrinkage_, a)
+    assert_close(model.shrinkage_, a)
     M = model.components_ * (np.sqrt(V) if kind.endswith("cor") else 1.0)
-    close(M @ shrunk(matrix, a) @ M.T, np.eye(4))
+    assert_close(M @ shrunk(matrix, a) @ M.T, np.eye(4))
 
 
 @pytest.mark.parametrize("kind", ["pca", "zca", "cholesky"])
@@ -228,9 +228,9 @@ def test_ledoit_wolf_is_that_of_scikit_learn(kind):
     model = Whitening(kind, regularization="ledoit-wolf").fit(X)
     a = ledoit_wolf_shrinkage(X)
     assert 0 < a < 1
-    close(model.shrinkage_, a)
+    assert_close(model.shrinkage_, a)
     M = model.components_
-    close(M @ shrunk(S, a) @ M.T, np.eye(4))
+    assert_close(M @ shrunk(S, a) @ M.T, np.eye(4))
 
 
 @pytest.mark.parametrize("kind", ["pca-cor", "zca-cor"])
@@ -246,24 +246,24 @@ def test_shrinkage_with_fewer_rows_than_columns(kind, name):
     model = Whitening(kind, regularization=name).fit(WIDE)
     matrix = np.cov(WIDE.T)
     a = ledoit_wolf_shrinkage(WIDE) if name == "ledoit-wolf" else oas(matrix * 5 / 6, 6)
-    close(model.shrinkage_, a, cond=100)
+    assert_close(model.shrinkage_, a, cond=100)
     M = model.components_
-    close(M @ shrunk(matrix, a) @ M.T, np.eye(len(M)), cond=1000)
-    close(M @ model.inverse_, np.eye(len(M)), cond=1000)
+    assert_close(M @ shrunk(matrix, a) @ M.T, np.eye(len(M)), cond=1000)
+    assert_close(M @ model.inverse_, np.eye(len(M)), cond=1000)
 
 
 def test_shrinkage_counts_weights_as_rows():
     w = rng.integers(1, 4, 50)
     a = Whitening(regularization="ledoit-wolf").fit(X, sample_weight=w)
-    close(a.shrinkage_, ledoit_wolf_shrinkage(np.repeat(X, w, axis=0)))
+    assert_close(a.shrinkage_, ledoit_wolf_shrinkage(np.repeat(X, w, axis=0)))
 
 
 def test_shrinkage_of_a_few_components_is_that_of_all():
     """The spectrum that is not kept still counts."""
     for name in ("oas", "ledoit-wolf"):
         few = Whitening(n_components=1, regularization=name).fit(X)
-        close(few.shrinkage_, Whitening(regularization=name).fit(X).shrinkage_)
-        close(few.components_, Whitening(regularization=name).fit(X).components_[:1])
+        assert_close(few.shrinkage_, Whitening(regularization=name).fit(X).shrinkage_)
+        assert_close(few.components_, Whitening(regularization=name).fit(X).components_[:1])
 
 
 def test_shrinkage_of_a_few_components_by_krylov():
@@ -274,7 +274,7 @@ def test_shrinkage_of_a_few_components_by_krylov():
     except ValueError as error:
         assert "oas" in str(error)
         return
-    close(few.shrinkage_, oas(np.cov(rows.T, ddof=0), 80), cond=100)
+    assert_close(few.shrinkage_, oas(np.cov(rows.T, ddof=0), 80), cond=100)
 
 
 # ---- Rank loss
@@ -286,7 +286,7 @@ def test_regularised_nothing_is_lost(kind, regularization):
     rows = np.column_stack([X[:, :3], X[:, 0] - X[:, 1]])
     model = Whitening(kind, regularization=regularization).fit(rows)
     assert model.n_components_ == 4
-    close(model.inverse_transform(model.transform(rows)), rows, cond=1e6)
+    assert_close(model.inverse_transform(model.transform(rows)), rows, cond=1e6)
 
 
 def lost(kind):
@@ -305,9 +305,9 @@ def test_lost_directions_are_dropped_and_said(kind):
     assert np.all(np.isfinite(Z))
     assert Z.shape == (50, 3 if kind.startswith("pca") else 4)
     values = np.linalg.eigvalsh(np.cov(Z.T))
-    close(values[-3:], np.ones(3), cond=1e4)
+    assert_close(values[-3:], np.ones(3), cond=1e4)
     np.testing.assert_allclose(values[:-3], 0, atol=1e-9)
-    close(model.inverse_transform(Z), rows, cond=1e4)
+    assert_close(model.inverse_transform(Z), rows, cond=1e4)
 
 
 def test_cholesky_refuses_lost_rank():
@@ -322,9 +322,9 @@ def test_fewer_rows_than_columns(kind):
         model = Whitening(kind).fit(WIDE)
     Z = model.transform(WIDE)
     values = np.linalg.eigvalsh(np.cov(Z.T))
-    close(values[-5:], np.ones(5), cond=1000)
+    assert_close(values[-5:], np.ones(5), cond=1000)
     np.testing.assert_allclose(values[:-5], 0, atol=1e-10)
-    close(model.inverse_transform(Z), WIDE, cond=1000)
+    assert_close(model.inverse_transform(Z), WIDE, cond=1000)
     assert model.n_components_ == (5 if kind.startswith("pca") else 15)
 
 
@@ -333,9 +333,9 @@ def test_constant_columns_add_nothing(kind):
     rows = np.column_stack([X, np.full(50, 0.1)])
     with pytest.warns(RankWarning, match="1 of 5 directions"):
         model = Whitening(kind).fit(rows)
-    close(model.transform(rows)[:, :4], Whitening(kind).fit_transform(X))
+    assert_close(model.transform(rows)[:, :4], Whitening(kind).fit_transform(X))
     np.testing.assert_allclose(model.components_[:, 4], 0, atol=1e-10)
-    close(model.inverse_transform(model.transform(rows)), rows)
+    assert_close(model.inverse_transform(model.transform(rows)), rows)
 
 
 # ---- Summaries
@@ -346,18 +346,18 @@ def test_constant_columns_add_nothing(kind):
 def test_from_summaries(kind, summary):
     model = Whitening(kind, regularization="oas").fit_summary(summarize(X, summary))
     expected = Whitening(kind, regularization="oas").fit(X)
-    close(model.components_, expected.components_)
-    close(model.shrinkage_, expected.shrinkage_)
+    assert_close(model.components_, expected.components_)
+    assert_close(model.shrinkage_, expected.shrinkage_)
 
 
 def test_ledoit_wolf_from_fourth_moments_merged():
     whole = summarize(X[:20], FourthMoments)
     whole.merge(summarize(X[20:], FourthMoments))
     model = Whitening("zca", regularization="ledoit-wolf").fit_summary(whole)
-    close(model.shrinkage_, ledoit_wolf_shrinkage(X))
+    assert_close(model.shrinkage_, ledoit_wolf_shrinkage(X))
 
 
 def test_ledoit_wolf_of_a_saved_summary(tmp_path):
     summarize(X, FourthMoments).save(tmp_path / "fourth.npz")
     model = Whitening("zca", regularization="ledoit-wolf").fit_summary(FourthMoments.load(tmp_path / "fourth.npz"))
-    close(model.shrinkage_, ledoit_wolf_shrinkage(X))
+    assert_close(model.shrinkage_, ledoit_wolf_shrinkage(X))

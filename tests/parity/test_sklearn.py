@@ -32,7 +32,7 @@ def pair(name, k, **options):
     return ours, theirs, X, long_spectrum(X).values
 
 
-def close(a, b, condition=1.0):
+def assert_close(a, b, condition=1.0):
     """Equal to the tolerance for this conditioning, relative to the largest entry of b."""
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape
@@ -49,22 +49,22 @@ def test_attributes(name, k):
     assert ours.n_components_ == theirs.n_components_
     assert ours.n_samples_ == theirs.n_samples_
     assert ours.n_features_in_ == theirs.n_features_in_
-    close(ours.mean_, theirs.mean_)
-    close(ours.explained_variance_, theirs.explained_variance_)
-    close(ours.explained_variance_ratio_, theirs.explained_variance_ratio_)
-    close(ours.singular_values_, theirs.singular_values_, values[0] / values[k - 1])
+    assert_close(ours.mean_, theirs.mean_)
+    assert_close(ours.explained_variance_, theirs.explained_variance_)
+    assert_close(ours.explained_variance_ratio_, theirs.explained_variance_ratio_)
+    assert_close(ours.singular_values_, theirs.singular_values_, values[0] / values[k - 1])
     # scikit-learn's sign rule for PCA is ours, so the rows need no matching.
-    close(ours.components_, theirs.components_, vectors)
+    assert_close(ours.components_, theirs.components_, vectors)
 
 
 @each_case
 def test_noise_variance_where_sklearn_is_right(name, k):
     ours, theirs, X, _ = pair(name, k)
     if X.shape[0] > X.shape[1]:
-        close(ours.noise_variance_, theirs.noise_variance_, 10)
+        assert_close(ours.noise_variance_, theirs.noise_variance_, 10)
     else:  # the sum of the discarded eigenvalues is right; its divisor is not
         discarded = theirs.noise_variance_ * (X.shape[0] - k)
-        close(ours.noise_variance_, discarded / (X.shape[1] - k), 100)
+        assert_close(ours.noise_variance_, discarded / (X.shape[1] - k), 100)
 
 
 @each_whiten
@@ -75,9 +75,9 @@ def test_transform_and_back(name, k, whiten):
     # A row of the scores is sqrt(lambda_1 / lambda_k) times less exact once divided by sqrt(lambda).
     condition = vector_condition(values, k).max() * (np.sqrt(values[0] / values[k - 1]) if whiten else 1)
     scores = theirs.transform(X)
-    close(ours.transform(X), scores, condition)
-    close(ours.inverse_transform(scores), theirs.inverse_transform(scores), condition)
-    close(clone(ours).fit_transform(X), scores, condition)
+    assert_close(ours.transform(X), scores, condition)
+    assert_close(ours.inverse_transform(scores), theirs.inverse_transform(scores), condition)
+    assert_close(clone(ours).fit_transform(X), scores, condition)
     projected = theirs.inverse_transform(scores)
     # With all components nothing is left but rounding, so distances are compared on the scale of the rows.
     distances = np.sum((X - projected) ** 2, axis=1)
@@ -89,17 +89,17 @@ def test_transform_and_back(name, k, whiten):
 def test_likelihood(name, k):
     ours, theirs, X, values = pair(name, k)
     condition = values[0] / theirs.noise_variance_ * vector_condition(values, k).max()
-    close(ours.get_covariance(), theirs.get_covariance(), vector_condition(values, k).max())
-    close(ours.get_precision(), theirs.get_precision(), condition)
-    close(ours.score_samples(X), theirs.score_samples(X), condition)
-    close(ours.score(X), theirs.score(X), condition)
+    assert_close(ours.get_covariance(), theirs.get_covariance(), vector_condition(values, k).max())
+    assert_close(ours.get_precision(), theirs.get_precision(), condition)
+    assert_close(ours.score_samples(X), theirs.score_samples(X), condition)
+    assert_close(ours.score(X), theirs.score(X), condition)
 
 
 def test_precision_with_all_components():
     ours, theirs, X, values = pair("iris", None)
-    close(ours.get_covariance(), theirs.get_covariance(), 10)
-    close(ours.get_precision(), theirs.get_precision(), values[0] / values[-1])
-    close(ours.score_samples(X), theirs.score_samples(X), values[0] / values[-1])
+    assert_close(ours.get_covariance(), theirs.get_covariance(), 10)
+    assert_close(ours.get_precision(), theirs.get_precision(), values[0] / values[-1])
+    assert_close(ours.score_samples(X), theirs.score_samples(X), values[0] / values[-1])
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 0.999])
@@ -160,11 +160,11 @@ def test_noise_variance_when_rows_are_fewer_than_columns():
     wanted = noise_variance(values, k, p)
     theirs = decomposition.PCA(k, svd_solver="full").fit(X)
     assert theirs.noise_variance_ > 1.4 * wanted
-    close(theirs.noise_variance_ * (min(n, p) - k) / (p - k), wanted, 10 * values[0] / wanted)
+    assert_close(theirs.noise_variance_ * (min(n, p) - k) / (p - k), wanted, 10 * values[0] / wanted)
     ours = PCA(k).fit(X)
-    close(ours.noise_variance_, wanted, 10 * values[0] / wanted)
+    assert_close(ours.noise_variance_, wanted, 10 * values[0] / wanted)
     exact = gaussian_log_density(X, mean, ppca_covariance(values, vectors, k))
-    close(ours.score_samples(X), exact, values[0] / wanted * vector_condition(values, k).max())
+    assert_close(ours.score_samples(X), exact, values[0] / wanted * vector_condition(values, k).max())
 
 
 @pytest.mark.parametrize(("name", "k"), [("iris", 2), ("swiss", 3)])
@@ -176,7 +176,7 @@ def test_likelihood_of_a_whitened_model(name, k):
     exact = gaussian_log_density(X, spectrum.mean, cov)
     condition = spectrum.values[0] / spectrum.values[-1] * vector_condition(spectrum.values, k).max()
     assert abs(theirs.score(X) - exact.mean()) > 0.1
-    close(ours.get_covariance(), cov, condition)
-    close(ours.get_precision(), np.linalg.inv(cov), condition)
-    close(ours.score_samples(X), exact, condition)
-    close(ours.score(X), exact.mean(), condition)
+    assert_close(ours.get_covariance(), cov, condition)
+    assert_close(ours.get_precision(), np.linalg.inv(cov), condition)
+    assert_close(ours.score_samples(X), exact, condition)
+    assert_close(ours.score(X), exact.mean(), condition)
