@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from inputs import namespace, to_numpy
+from lowdim.features import Polynomial as PolynomialMap
 from lowdim.kernels import (
     KERNELS,
     Cosine,
@@ -63,6 +64,34 @@ each = pytest.mark.parametrize("name", list(FORMULAS))
 
 def slow(formula, A, B):
     return np.array([[formula(a, b) for b in B] for a in A])
+
+
+def test_multiples():
+    kernel = 2.5 * Gaussian(sigma=0.3) + Linear() * 0.5
+    np.testing.assert_allclose(kernel(X, Y), 2.5 * Gaussian(sigma=0.3)(X, Y) + 0.5 * Linear()(X, Y))
+    np.testing.assert_allclose(kernel.against(Y)(X), kernel(X, Y))
+    assert str(kernel) == "2.5 * Gaussian(sigma=0.3) + 0.5 * Linear()"
+    assert kernel.semidefinite
+    assert kernel.shift_free
+    assert not kernel.shift_invariant
+    assert (3 * Gaussian()).fitted(X).kernel == Gaussian().fitted(X)
+    for factor in (0.0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="positive number"):
+            factor * Linear()
+
+
+def test_a_quadratic_kernel_has_its_degree():
+    assert str(Quadratic(coef0=0.1)) == "Quadratic(gamma=1, coef0=0.1)"
+    with pytest.raises(TypeError):
+        Quadratic(degree=3)
+    assert as_kernel("quadratic", degree=3).degree == 2
+
+
+def test_things_that_are_no_kernels():
+    with pytest.raises(TypeError, match="feature map, for FeatureMapPCA"):
+        as_kernel(PolynomialMap(2))
+    with pytest.raises(ValueError, match="or None to have it found"):
+        Gaussian(gamma="scale")
 
 
 def test_every_kernel_of_the_table_is_tested():

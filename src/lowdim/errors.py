@@ -66,6 +66,10 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
 def not_finite(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
     """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
     where = f"{column_label(column, names)}, first in row {row}"
+    if table.startswith("the "):
+        # Numbers that somebody computed: filling them in would not help.
+        what = "NaN" if value != value else "infinity"
+        return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
     if value != value:
         rows = "X" if table == "X" else "A"
         of = "" if table == "X" else " for A = all tables side by side"
@@ -297,7 +301,8 @@ def no_positive_eigenvalue(what: str) -> ValueError:
     """Nothing to project on."""
     return NoVariance(
         f"no eigenvalue of {what} is positive: rows have the same features, or no variance above rounding, or the "
-        "kernel is no inner product. Check the rows, the kernel and its width."
+        "kernel is no inner product (a matrix of distances d is none; exp(-gamma d^2) is). Check the rows, the kernel "
+        "and its width."
     )
 
 

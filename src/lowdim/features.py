@@ -14,6 +14,9 @@ import numpy as np
 from ._xp import Array, asarray_like, astype, device, is_sparse, namespace
 from .linalg import row_lengths
 
+#: Features that a map of products may have.
+_MOST = 2_000_000
+
 
 @dataclass(frozen=True)
 class Polynomial:
@@ -179,6 +182,12 @@ class UnitLength:
 @lru_cache(maxsize=64)
 def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     """Entries that are multiplied, (features, degree), and the roots of how often each occurs in (sum x)^degree."""
+    count = math.comb(p + degree - 1, degree)
+    if count > _MOST:
+        raise MemoryError(
+            f"products of {degree} of {p} entries are {count:,} features, and {_MOST:,} are allowed. Lower the degree, "
+            "or use KernelPCA with a polynomial kernel, which needs none of them."
+        )
     index = np.array(list(combinations_with_replacement(range(p), degree)), dtype=np.int64)
     logs = np.zeros(len(index))
     run = np.ones(len(index))

@@ -63,6 +63,9 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
     with quiet_blas(p):
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
             values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
+            if len(values) < at_least:
+                # Where all eigenvalues are nearly the same LAPACK's search by index may come back with none.
+                values, vectors = np.linalg.eigh(A)
         else:
             values, vectors = np.linalg.eigh(A)
     return values[::-1], vectors.T[::-1]

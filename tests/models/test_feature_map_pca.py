@@ -9,7 +9,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from inputs import INPUTS, namespace, to_numpy
-from lowdim import PCA, FeatureMapPCA
+from lowdim import PCA, FeatureMapPCA, kernels
 from lowdim.features import Polynomial
 
 RNG = np.random.default_rng(0)
@@ -127,6 +127,18 @@ def test_what_is_refused(feature_map, error, message):
         FeatureMapPCA(1, feature_map=feature_map).fit(X)
 
 
+def test_too_many_products_are_refused():
+    with pytest.raises(MemoryError, match="163,011,640 features"):
+        FeatureMapPCA(2, feature_map=Polynomial(9)).fit(np.ones((20, 30)))
+
+
+def test_kernels_and_classes_are_no_maps():
+    with pytest.raises(TypeError, match=r"is a kernel: pass it to KernelPCA"):
+        FeatureMapPCA(feature_map=kernels.Polynomial(2)).fit(np.ones((20, 3)))
+    with pytest.raises(TypeError, match=r"make one: Polynomial\(\)"):
+        FeatureMapPCA(feature_map=Polynomial).fit(np.ones((20, 3)))
+
+
 def test_polynomials_that_make_no_sense():
     for options in ({"degree": 0}, {"degree": 1.5}, {"degree": True}, {"up_to": True, "coef0": 0.0}):
         with pytest.raises(ValueError, match="is needed"):
@@ -145,5 +157,5 @@ def test_bad_entries_are_named_in_the_rows(name):
     bad[17, 1] = np.nan
     with pytest.raises(ValueError, match=r"Input X contains NaN: column .*1.*, first in row 17"):
         FeatureMapPCA(1).fit(INPUTS[name].make(bad))
-    with pytest.raises(ValueError, match="Input the features of X contains infinity"):
+    with pytest.raises(ValueError, match="the features of X contain infinity"):
         FeatureMapPCA(1).fit(INPUTS[name].make(np.round(4 * X) * 1e160))

@@ -363,6 +363,16 @@ def test_high_degrees_of_few_columns():
     )
 
 
+@pytest.mark.parametrize("solver", ["auto", "dense", "krylov"])
+def test_rows_too_far_apart_for_the_width(solver):
+    """The kernel matrix is the identity, or nearly so, and all eigenvalues are the same."""
+    rows = np.random.default_rng(7).standard_normal((400, 30))
+    for gamma in (0.3, 1.0, 3.0, 1e6):
+        model = KernelPCA(3, kernel="rbf", gamma=gamma, solver=solver).fit(rows)
+        every = KernelPCA(kernel="rbf", gamma=gamma, solver="dense").fit(rows)
+        np.testing.assert_allclose(model.eigenvalues_, every.eigenvalues_[:3], rtol=1e-9)
+
+
 def test_negative_kernels_have_no_components():
     with pytest.raises(NoVariance, match="no eigenvalue of the centred kernel matrix is positive"):
         KernelPCA(2, kernel="precomputed").fit(-Gaussian(1.0)(X))

@@ -69,6 +69,11 @@ def test_functions_that_mind_the_order():
         KernelPCA(2, kernel=lambda x, y: float(x[0] * y[1])).fit(X)
 
 
+def test_functions_that_fail_say_how():
+    with pytest.raises(ValueError, match=r"failed on two rows: AttributeError.*foo"):
+        KernelPCA(2, kernel=lambda a, b: a.foo).fit(["one", "two", "three"])
+
+
 def test_functions_that_give_no_number():
     with pytest.raises(ValueError, match="gave None for two rows"):
         KernelPCA(2, kernel=lambda x, y: None).fit(X)
@@ -165,7 +170,13 @@ def test_kmeans_of_a_kernel_that_knows_no_distances():
 
 def test_what_a_single_reading_cannot_tell():
     once = KernelPCA(2, kernel=Gaussian(0.3), solver=Nystrom(X[:5])).fit(block for block in (X[:30], X[30:]))
-    assert np.isnan(once.error_)
+    both = KernelPCA(2, kernel=Gaussian(0.3), solver=Nystrom(X[:5])).fit(X)
+    # What is left of k(x, x) = 1 is known from the moments, but for its mean.
+    assert both.error_ <= once.error_ <= both.error_ + 0.02
+    assert once.explained_variance_ratio_.sum() == pytest.approx(both.explained_variance_ratio_.sum(), rel=0.1)
+    assert once.plan_.passes == 1
+    linear = KernelPCA(2, solver=Nystrom(X[:5])).fit(block for block in (X[:30], X[30:]))
+    assert np.isnan(linear.error_)
     poly = Polynomial(2, gamma=1.0)
     once = KernelPCA(2, kernel=poly, solver="features").fit(block for block in (X[:30], X[30:]))
     with pytest.raises(TypeError, match="read once and are gone"):

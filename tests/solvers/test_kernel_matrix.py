@@ -89,6 +89,27 @@ def test_plans_say_what_and_why():
     assert kernel_plan((3000, 5), 10, solver="nystrom").why == "as asked"
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "solver"),
+    [(600, 50, "dense"), (1300, 128, "dense"), (3000, 250, "dense"), (3000, 10, "krylov"), (20_000, 100, "krylov")],
+)
+def test_many_components_go_to_lapack(n, k, solver):
+    assert kernel_plan((n, 10), k, memory="100 GiB").solver.name == solver
+
+
+def test_what_cannot_be_planned():
+    for shape in (X, (40_000,), 40_000, [3, 4]):
+        with pytest.raises(TypeError, match="shape must be a pair"):
+            kernel_plan(shape, 5)
+    for k in (0, -3, 41, 1.5, "all"):
+        with pytest.raises(ValueError, match="k="):
+            kernel_plan((40, 3), k)
+    assert kernel_plan((3000, 10), 0.9, memory="8 GiB").solver.name == "dense"
+    assert kernel_plan((None, 10), 3).solver.name == "nystrom"
+    with pytest.raises(ValueError, match="It is 'krylov' here"):
+        kernel_plan((40, 3), 2, solver="arpack")
+
+
 def test_plans_stay_within_the_memory():
     for n in (1000, 20_000, 100_000, 10**6):
         for memory in (10**9, 4 * 10**9):

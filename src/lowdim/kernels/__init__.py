@@ -4,7 +4,7 @@ A kernel is called with two blocks of rows, `kernel(X, Y)`, and gives the matrix
 and multiplied, and the result is a kernel again.
 """
 
-from .base import Function, Kernel, Product, Sum
+from .base import Function, Kernel, Multiple, Product, Sum
 from .named import (
     KERNELS,
     Cosine,
@@ -28,6 +28,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Multiple",
     "Polynomial",
     "Product",
     "Quadratic",

@@ -104,7 +104,8 @@ def positive(kernel: Any, *names: str) -> None:
         value = getattr(kernel, name)
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if value is not None and not (real and 0.0 < float(value) < math.inf):
-            raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a positive number is needed.")
+            rule = ", or None to have it found" if type(kernel).__dataclass_fields__[name].default is None else ""
+            raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a positive number is needed{rule}.")
 
 
 def finite(kernel: Any, *names: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,7 +77,7 @@ class Kernel(ABC):
 
     def __str__(self) -> str:
         """As it is made, with the parameters that are known, to four digits."""
-        known = [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type] # dataclasses
+        known = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type] # dataclasses
         shown = [f"{name}={v:.4g}" if isinstance(v, float) else f"{name}={v}" for name, v in known if v is not None]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -83,7 +85,11 @@ class Kernel(ABC):
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, Real) and not isinstance(other, bool):
+            return Multiple(self, float(other))
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    __rmul__ = __mul__
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,52 @@ class Product(Sum):
 
 
 @dataclass(frozen=True)
+class Multiple(Kernel):
+    """a k(x, y) for a number a > 0"""
+
+    name = "multiple"
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.factor < math.inf:
+            raise ValueError(f"{self.factor} times a kernel: a positive number is needed.")
+
+    def __str__(self) -> str:
+        inner = f"({self.kernel})" if type(self.kernel) is Sum else str(self.kernel)
+        return f"{self.factor:.4g} * {inner}"
+
+    @property
+    def semidefinite(self) -> bool:  # type: ignore[override] # as the other is
+        return self.kernel.semidefinite
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override] # as the other is
+        return self.kernel.shift_invariant
+
+    @property
+    def shift_free(self) -> bool:
+        return self.kernel.shift_free
+
+    @property
+    def is_complete(self) -> bool:
+        return self.kernel.is_complete
+
+    @property
+    def takes_anything(self) -> bool:
+        return self.kernel.takes_anything
+
+    def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
+        return Multiple(self.kernel.fitted(X, weights, seed), self.factor)
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        return self.kernel(X, Y) * self.factor
+
+    def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
+        return self.kernel.frequencies(p, m, random)
+
+
+@dataclass(frozen=True)
 class Function(Kernel):
     """A function of two rows that gives a number, or of two blocks of n and m rows that gives an n x m matrix.
 
@@ -173,6 +225,9 @@ class Function(Kernel):
     semidefinite = False
     function: Callable[[Any, Any], Any]
 
+    def __str__(self) -> str:
+        return f"Function({getattr(self.function, '__name__', self.function)})"
+
     @property
     def takes_anything(self) -> bool:
         return True
@@ -180,16 +235,21 @@ class Function(Kernel):
     def _between(self, X: Array, Y: Array) -> Array:
         X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
         n, m = X.shape[0], Y.shape[0]
+        of_rows, failure = False, None
         try:
-            one = np.asarray(self.function(X[0], Y[0]))
-            of_rows = one.ndim == 0
-        except Exception:
-            # Functions of blocks may not take single rows; what is wrong with others comes out below.
-            of_rows = False
+            of_rows = np.asarray(self.function(X[0], Y[0])).ndim == 0
+        except Exception as error:
+            # Functions of blocks may not take single rows.
+            failure = error
         if of_rows:
             K = np.array([[_number(self.function(X[i], Y[j])) for j in range(m)] for i in range(n)])
         else:
-            K = np.asarray(self.function(X, Y))
+            try:
+                K = np.asarray(self.function(X, Y))
+            except Exception:
+                if failure is None:
+                    raise
+                raise ValueError(f"the kernel function failed on two rows: {failure!r}.") from failure
             if K.shape != (n, m) or K.dtype.kind not in "fiub":
                 raise ValueError(
                     f"the kernel function gave shape {K.shape} of {K.dtype} for blocks of {n} and {m} rows; a matrix "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class Quadratic(Polynomial):
     """k(x, y) = (gamma x . y + coef0)^2"""
 
     name = "quadratic"
-    degree: float = 2
+    degree: float = field(default=2, init=False, repr=False)
     gamma: float | None = 1.0
     coef0: float = 0.0
 
@@ -279,10 +279,12 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         if name not in KERNELS:
             raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
         cls = KERNELS[name]
-        known = {f.name for f in fields(cls)}  # type: ignore[arg-type] # all in the table are dataclasses
+        known = {f.name for f in fields(cls) if f.init}  # type: ignore[arg-type] # all in the table are dataclasses
         return cls(**{n: v for n, v in parameters.items() if v is not None and n in known})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; make one: {kernel.__name__}().")
+    if hasattr(kernel, "scales") and hasattr(kernel, "width"):
+        raise TypeError(f"{kernel} is a feature map, for FeatureMapPCA; kernels are in lowdim.kernels.")
     if callable(kernel):
         return Function(kernel)
     raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")

@@ -14,7 +14,7 @@ from ..features import Same, Scaled
 from ..kernels import Kernel
 from ..linalg import divisor
 from ..solvers import Covariance, DenseKernel, ExactKernel, KernelJob, KrylovKernel, MapSolver, Plan, Request, Status
-from ..solvers.kernel_error import MapError, kernel_difference, left_out
+from ..solvers.kernel_error import MapError, at_most, kernel_difference, left_out
 from ..solvers.kernel_maps import kernel_columns
 from ..solvers.kernel_matrix import GivenTiles, KernelMatrix, KernelTiles
 from ..sources import MappedSource, Source
@@ -157,6 +157,10 @@ def mapped_components(
     total, error = spectrum.total, MapError(0.0, 0.0, 0.0)
     if not solver.exact and sample is None:
         error = MapError(math.nan, math.nan, math.nan)
+        if made.root is not None and kernel.shift_invariant:
+            # k(x, x) is the same for all rows, so that what is left of it is known but for the mean of it.
+            error = at_most(kernel, moments.image(made.root))
+            total = total / (1.0 - error.value) if error.value < 1.0 else total
     elif not solver.exact and made.root is None:
         error = kernel_difference(made, kernel, some[:_FEW])
     elif not solver.exact:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, to_numpy
 from ..errors import choice
 from ..features import FEATURE_MAPS
+from ..kernels import Kernel
 from ..solvers import Solver
 from ..sources import MappedSource, Source, StreamSource
 from ._base import Model
@@ -149,10 +150,17 @@ class FeatureMapPCA(Model):
             if given not in FEATURE_MAPS:
                 raise choice("feature_map", given, list(FEATURE_MAPS), "Or pass a function of a block of rows.")
             return FEATURE_MAPS[given]()
-        if hasattr(given, "fit") and hasattr(given, "transform"):
+        if not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "transform"):
             if isinstance(source, StreamSource):
                 raise TypeError("a transformer is fitted to all rows at once: pass an array or a table, not a stream.")
             return clone(given).fit(next(source.blocks(int(source.shape[0] or 0)))).transform
+        if isinstance(given, Kernel):
+            raise TypeError(
+                f"feature_map={given} is a kernel: pass it to KernelPCA(kernel=...), or take a map from "
+                "lowdim.features."
+            )
+        if isinstance(given, type):
+            raise TypeError(f"feature_map={given.__name__} is a class; make one: {given.__name__}().")
         if callable(given):
             return given
         raise TypeError(f"feature_map must be a name, a function or a transformer, got {type(given).__name__}.")

@@ -178,7 +178,9 @@ class KernelPCA(PreImages, Model):
         if kernel is None or not kernel.takes_anything or not holds_objects(X):
             if kernel is None:
                 # That entries are no numbers is said before that there are too many or too few of them.
-                Rows(open_source(X)).whole("kernel='precomputed'")
+                given = open_source(X)
+                given.table = "the kernels in X"
+                Rows(given).whole("kernel='precomputed'")
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
         if reset:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._xp import to_numpy
 from ..kernels import Kernel
+from ..summaries import Moments
 from .kernel_base import PAIRS
 from .kernel_maps import MadeMap
 
@@ -68,6 +69,17 @@ def _of_pairs(made: MadeMap, kernel: Kernel, rows: Any, times: np.ndarray, weigh
     rest = to_numpy(kernel(rows if shift is None else rows - shift)).astype(np.float64) - phi @ phi.T
     # Pairs of a row with itself are as many as such rows, other pairs as many as the product.
     return float(times @ rest @ times) - float((times * times - times * weights) @ np.diagonal(rest))
+
+
+def at_most(kernel: Kernel, moments: Moments) -> MapError:
+    """The error for a kernel of x - y alone from the moments of phi: sum_i k(x_i, x_i) - |phi(x_i)|^2 is left out, or
+    less, since the mean of what is left is no variance."""
+    own = float(kernel(np.zeros((1, 1)))[0, 0])
+    mean = to_numpy(moments.mean)
+    phi = float(np.trace(to_numpy(moments.scatter)))
+    left = max(0.0, moments.weight * (own - float(mean @ mean)) - phi)
+    share = left / (phi + left) if phi + left > 0.0 else 0.0
+    return MapError(share, 0.0, share)
 
 
 def kernel_difference(made: MadeMap, kernel: Kernel, sample: Any) -> MapError:

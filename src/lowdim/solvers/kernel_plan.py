@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from ..errors import choice, over_budget, read_once
@@ -26,12 +26,12 @@ KERNEL_SOLVERS: dict[str, KernelSolver] = {
 #: Up to so many rows LAPACK is quickest.
 _DENSE_UP_TO = 500
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_APPROXIMATE = "solver='nystrom' approximates the kernel with far less"
+_APPROXIMATE = "Nystrom(landmarks=m) approximates the kernel with less, for m small enough"
 
 
 def kernel_plan(
     shape: tuple[int | None, int],
-    k: int | None = None,
+    k: Any = None,
     *,
     kernel: Any = "gaussian",
     solver: str | KernelSolver = "auto",
@@ -45,8 +45,8 @@ def kernel_plan(
     Parameters
     ----------
     shape : (n, p); n is None for a stream of unknown length
-    k : int, optional
-        Components wanted; None for all that have variance.
+    k : int or float, optional
+        Components wanted, or a fraction of variance to reach; None for all that have variance.
     kernel : str, Kernel or callable
         "precomputed" for a matrix that is given.
     solver : "auto", a solver's name, or a solver
@@ -68,8 +68,16 @@ def kernel_plan(
     krylov: 10 passes over the rows, about 1.0 GiB beside them; 9% of half of the kernel matrix (9.5 GiB) fits, what
     does not is computed anew in each step
     """
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
+        k = None  # A share of the variance needs all eigenvalues.
+    if k is not None and not (isinstance(k, Integral) and int(k) >= 1 and (shape[0] is None or int(k) <= shape[0])):
+        raise ValueError(f"k={k!r} must be a whole number between 1 and n={shape[0]}, a fraction of variance, or None.")
     made = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
-    return plan_job(KernelJob(*shape, k, made, memory_allowed(memory), itemsize, whole, rereadable), solver)
+    whole = whole and shape[0] is not None
+    wanted = None if k is None else int(k)
+    return plan_job(KernelJob(*shape, wanted, made, memory_allowed(memory), itemsize, whole, rereadable), solver)
 
 
 def plan_job(job: KernelJob, solver: str | KernelSolver = "auto") -> Plan:
@@ -86,7 +94,8 @@ def plan_job(job: KernelJob, solver: str | KernelSolver = "auto") -> Plan:
         raise _too_large(chosen, job, needed)
     if isinstance(chosen, KrylovKernel):
         return _krylov(chosen, job, needed, why)
-    passes = {"dense": 1, "features": 1}.get(chosen.name, 2)
+    # A sample of the rows is read first where they can be read again.
+    passes = 2 if isinstance(chosen, MapSolver) and job.rereadable else 1
     return Plan(chosen, passes, needed, why)
 
 
@@ -109,7 +118,8 @@ def _named(solver: Any) -> KernelSolver:
     if isinstance(solver, str):
         if solver in KERNEL_SOLVERS:
             return KERNEL_SOLVERS[solver]
-        raise choice("solver", solver, ["auto", *KERNEL_SOLVERS])
+        theirs = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}.get(solver)
+        raise choice("solver", solver, ["auto", *KERNEL_SOLVERS], f"It is {theirs!r} here." if theirs else "")
     made = f"; make one: {solver.__name__}()" if isinstance(solver, type) else ""
     raise TypeError(f"solver must be a name or a solver of kernel PCA, got {type(solver).__name__}{made}.")
 
@@ -120,12 +130,20 @@ def _chosen(job: KernelJob) -> tuple[KernelSolver, str]:
         return Explicit(), "the features of this kernel can be written out, and there are few"
     if not job.whole:
         return Nystrom(), "rows come in blocks, and pairs of them cannot all be met: landmarks stand in for them"
-    dense = DenseKernel()
-    few = job.k is not None and job.n > _DENSE_UP_TO and 5 * job.k <= job.n
-    if not few and (job.k is None or dense.n_bytes(job) <= job.memory):
-        why = "all components are wanted" if job.k is None else "LAPACK is quickest for so few rows"
-        return dense, why if job.k is None or job.n <= _DENSE_UP_TO else "many components are wanted"
+    if job.k is None:
+        return DenseKernel(), "all components are wanted"
+    if DenseKernel().n_bytes(job) <= job.memory and (job.n <= _DENSE_UP_TO or _is_dense_quicker(job)):
+        few_rows = job.n <= _DENSE_UP_TO
+        return DenseKernel(), "LAPACK is quickest for so few rows" if few_rows else "many components are wanted"
     return KrylovKernel(), ""
+
+
+def _is_dense_quicker(job: KernelJob) -> bool:
+    """By a rough count, measured on two cores: LAPACK takes n^3 units of time (twice as many for all eigenpairs), ten
+    products with b vectors 25 n^2 b, and the small eigenproblems between them 7000 b^3."""
+    b = KrylovKernel().block_size(job.k or 1)
+    every = 1 if job.kernel is not None and job.kernel.semidefinite else 2
+    return every * job.n**3 < 25 * job.n**2 * b + 7000 * b**3
 
 
 def _refused_rows(chosen: KernelSolver, job: KernelJob) -> Exception | None:
@@ -137,14 +155,13 @@ def _refused_rows(chosen: KernelSolver, job: KernelJob) -> Exception | None:
         )
     if isinstance(chosen, MapSolver) and job.objects:
         return TypeError(f"solver={chosen.name!r} is for rows of numbers; use solver='krylov' or 'dense'.")
-    needs_sample = not job.kernel.is_complete if job.kernel is not None else False
-    given = isinstance(chosen, Nystrom) and chosen.given
-    if not job.rereadable and (needs_sample or (isinstance(chosen, Nystrom) and not given)):
-        return read_once(
-            chosen.name,
-            "give what a first reading would find: the width of the kernel, and Nystrom(landmarks=rows) or "
-            "solver='fourier'",
-        )
+    missing = []
+    if job.kernel is not None and not job.kernel.is_complete:
+        missing.append("the width of the kernel")
+    if isinstance(chosen, Nystrom) and not chosen.given:
+        missing.append("landmarks as rows, Nystrom(landmarks=rows)")
+    if missing and not job.rereadable:
+        return read_once(chosen.name, f"give what a first reading would find: {' and '.join(missing)}")
     return None
 
 
@@ -155,6 +172,8 @@ def _too_large(chosen: KernelSolver, job: KernelJob, needed: int) -> MemoryError
         advice = f"{few}allow more memory; {_APPROXIMATE}."
     elif isinstance(chosen, KrylovKernel):
         advice = f"ask for fewer components, or allow more memory; {_APPROXIMATE}."
+    elif isinstance(chosen, Explicit):
+        advice = "lower the degree, or use another solver, which needs no features."
     else:
         advice = "ask for fewer landmarks or features, or allow more memory."
     return over_budget(what, needed, job.memory, advice[0].upper() + advice[1:])
