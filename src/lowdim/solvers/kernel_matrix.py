@@ -183,7 +183,7 @@ class KernelMatrix:
 
     def start(self, b: int, random: np.random.Generator) -> Array:
         """b vectors to iterate from, (n, b): the leading eigenvectors of a few rows, carried to all by their kernels,
-        and a third as much at random, so that what those rows do not show is there too."""
+        and a thirtieth as much at random, so that what those rows do not show is there too."""
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         V = asarray_like(random.standard_normal((self.n, b)), self.diagonal, dtype=self._dtype)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
@@ -199,7 +199,7 @@ class KernelMatrix:
         known = known - xp.mean(known, axis=0)
         lengths = xp.sqrt(xp.sum(known * known, axis=0))
         lengths = xp.where(lengths > 0.0, lengths, xp.ones_like(lengths))
-        V[:, : U.shape[1]] += known * (3.0 * math.sqrt(self.n) / lengths)
+        V[:, : U.shape[1]] += known * (30.0 * math.sqrt(self.n) / lengths)
         return V
 
     def dense(self) -> Array:
