@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from inputs import namespace, to_numpy
-from lowdim import KernelPCA
+from lowdim import PCA, KernelPCA
 from lowdim.errors import IndefiniteWarning, RankWarning
 from lowdim.kernels import Function, Gaussian, Laplacian, Polynomial, Sigmoid, ThinPlateSpline
 from lowdim.solvers import Nystrom
@@ -177,6 +177,11 @@ def test_what_a_single_reading_cannot_tell():
     assert once.plan_.passes == 1
     linear = KernelPCA(2, solver=Nystrom(X[:5])).fit(block for block in (X[:30], X[30:]))
     assert np.isnan(linear.error_)
+    np.testing.assert_allclose(
+        linear.inverse_transform(linear.transform(X)),
+        PCA(2).fit(X).inverse_transform(PCA(2).fit(X).transform(X)),
+        atol=1e-8,
+    )
     poly = Polynomial(2, gamma=1.0)
     once = KernelPCA(2, kernel=poly, solver="features").fit(block for block in (X[:30], X[30:]))
     with pytest.raises(TypeError, match="read once and are gone"):

@@ -110,10 +110,12 @@ class PreImages:
         B, c = self._expansion
         if is_sparse(self.X_fit_):
             return (self.X_fit_.T @ B.T).T, self.X_fit_.T @ c
+        X = asarray_like(self.X_fit_, B, dtype=B.dtype)
+        if getattr(self._phi, "shift", None) is None:
+            return B @ X, c @ X
         # Kernels are those of rows about a point in their midst.
         shift = asarray_like(self._phi.shift, B, dtype=B.dtype)
-        X = asarray_like(self.X_fit_, B, dtype=B.dtype) - shift
-        return B @ X, c @ X + shift
+        return B @ (X - shift), c @ (X - shift) + shift
 
     def _learned_back(self) -> Any:
         """The map from scores to rows; learned when it is first needed."""

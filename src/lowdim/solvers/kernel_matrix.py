@@ -187,8 +187,8 @@ class KernelMatrix:
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         V = asarray_like(random.standard_normal((self.n, b)), self.diagonal, dtype=self._dtype)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
-        K = K - K.mean(axis=0)
-        U = eigh_descending(0.5 * (K + K.T) - K.mean(axis=1)[:, None])[1][: min(b, len(K) // 2)].T
+        means = K.mean(axis=0)
+        U = eigh_descending(K - means - means[:, None] + means.mean())[1][: min(b, len(K) // 2)].T
         U = asarray_like(np.ascontiguousarray(U), self.diagonal, dtype=self._dtype)
         if U.shape[1] == 0:
             return V
