@@ -26,6 +26,8 @@ S = TypeVar("S", bound=Summary)
 _PARALLEL_BYTES = 8 << 20
 #: Blocks of `map_rows` are small enough to stay in a core's own cache between centring and product.
 _MAP_BYTES = 1 << 20
+#: Blocks that have to be made, by a feature map for example, are of this size, or of two rows a column.
+_MADE_BYTES = 16 << 20
 #: On a device there is no cache to fit, and each block costs a launch: blocks are large.
 _DEVICE_BYTES = 128 << 20
 
@@ -224,10 +226,12 @@ def check_weights(weights: Any, source: Source) -> Array:
 
 
 def _block_rows(source: Source, wanted: int) -> int:
-    """Rows of a block: as wanted for the cache of a processor, many on a device."""
+    """Rows of a block: as wanted for the cache of a processor, but no more than need be where a block has to be made;
+    many on a device."""
+    p = source.shape[1]
     if source.traits.host:
-        return wanted
-    return max(wanted, _DEVICE_BYTES // (source.shape[1] * source.traits.itemsize))
+        return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
+    return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
 
 
 def _parts(source: Source, threaded_blas: bool) -> list[Source]:

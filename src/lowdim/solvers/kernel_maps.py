@@ -82,7 +82,8 @@ class MapSolver(KernelSolver):
 
     def n_bytes(self, job: KernelJob) -> int:
         m = self.width(job)
-        return 8 * m * (6 * m + max(2048, 2 * m))
+        # Moments, their image and its eigenvectors; and blocks of features in the making.
+        return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.n * m))
 
 
 @dataclass(frozen=True)
