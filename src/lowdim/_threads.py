@@ -13,9 +13,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 from threadpoolctl import ThreadpoolController
+
+
+class Progress(Protocol):
+    """Told about each pass over the rows and each block in it."""
+
+    def begin(self, what: str, n_blocks: int | None) -> None: ...
+    def step(self) -> None: ...
+    def end(self) -> None: ...
 
 
 @cache

@@ -127,7 +127,7 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
 
 
 def n_components_out_of_range(
-    k: Any, upper: int, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
+    k: Any, upper: float, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
 ) -> ValueError:
     """K must lie between 1 and what the table, or the tables of these widths, can give; with `of_rows` the number of
     columns is no limit."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _threads
+from ._threads import Progress
 from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
 from .sources import CountedSource, FilledSource, MappedSource, Source, open_source
@@ -30,14 +31,6 @@ _MAP_BYTES = 1 << 20
 _MADE_BYTES = 16 << 20
 #: On a device there is no cache to fit, and each block costs a launch: blocks are large.
 _DEVICE_BYTES = 128 << 20
-
-
-class Progress(Protocol):
-    """Told about each pass over the rows and each block in it."""
-
-    def begin(self, what: str, n_blocks: int | None) -> None: ...
-    def step(self) -> None: ...
-    def end(self) -> None: ...
 
 
 def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Progress | None = None) -> S:
@@ -185,7 +178,8 @@ class Rows:
             return A, weights
         values = A.data if is_sparse(A) else A
         xp = namespace(values)
-        if bool(xp.all(xp.isfinite(values))):
+        # A sum first: it needs no array of answers. It may leave the range of numbers where entries do not.
+        if bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values))):
             return A, weights
         dense = to_numpy(A.toarray() if is_sparse(A) else A)
         i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])

@@ -20,7 +20,7 @@ from ..solvers.kernel_matrix import GivenTiles, KernelMatrix, KernelTiles
 from ..sources import MappedSource, Source
 from ..summaries import Moments, Sample
 from ..summarize import Rows
-from ._spectral import solve_spectrum
+from ._spectral import reaching, solve_spectrum
 
 #: A matrix that is given may differ from its transpose by this share of its largest entry.
 _SYMMETRIC = 1e-8
@@ -55,13 +55,7 @@ class Components:
 
     def reaching(self, share: float) -> Components:
         """The fewest components that reach this share of the variance."""
-        xp = namespace(self.values)
-        reached = xp.cumulative_sum(self.values / self.total) >= share - 1e-12
-        k = min(int(xp.count_nonzero(~reached)) + 1, int(self.values.shape[0]))
-        return self.first(k)
-
-    def first(self, k: int) -> Components:
-        """The first k components."""
+        k = reaching(self, share)
         return replace(
             self,
             values=self.values[:k],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -155,16 +156,8 @@ class SpectralModel(Model):
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
-        k = self.n_components
-        if k is None:
-            return None
         upper = p if n is None else min(n, p)
-        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-            if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
-                return int(k)
-            if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-                return None
-        raise n_components_out_of_range(k, upper, n, p)
+        return pairs_wanted(self.n_components, upper, lambda: n_components_out_of_range(self.n_components, upper, n, p))
 
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         weights = None if sample_weight is None else check_weights(sample_weight, source)
@@ -265,7 +258,19 @@ def _pilot(source: Source, the_plan: Plan, request: Request) -> Plan:
     return replace(plan(source.shape, request.k, solver=Triangular(), traits=source.traits), why=why)
 
 
-def reaching(spectrum: Spectrum, proportion: float) -> int:
+def pairs_wanted(k: Any, upper: float, refusal: Callable[[], Exception]) -> int | None:
+    """`n_components` as a number of pairs to solve for: None means all, and so does a share of variance."""
+    if k is None:
+        return None
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise refusal()
+
+
+def reaching(spectrum: Any, proportion: float) -> int:
     """The fewest pairs whose proportion of variance reaches `proportion` (to rounding)."""
     xp = namespace(spectrum.values)
     total = spectrum.total

@@ -31,6 +31,7 @@ from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
 from ._kernel_fits import Components, exact_components, mapped_components, of_kind
 from ._preimage import PreImages
+from ._spectral import pairs_wanted
 
 #: Rows that widths are found from.
 _MEDIAN = 500
@@ -177,10 +178,7 @@ class KernelPCA(PreImages, Model):
         kernel = self._given_kernel()
         if kernel is None or not kernel.takes_anything or not holds_objects(X):
             if kernel is None:
-                # That entries are no numbers is said before that there are too many or too few of them.
-                given = open_source(X)
-                given.table = "the kernels in X"
-                Rows(given).whole("kernel='precomputed'")
+                self._require_kernels(open_source(X), reset)
             return super()._open(X, reset=reset, method=method)
         source = ObjectSource(X)
         if reset:
@@ -189,6 +187,12 @@ class KernelPCA(PreImages, Model):
         elif source.shape[1] != self.n_features_in_:
             raise other_width(source.shape[1], self.n_features_in_)
         return source
+
+    def _require_kernels(self, given: Source, reset: bool) -> None:
+        """Where a matrix has not the shape that is needed: if its entries are no numbers, that is said first."""
+        if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
+            given.table = "the kernels in X"
+            Rows(given).whole("kernel='precomputed'")
 
     def _check_parameters(self) -> None:
         self._check_preimage()
@@ -263,15 +267,8 @@ class KernelPCA(PreImages, Model):
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
-        k = self.n_components
-        if k is None:
-            return None
-        if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-            if isinstance(k, numbers.Integral) and int(k) >= 1 and (n is None or int(k) <= n):
-                return int(k)
-            if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-                return None
-        raise n_components_out_of_range(k, n or 0, n, p, of_rows=True)
+        k, upper = self.n_components, math.inf if n is None else n
+        return pairs_wanted(k, upper, lambda: n_components_out_of_range(k, upper, n, p, of_rows=True))
 
     def _sampled(self, rows: Rows, kernel: Kernel | None, solver: KernelSolver, source: Source) -> Sample | None:
         """A sample of the rows for widths, landmarks and signs; None where rows are no numbers or can be read once."""

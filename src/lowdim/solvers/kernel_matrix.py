@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .. import _threads
+from .._threads import Progress
 from .._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ..errors import kernel_not_finite, not_symmetric_kernel
 from ..kernels import Kernel
@@ -23,14 +24,6 @@ from .kernel_base import DEVICE_TILE, TILE
 
 #: Rows whose kernels with all others give a first guess of the means.
 _GUESS_ROWS = 128
-
-
-class Progress(Protocol):
-    """Told about each pass over the tiles and each tile in it."""
-
-    def begin(self, what: str, n_blocks: int | None) -> None: ...
-    def step(self) -> None: ...
-    def end(self) -> None: ...
 
 
 class Tiles(ABC):
