@@ -1,9 +1,10 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
-from . import errors, features, inspect, kernels, solvers
+from . import densities, errors, features, inspect, kernels, solvers
 from .models import (
     CCA,
     GCCA,
+    ICA,
     PCA,
     PCR,
     PLSSVD,
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CCA",
     "GCCA",
+    "ICA",
     "PCA",
     "PCR",
     "PLSSVD",
@@ -40,6 +42,7 @@ __all__ = [
     "PLSRegression",
     "Triangle",
     "Whitening",
+    "densities",
     "errors",
     "features",
     "inspect",

@@ -32,6 +32,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for what was found to mean anything."""
 
 
+class GaussianWarning(LowdimWarning):
+    """Sources that look Gaussian cannot be told from each other."""
+
+
 class NonFiniteBlock(ValueError):
     """A summary met NaN, infinity or overflow; `summarize` turns it into an error with a place."""
 

@@ -4,6 +4,7 @@ from .cca import CCA
 from .factor_analysis import FactorAnalysis
 from .feature_map_pca import FeatureMapPCA
 from .gcca import GCCA
+from .ica import ICA
 from .kernel_cca import KernelCCA
 from .kernel_pca import KernelPCA
 from .pca import PCA
@@ -15,6 +16,7 @@ from .whitening import Whitening
 __all__ = [
     "CCA",
     "GCCA",
+    "ICA",
     "PCA",
     "PCR",
     "PLSSVD",

@@ -277,11 +277,10 @@ class PCA(SpectralModel):
 
     def _support(self) -> tuple[int, float]:
         """How many components have variance, and the variance orthogonal to them all (0: none)."""
-        k, p = self.n_components_, self.n_features_in_
-        rank = self.rank_
+        p, rank = self.n_features_in_, self.rank_
         if rank == 0:
             raise no_variance("a density")
-        noise = float(self.noise_variance_) if k < p and rank == k and self.noise_variance_ > self._rank_cut else 0.0
+        noise = self._noise()
         without = p - rank if noise == 0.0 else 0
         if without:
             warn_user(
@@ -290,3 +289,9 @@ class PCA(SpectralModel):
                 RankWarning,
             )
         return rank, noise
+
+    def _noise(self) -> float:
+        """The variance orthogonal to all components, 0 where there is none above rounding."""
+        k, p = self.n_components_, self.n_features_in_
+        seen = k < p and self.rank_ == k and self.noise_variance_ > self._rank_cut
+        return float(self.noise_variance_) if seen else 0.0

@@ -5,6 +5,7 @@ from .choose import SKLEARN_SOLVERS, SOLVERS, Plan, plan, sklearn_solver
 from .covariance import Covariance
 from .em import EM
 from .factor import Newton
+from .fixed_point_ica import FixedPointICA
 from .gram import Dual
 from .kernel_base import KernelJob, KernelSolver
 from .kernel_exact import DenseKernel, ExactKernel, KrylovKernel
@@ -12,9 +13,11 @@ from .kernel_maps import Explicit, FourierFeatures, MapSolver, Nystrom
 from .kernel_plan import KERNEL_SOLVERS, kernel_plan
 from .krylov import Krylov
 from .preimages import PREIMAGES, FixedPoint, Ridge
-from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status
+from .quasi_newton_ica import QuasiNewtonICA
+from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .triangle import Triangular
+from .unmixing import Objective
 
 __all__ = [
     "EM",
@@ -31,6 +34,7 @@ __all__ = [
     "ExactKernel",
     "Explicit",
     "FixedPoint",
+    "FixedPointICA",
     "FourierFeatures",
     "KernelFit",
     "KernelJob",
@@ -41,10 +45,12 @@ __all__ = [
     "MapSolver",
     "Newton",
     "Nystrom",
+    "Objective",
     "Oblimin",
     "PairFit",
     "Plan",
     "Promax",
+    "QuasiNewtonICA",
     "Quartimax",
     "Request",
     "Ridge",
@@ -53,6 +59,7 @@ __all__ = [
     "Spectrum",
     "Status",
     "Triangular",
+    "Unmixing",
     "Varimax",
     "kernel_plan",
     "plan",

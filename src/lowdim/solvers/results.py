@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+
 from .._xp import Array, namespace
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
@@ -178,3 +180,21 @@ class KernelFit:
     residual: float
     #: Passes over pairs of rows.
     passes: int
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """An unmixing matrix y = W z of whitened rows z."""
+
+    #: W, (k, k), on the host.
+    W: np.ndarray
+    #: Which sources have the flipped density, (k,).
+    flipped: np.ndarray
+    #: Minus the log-likelihood of a whitened row, before each step and at the end.
+    loss: list[float]
+    #: Largest entry of the relative gradient (orthogonal: of its skew part).
+    gradient_norm: float
+    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] of the density as it is, zero for Gaussian sources, (k,).
+    stability: np.ndarray
+    status: Status
+    n_iter: int

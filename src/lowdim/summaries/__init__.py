@@ -8,13 +8,14 @@ from .latent import Latent, LatentGaussian
 from .moments import Moments
 from .observed import Observed
 from .sample import Sample
+from .scores import ScoreMoments
 from .sketch import Sketch
 from .triangle import Triangle
 
 #: All summaries, by name.
 SUMMARIES = {
     cls.__name__: cls
-    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed, Sample)
+    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed, Sample, ScoreMoments)
 }
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Moments",
     "Observed",
     "Sample",
+    "ScoreMoments",
     "Sketch",
     "Triangle",
 ]

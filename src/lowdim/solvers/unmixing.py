@@ -1,0 +1,129 @@
+"""The likelihood of an unmixing matrix, as solvers of independent component analysis see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from .._xp import Array, asarray_like, to_numpy
+from ..densities import Density
+from ..summaries.scores import ScoreMoments
+from .base import RowsLike
+from .results import Unmixing
+
+#: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
+_CHANGES = 5
+
+
+@dataclass(frozen=True)
+class Point:
+    """The loss -ln |det W| + sum_i E[-ln p_i(y_i)] at W, y = W z, and what its derivatives are made of.
+
+    Sources that are `flipped` have the density c u^2 / 2 + ln p instead (as -ln), whose moments follow from those of p
+    and from E[y y^T] = W W^T: rows are not read again when a source changes its density.
+    """
+
+    W: np.ndarray
+    #: E[psi(y) y^T], E[psi'(y_i)], E[psi'(y_i) y_j^2], E[-ln p(y_i)].
+    products: np.ndarray
+    slopes: np.ndarray
+    curvature: np.ndarray
+    energy: np.ndarray
+
+    @property
+    def variances(self) -> np.ndarray:
+        """E[y_i^2]."""
+        return np.einsum("ij,ij->i", self.W, self.W)
+
+    @property
+    def stability(self) -> np.ndarray:
+        """E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i]: zero for a Gaussian source, positive where the density can tell it
+        from others, negative where the flipped one can."""
+        return self.slopes * self.variances - np.diagonal(self.products)
+
+    @property
+    def loss(self) -> float:
+        """Minus the log-likelihood of a whitened row."""
+        return float(self.energy.sum()) - float(np.linalg.slogdet(self.W)[1])
+
+    def seen(self, flipped: np.ndarray, density: Density) -> Point:
+        """The point with the density of `flipped` sources flipped."""
+        other = density.flipped
+        if other is None or not flipped.any():
+            return self
+        c = float(density.bound or 0.0)
+        second, variances = self.W @ self.W.T, self.variances
+        return replace(
+            self,
+            products=np.where(flipped[:, None], c * second - self.products, self.products),
+            slopes=np.where(flipped, c - self.slopes, self.slopes),
+            curvature=np.where(flipped[:, None], c * variances[None, :] - self.curvature, self.curvature),
+            energy=np.where(flipped, 0.5 * c * variances - self.energy + other.constant, self.energy),
+        )
+
+    def gradient(self, ortho: bool) -> np.ndarray:
+        """The relative gradient E[psi(y) y^T] - I, or its skew part, which is all that rotations can change."""
+        if ortho:
+            return 0.5 * (self.products - self.products.T)
+        return self.products - np.eye(len(self.W))
+
+
+class Objective:
+    """W -> Point, one pass over the rows each."""
+
+    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density) -> None:
+        self._rows, self._mean, self._whitening = rows, mean, whitening
+        self.density = density
+        self.passes = 0
+
+    def at(self, W: np.ndarray) -> Point:
+        """The moments at W."""
+        self.passes += 1
+        like = self._whitening
+        A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density))
+        names = ("products", "slopes", "curvature", "energy")
+        return Point(W, *(to_numpy(getattr(sums, name)) / sums.weight for name in names))
+
+
+class Flips:
+    """Which sources have the flipped density: those that the other could not tell from others."""
+
+    def __init__(self, flipped: np.ndarray, density: Density, extended: bool) -> None:
+        self.flipped = flipped.copy()
+        self._density = density
+        self._left = np.full(len(flipped), _CHANGES if extended and density.flipped is not None else 0)
+
+    def update(self, point: Point) -> bool:
+        """Look at the sources anew; whether any of them changed."""
+        changes = ((point.stability < 0.0) != self.flipped) & (self._left > 0)
+        self.flipped = self.flipped ^ changes
+        self._left = self._left - changes
+        return bool(changes.any())
+
+    def seen(self, point: Point) -> Point:
+        """The point with the densities that sources have."""
+        return point.seen(self.flipped, self._density)
+
+
+class UnmixingSolver(Protocol):
+    """One way from a start to an unmixing matrix."""
+
+    tol: float
+    max_iter: int
+
+    @property
+    def ortho(self) -> bool: ...
+
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, floor: float = 0.0
+    ) -> Unmixing: ...
+
+
+def symmetric_root(M: np.ndarray) -> np.ndarray:
+    """The orthogonal matrix nearest to M, (M M^T)^{-1/2} M."""
+    U, _, Vt = np.linalg.svd(M)
+    return np.asarray(U @ Vt)
+
