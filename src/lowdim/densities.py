@@ -198,7 +198,9 @@ class Own(Density):
             _check_derivative(what, function, derivative)
         asymmetry = np.abs(_probed(functions[0], "-ln p") - _values(functions[0], -_PROBES)).max()
         if asymmetry > 1e-6:
-            raise ValueError(f"density: -ln p must be symmetric about zero, but -ln p(u) and -ln p(-u) differ by {asymmetry:.2g}.")
+            raise ValueError(
+                f"density: -ln p must be symmetric about zero, but -ln p(u) and -ln p(-u) differ by {asymmetry:.2g}."
+            )
         if not math.isfinite(self._log_normaliser):
             raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so that p is no density.")
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._threads import single_threaded_blas
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy, wide_dtype
-from ..densities import GeneralizedGaussian, resolved
+from ..densities import resolved
 from ..errors import (
     ConvergenceWarning,
     GaussianWarning,
@@ -23,9 +23,8 @@ from ..errors import (
 from ..linalg import signs
 from ..solvers import FixedPointICA, QuasiNewtonICA, Status, Unmixing
 from ..solvers.choose import free_bytes
-from ..solvers.unmixing import UnmixingSolver
 from ..sources import Source, open_source
-from ..summaries import Moments, ScoreMoments
+from ..summaries import Columns, Moments
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
@@ -267,17 +266,16 @@ class ICA(Model):
         with single_threaded_blas():
             answers, passes = unmixer.run(starts)
             best = min(answers, key=lambda a: a.loss[-1])
-            A = whitening.T @ asarray_like(best.W.T, whitening, dtype=whitening.dtype)
-            fourth = rows.summarize(ScoreMoments(A, mean, GeneralizedGaussian(4.0)))
+            fourth = _fourth_moments(rows, mean, whitening, best.W)
         self.stability_ = None if len(answers) == 1 else agreement(best, answers)
         self.n_passes_ = pca.plan_.passes + passes + 1
-        self._unpack(best, np.diagonal(to_numpy(fourth.products)) / 4.0 / fourth.weight, source, weight)
+        self._unpack(best, fourth, source, weight)
         self._warn(best, weight)
         self.__dict__.pop("sources_", None)
         if self.keep_sources:
             self.sources_ = map_rows(source, self._scoring())
 
-    def _unmixing_solver(self) -> UnmixingSolver:
+    def _unmixing_solver(self) -> QuasiNewtonICA | FixedPointICA:
         if self.solver == "fixed-point":
             return FixedPointICA(float(self.tol), int(self.max_iter))
         return QuasiNewtonICA(float(self.tol), int(self.max_iter), bool(self.ortho))
@@ -361,3 +359,15 @@ class ICA(Model):
                 GaussianWarning,
             )
         del self._order
+
+
+def _fourth_moments(rows: Rows, mean: Array, whitening: Array, W: np.ndarray) -> np.ndarray:
+    """E[u^4] of sources: second moments of their squares."""
+    sources = affine(whitening.T @ asarray_like(W.T, whitening, dtype=whitening.dtype), mean, 1.0)
+
+    def squares(block: Array) -> Array:
+        U = sources(block)
+        return U * U
+
+    columns = rows.mapped(squares).summarize(Columns(len(W)))
+    return to_numpy(columns.squares) / columns.weight + to_numpy(columns.mean) ** 2

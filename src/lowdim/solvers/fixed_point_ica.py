@@ -43,7 +43,7 @@ class FixedPointICA:
         flips = Flips(flipped, objective.density, extended)
         losses, steps = [], 0
         while True:
-            base = objective.at(W)
+            base = objective.at(W, curved=False)
             flips.update(base)
             point = flips.seen(base)
             norm = float(np.abs(point.gradient(ortho=True)).max())

@@ -61,7 +61,7 @@ class QuasiNewtonICA:
         """From W; a gradient below `floor` is rounding."""
         flips = Flips(flipped, objective.density, extended)
         history = _History(self.memory)
-        base = objective.at(W)
+        base = objective.at(W, not self.ortho)
         tol = max(self.tol, floor)
         best, idle, losses, steps = np.inf, 0, [], 0
         while True:
@@ -94,7 +94,7 @@ class QuasiNewtonICA:
         loss = point.loss
         allowed = loss + _ROUNDINGS * np.finfo(float).eps * max(1.0, abs(loss))
         for attempt in range(2 * _HALVINGS):
-            base = objective.at(self._moved(point.W, direction))
+            base = objective.at(self._moved(point.W, direction), not self.ortho)
             if flips.seen(base).loss <= allowed:
                 break
             direction = 0.5 * direction if attempt != _HALVINGS else self._downhill(gradient, history)
@@ -137,6 +137,7 @@ class _Pairs:
 
     def __init__(self, point: Point) -> None:
         h = point.curvature
+        assert h is not None, "asked for without ortho"
         smallest = 0.5 * (h + h.T - np.sqrt((h - h.T) ** 2 + 4.0))
         raised = h + np.maximum(_LEAST_CURVATURE - smallest, 0.0)
         np.fill_diagonal(raised, np.maximum(np.diagonal(h) + 1.0, _LEAST_CURVATURE))

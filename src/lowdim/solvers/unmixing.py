@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from .._xp import Array, asarray_like, to_numpy
 from ..densities import Density
 from ..summaries.scores import ScoreMoments
 from .base import RowsLike
-from .results import Unmixing
 
 #: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
 _CHANGES = 5
@@ -26,11 +24,11 @@ class Point:
     """
 
     W: np.ndarray
-    #: E[psi(y) y^T], E[psi'(y_i)], E[psi'(y_i) y_j^2], E[-ln p(y_i)].
+    #: E[psi(y) y^T], E[psi'(y_i)], E[-ln p(y_i)], and, where asked for, E[psi'(y_i) y_j^2].
     products: np.ndarray
     slopes: np.ndarray
-    curvature: np.ndarray
     energy: np.ndarray
+    curvature: np.ndarray | None
 
     @property
     def variances(self) -> np.ndarray:
@@ -54,13 +52,13 @@ class Point:
         if other is None or not flipped.any():
             return self
         c = float(density.bound or 0.0)
-        second, variances = self.W @ self.W.T, self.variances
+        second, variances, h = self.W @ self.W.T, self.variances, self.curvature
         return replace(
             self,
             products=np.where(flipped[:, None], c * second - self.products, self.products),
             slopes=np.where(flipped, c - self.slopes, self.slopes),
-            curvature=np.where(flipped[:, None], c * variances[None, :] - self.curvature, self.curvature),
             energy=np.where(flipped, 0.5 * c * variances - self.energy + other.constant, self.energy),
+            curvature=None if h is None else np.where(flipped[:, None], c * variances[None, :] - h, h),
         )
 
     def gradient(self, ortho: bool) -> np.ndarray:
@@ -76,16 +74,24 @@ class Objective:
     def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
         self.density = density
-        self.passes = 0
+        #: Passes over the rows so far, and their weight, known after the first.
+        self.passes, self.weight = 0, 0.0
+        self._last: Point | None = None
 
-    def at(self, W: np.ndarray) -> Point:
-        """The moments at W."""
+    def at(self, W: np.ndarray, curved: bool) -> Point:
+        """The moments at W; where one solver goes on from another, those that are known already."""
+        last = self._last
+        if last is not None and last.W is W and (last.curvature is not None or not curved):
+            return last
         self.passes += 1
         like = self._whitening
         A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density))
-        names = ("products", "slopes", "curvature", "energy")
-        return Point(W, *(to_numpy(getattr(sums, name)) / sums.weight for name in names))
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved))
+        self.weight = sums.weight
+        products, slopes, energy = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy))
+        curvature = to_numpy(sums.curvature) / sums.weight if curved else None
+        self._last = Point(W, products, slopes, energy, curvature)
+        return self._last
 
 
 class Flips:
@@ -108,22 +114,7 @@ class Flips:
         return point.seen(self.flipped, self._density)
 
 
-class UnmixingSolver(Protocol):
-    """One way from a start to an unmixing matrix."""
-
-    tol: float
-    max_iter: int
-
-    @property
-    def ortho(self) -> bool: ...
-
-    def run(
-        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, floor: float = 0.0
-    ) -> Unmixing: ...
-
-
 def symmetric_root(M: np.ndarray) -> np.ndarray:
     """The orthogonal matrix nearest to M, (M M^T)^{-1/2} M."""
     U, _, Vt = np.linalg.svd(M)
     return np.asarray(U @ Vt)
-

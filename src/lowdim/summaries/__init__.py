@@ -15,7 +15,20 @@ from .triangle import Triangle
 #: All summaries, by name.
 SUMMARIES = {
     cls.__name__: cls
-    for cls in (Moments, FourthMoments, Triangle, Columns, Gram, GramRoot, Sketch, Observed, Latent, Completed, Sample, ScoreMoments)
+    for cls in (
+        Moments,
+        FourthMoments,
+        Triangle,
+        Columns,
+        Gram,
+        GramRoot,
+        Sketch,
+        Observed,
+        Latent,
+        Completed,
+        Sample,
+        ScoreMoments,
+    )
 }
 
 __all__ = [

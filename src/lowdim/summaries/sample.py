@@ -10,6 +10,9 @@ from .._xp import Array, concat_rows, is_sparse, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Summary, check_columns, row_weights
 
+#: Numbers are made of rows in arrays of this size, which stay in a core's own cache and need no fresh memory.
+_BLOCK_BYTES = 512 << 10
+
 
 class Sample(Summary):
     """Up to `size` different rows, drawn at random, and how often each occurs.
@@ -73,6 +76,9 @@ class Sample(Summary):
     def fresh(self) -> Self:
         return type(self)(self.n_features, self.size, seed=self.seed)
 
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return max(256, _BLOCK_BYTES // (n_columns * itemsize))
+
     def _absorb(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
         keys = np.concatenate([self.keys, keys])
         weights = np.concatenate([self.weights, weights])
@@ -89,7 +95,7 @@ class Sample(Summary):
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
             key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
         else:
-            key = _bits(block) @ self._factors
+            key = np.einsum("ij,j->i", _bits(block), self._factors)
         key = key + self._offset
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)

@@ -12,7 +12,7 @@ from ..errors import NonFiniteBlock
 from .base import Summary, check_columns, column_sums, dense, total_weight
 
 #: Arrays of a block are about so large: half a dozen of them stay in a core's own cache.
-_BLOCK_BYTES = 320 << 10
+_BLOCK_BYTES = 512 << 10
 
 
 class ScoreMoments(Summary):
@@ -25,6 +25,8 @@ class ScoreMoments(Summary):
     mean : array of shape (p,)
     density : Density
         Of every source: psi = -d ln p / du.
+    curved : bool
+        Whether to sum up `curvature`, which rotations have no use for.
 
     Attributes
     ----------
@@ -33,7 +35,7 @@ class ScoreMoments(Summary):
     slopes : array of shape (k,)
         sum_i w_i psi'(y_ia).
     curvature : array of shape (k, k)
-        sum_i w_i psi'(y_ia) y_ib^2.
+        sum_i w_i psi'(y_ia) y_ib^2, or None.
     energy : array of shape (k,)
         sum_i w_i (-ln p(y_ia)).
     weight : float
@@ -51,11 +53,11 @@ class ScoreMoments(Summary):
        approximations.
     """
 
-    parameters = ("A", "mean", "density")
-    state = ("A", "mean", "density_in_words", "weight", "n_rows", "products", "slopes", "curvature", "energy")
+    parameters = ("A", "mean", "density", "curved")
+    state = ("A", "mean", "density_in_words", "curved", "weight", "n_rows", "products", "slopes", "curvature", "energy")
 
-    def __init__(self, A: Array, mean: Array, density: Density) -> None:
-        self.A, self.mean, self.density = A, mean, density
+    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True) -> None:
+        self.A, self.mean, self.density, self.curved = A, mean, density, curved
         self.weight, self.n_rows = 0.0, 0
         self.products: Any = None
         self.slopes: Any = None
@@ -78,58 +80,53 @@ class ScoreMoments(Summary):
         A, mean = self._ready
         Z = self._scratch.difference(block, mean)
         weights = None if weights is None else astype(weights, block.dtype)
-        if isinstance(Z, np.ndarray):
-            Y, *room = self._rooms(len(Z), A.shape[1], Z.dtype)
-            np.matmul(Z, A, out=Y)
-            psi, slope, energy = self.density.terms(Y, weights, room)
-            if weights is not None:
-                psi, slope = psi * weights[:, None], slope * weights[:, None]
-            products, slopes = psi.T @ Y, column_sums(slope)
-            np.multiply(Y, Y, out=Y)
-            curvature = slope.T @ Y
-        else:
-            Y = Z @ A
-            psi, slope, energy = self.density.terms(Y, weights, None)
-            if weights is not None:
-                psi, slope = psi * weights[:, None], slope * weights[:, None]
-            products, slopes, curvature = psi.T @ Y, column_sums(slope), slope.T @ (Y * Y)
-        xp = namespace(products)
-        if not bool(xp.isfinite(xp.sum(products) + xp.sum(curvature) + xp.sum(energy))):
+        Y, room = self._sources(Z, A)
+        psi, slope, energy = self.density.terms(Y, weights, room)
+        if weights is not None:
+            psi, slope = psi * weights[:, None], slope * weights[:, None]
+        sums = [psi.T @ Y, column_sums(slope), energy]
+        if self.curved:
+            squares = Y * Y if room is None else np.multiply(Y, Y, out=Y)
+            sums.append(slope.T @ squares)
+        xp = namespace(Y)
+        if not bool(xp.isfinite(sum(xp.sum(part) for part in sums))):
             raise NonFiniteBlock
-        wide = wide_dtype(xp, device(products))
-        sums = [astype(part, wide) for part in (products, slopes, curvature, energy)]
-        self._add(int(block.shape[0]), total_weight(block, weights), sums)
+        wide = wide_dtype(xp, device(Y))
+        self._add(int(block.shape[0]), total_weight(block, weights), [astype(part, wide) for part in sums])
 
     def _merge(self, other: Self) -> None:
         if other.n_rows:
-            self._add(other.n_rows, other.weight, [other.products, other.slopes, other.curvature, other.energy])
+            self._add(other.n_rows, other.weight, [getattr(other, name) for name in other._summed])
 
     def fresh(self) -> Self:
-        return type(self)(self.A, self.mean, self.density)
+        return type(self)(self.A, self.mean, self.density, curved=self.curved)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(64, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1])))
 
+    @property
+    def _summed(self) -> tuple[str, ...]:
+        return ("products", "slopes", "energy", "curvature") if self.curved else ("products", "slopes", "energy")
+
     def _add(self, n: int, weight: float, sums: list[Array]) -> None:
+        for name, part in zip(self._summed, sums, strict=True):
+            setattr(self, name, part if self.n_rows == 0 else getattr(self, name) + part)
         self.n_rows += n
         self.weight += weight
-        if self.products is None:
-            self.products, self.slopes, self.curvature, self.energy = (
-                namespace(part).asarray(part, copy=True) for part in sums
-            )
-            return
-        for name, part in zip(("products", "slopes", "curvature", "energy"), sums, strict=True):
-            setattr(self, name, getattr(self, name) + part)
 
-    def _rooms(self, n: int, k: int, dtype: Any) -> list[np.ndarray]:
-        """Four arrays of n rows, in memory that the next block takes back."""
-        if not self._room or self._room[0].shape[0] < n or self._room[0].dtype != dtype:
-            self._room = [np.empty((n, k), dtype=dtype) for _ in range(4)]
-        return [room[:n] for room in self._room]
+    def _sources(self, Z: Array, A: Array) -> tuple[Array, list[np.ndarray] | None]:
+        """Y = Z A, and three arrays of its shape; NumPy's in memory that the next block takes back."""
+        if not isinstance(Z, np.ndarray):
+            return Z @ A, None
+        n, k = len(Z), A.shape[1]
+        if not self._room or self._room[0].shape[0] < n or self._room[0].dtype != Z.dtype:
+            self._room = [np.empty((n, k), dtype=Z.dtype) for _ in range(4)]
+        Y, *room = (part[:n] for part in self._room)
+        return np.matmul(Z, A, out=Y), room
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(state["A"], state["mean"], parsed(str(state["density_in_words"])))
+        self = cls(state["A"], state["mean"], parsed(str(state["density_in_words"])), curved=bool(state["curved"]))
         self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
         for name in ("products", "slopes", "curvature", "energy"):
             setattr(self, name, state.get(name))
