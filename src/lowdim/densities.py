@@ -45,16 +45,16 @@ class Density(ABC):
         """psi'(u), entry by entry."""
 
     def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
-        """psi, psi' and the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of the shape of `Y`
-        that may be used for the answers, or is None."""
+        """psi, psi' and the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of the shape of
+        `Y` that may be used for the answers, or is None."""
         energy = self.energy(Y)
         xp = namespace(Y)
         total = xp.sum(energy, axis=0) if weights is None else weights @ energy
         return self.score(Y), self.slope(Y), total
 
     @cached_property
-    def flipped(self) -> Density | None:
-        """The density c u^2 / 2 + ln p(u) + constant (as -ln), for sources on the other side of the Gaussian, where c is
+    def flipped(self) -> Flipped | None:
+        """The density of -ln c u^2 / 2 + ln p(u) + constant, for sources on the other side of the Gaussian, where c is
         `bound`; None where there is none."""
         return None if self.bound is None else Flipped(self)
 
@@ -126,7 +126,8 @@ class Student(Density):
 
 @dataclass(frozen=True)
 class GeneralizedGaussian(Density):
-    """p(u) proportional to exp(-(u^2 + e^2)^(shape/2)): for shape 1 Laplace's density, 2 the Gaussian, above 2 sub-Gaussian.
+    """p(u) proportional to exp(-(u^2 + e^2)^(shape/2)): shape 1 is Laplace's density, 2 the Gaussian, and above that
+    tails are lighter than a Gaussian's.
 
     `smoothing` e rounds the cusp at zero that shapes below 2 have, where a likelihood would have no derivative; it is
     not used from shape 2 on.
@@ -277,8 +278,8 @@ def resolved(density: Any) -> Density:
     if isinstance(density, tuple | list) and len(density) == 3:
         return Own(*density)
     raise TypeError(
-        "density must be a name, an object from lowdim.densities, or three functions (-ln p, its derivative, its second "
-        f"derivative), got {type(density).__name__}."
+        "density must be a name, an object from lowdim.densities, or three functions (-ln p, its derivative, its "
+        f"second derivative), got {type(density).__name__}."
     )
 
 
@@ -322,7 +323,8 @@ def _probed(function: Callable[[Any], Any], what: str) -> np.ndarray:
     values = _values(function, _PROBES.copy())
     if values.shape != _PROBES.shape:
         raise ValueError(
-            f"density: {what} gave shape {values.shape} for an array of shape {_PROBES.shape}; it must work entry by entry."
+            f"density: {what} gave shape {values.shape} for an array of shape {_PROBES.shape}; it must work entry by "
+            "entry."
         )
     if not np.all(np.isfinite(values)):
         raise ValueError(f"density: {what} is not finite at {_PROBES[~np.isfinite(values)][0]}.")

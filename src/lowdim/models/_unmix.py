@@ -1,5 +1,5 @@
-"""Independent sources from whitened rows: a start from a sample of them, all of them, several times; how well the answers
-agree, and which sources look Gaussian."""
+"""Independent sources from whitened rows: a start from a sample of them, then all of them, several times; how well the
+answers agree, and which sources look Gaussian."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
 def gaussian_sources(answer: Unmixing, density: Density, n: float) -> np.ndarray:
     """Indices of sources that cannot be told from Gaussian ones by the density.
 
-    For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). What the estimate of the difference scatters
-    by over n rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
+    For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). What the estimate of the difference
+    scatters by over n rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     weights = weights / weights.sum()
@@ -147,8 +147,8 @@ def gaussian_sources(answer: Unmixing, density: Density, n: float) -> np.ndarray
 
 
 def _significance(k: int) -> float:
-    """How many deviations from zero are no sign of anything: sources are chosen to be far from Gaussian, the more so the
-    more there are to choose from."""
+    """How many deviations from zero are no sign of anything: sources are chosen to be far from Gaussian, the more so
+    the more there are to choose from."""
     return 2.0 + np.sqrt(k)
 
 

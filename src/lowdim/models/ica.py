@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._threads import single_threaded_blas
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy, wide_dtype
-from ..densities import resolved
+from ..densities import Density, resolved
 from ..errors import (
     ConvergenceWarning,
     GaussianWarning,
@@ -50,11 +50,11 @@ class ICA(Model):
         number in (0, 1) keeps as many of these as have that proportion of the variance, None all that have variance.
     density : str, Density or three functions
         p(u): "sech" (1 / (pi cosh u), of score tanh u), "student", "generalized-gaussian", an object from
-        `lowdim.densities` with its parameters, or a tuple of functions of an array: -ln p up to a constant, its derivative,
-        and its second derivative.
+        `lowdim.densities` with its parameters, or a tuple of functions of an array: -ln p up to a constant, its
+        derivative, and its second derivative.
     extended : bool
-        Sources that the density could not tell from others (for "sech" those with lighter tails than a Gaussian) get the
-        flipped one, for "sech" two Gaussians side by side. Densities without a flipped one stay as they are.
+        Sources that the density could not tell from others (for "sech" those with lighter tails than a Gaussian) get
+        the flipped one, for "sech" two Gaussians side by side. Densities without a flipped one stay as they are.
     ortho : bool, optional
         Sources are uncorrelated, with unit variance: W is a rotation of whitened rows. By default only with the
         fixed-point solver, which knows nothing else.
@@ -106,8 +106,8 @@ class ICA(Model):
     -----
     Minimises -ln |det W| + sum_i E[-ln p_i(u_i)], u = W z, over W for whitened rows z. Without `ortho`, u has the scale
     of the density, so that its log-density is what it says. Every step is one pass over the rows: one `ScoreMoments`,
-    2 K (K + 1) numbers, and temporaries of one block. Many rows are first represented by a random sample of some thousand,
-    on which most steps are taken; the answer is that of all rows. Where rows are more than four times as wide as K, or
+    2 K (K + 1) numbers, and temporaries of one block. Many rows are first represented by a random sample of some
+    thousand, on which most steps are taken; the answer is that of all rows. Where rows are more than four times as wide as K, or
     sparse, and lie in memory, whitened rows are kept during the fit.
 
     Of sources that are Gaussian only the space they span can be found, which is warned of, by name.
@@ -327,8 +327,8 @@ class ICA(Model):
         self.kurtosis_ = given((fourth / variances**2 - 3.0)[order])
         if self.stability_ is not None:
             self.stability_ = self.stability_[order]
-        pair = (self._density, self._density.flipped)
-        self.densities_ = [pair[int(flip)] for flip in best.flipped[order]]
+        other: Density = self._density.flipped or self._density
+        self.densities_ = [other if flip else self._density for flip in best.flipped[order]]
         self.noise_variance_ = pca.noise_variance_
         volume = float(np.log(np.linalg.svd(K, compute_uv=False)).sum())
         self._log_volume = volume + float(np.linalg.slogdet(W)[1])
@@ -354,8 +354,9 @@ class ICA(Model):
         if len(gaussian) > 1:
             names = ", ".join(f"ica{i}" for i in np.flatnonzero(np.isin(self._order, gaussian)))
             warn_user(
-                f"{len(gaussian)} of {self.n_components_} sources look Gaussian ({names}): only the space that they span "
-                "together is known, not which directions in it are the sources. More rows may tell, or fewer components.",
+                f"{len(gaussian)} of {self.n_components_} sources look Gaussian ({names}): only the space that they "
+                "span together is known, not which directions in it are the sources. More rows may tell, or fewer "
+                "components.",
                 GaussianWarning,
             )
         del self._order

@@ -193,4 +193,4 @@ def _is_level(losses: list[float]) -> bool:
     """Whether the last step changed the loss by no more than rounding."""
     if len(losses) < 2:
         return False
-    return losses[-2] - losses[-1] <= _ROUNDINGS * np.finfo(float).eps * max(1.0, abs(losses[-1]))
+    return bool(losses[-2] - losses[-1] <= _ROUNDINGS * np.finfo(float).eps * max(1.0, abs(losses[-1])))

@@ -43,9 +43,9 @@ class ScoreMoments(Summary):
     Notes
     -----
     With E[.] these sums over the weight and A = K^T W^T for whitened rows z = K (x - mean), the loss
-    -ln |det W| + sum_a E[-ln p(y_a)] has the relative gradient E[psi(y) y^T] - I, and near independent sources the second
-    derivative along (M_ab, M_ba) is [[E[psi'(y_a) y_b^2], 1], [1, E[psi'(y_b) y_a^2]]] [1]_. One pass, 2 k (k + 1) numbers;
-    2 p k + 4 k^2 operations a row, one exponential or so an entry.
+    -ln |det W| + sum_a E[-ln p(y_a)] has the relative gradient E[psi(y) y^T] - I, and near independent sources the
+    second derivative along (M_ab, M_ba) is [[E[psi'(y_a) y_b^2], 1], [1, E[psi'(y_b) y_a^2]]] [1]_. One pass,
+    2 k (k + 1) numbers; 2 p k + 4 k^2 operations a row, one exponential or so an entry.
 
     References
     ----------
