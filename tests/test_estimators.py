@@ -15,6 +15,7 @@ from inputs import INPUTS, names, table
 from lowdim import (
     CCA,
     GCCA,
+    ICA,
     PCA,
     PCR,
     PLSSVD,
@@ -80,6 +81,11 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         GCCA(1, regularization=0.2),
         FeatureMapPCA(),
         FeatureMapPCA(1),
+        ICA(),
+        ICA(1),
+        ICA(1, ortho=True),
+        ICA(1, solver="fixed-point", density="student"),
+        ICA(1, n_init=2, extended=False, keep_sources=True),
         KernelCCA(),
         KernelCCA(1, kernel="linear"),
         KernelPCA(),
@@ -91,9 +97,14 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
         KernelPCA(1, kernel="precomputed"),
     ]
 )
-@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.SmallSampleWarning")
+@pytest.mark.filterwarnings(
+    "ignore::lowdim.errors.RankWarning",
+    "ignore::lowdim.errors.SmallSampleWarning",
+    "ignore::lowdim.errors.GaussianWarning",
+)
 def test_checks_of_scikit_learn(estimator, check):
-    """No expected failures. Some checks score rows with redundant columns, which is worth the warning it gives."""
+    """No expected failures. Some checks score rows with redundant columns, or look for sources in Gaussian noise, which
+    is worth the warning it gives."""
     check(estimator)
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from inputs import INPUTS, namespace
-from lowdim import PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Triangle, Whitening, summarize
+from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Triangle, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.solvers import EM
 
@@ -196,6 +196,9 @@ def nasty(draw):
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 ESTIMATORS = {
     "FeatureMapPCA": lambda: FeatureMapPCA(),
+    "ICA": lambda: ICA(max_iter=50),
+    "ICA ortho": lambda: ICA(1, ortho=True, density="student", max_iter=50),
+    "ICA fixed-point": lambda: ICA(solver="fixed-point", max_iter=50),
     "KernelPCA": lambda: KernelPCA(kernel="rbf"),
     "KernelPCA krylov": lambda: KernelPCA(1, kernel="poly", solver="krylov"),
     "KernelPCA nystrom": lambda: KernelPCA(1, kernel="laplacian", solver="nystrom"),

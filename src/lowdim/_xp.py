@@ -158,6 +158,11 @@ class Beside:
         return np.concatenate(self.pieces, axis=1)
 
 
+def _rows_follow(*arrays: np.ndarray) -> bool:
+    """Whether rows lie in memory one after the other."""
+    return all(array.flags.c_contiguous for array in arrays)
+
+
 #: Rows of fewer columns are taken so many at a time.
 _NARROW, _FOLD = 64, 8
 
@@ -181,7 +186,7 @@ class Scratch:
             self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
         out = room[: a.shape[0]]
         if isinstance(a, np.ndarray):
-            if a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and a.flags.c_contiguous and out.flags.c_contiguous:
+            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _rows_follow(a, out):
                 # Several short rows as one long one: loops over few columns cost more than the arithmetic.
                 long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from lowdim.densities import Sech, Student
 from lowdim.summaries import SUMMARIES, LatentGaussian
 from lowdim.summaries.base import dense
 from oracles import tolerance
@@ -60,6 +61,11 @@ def sampled(s):
     rows = dense(s.rows)
     Z = rows - np.average(rows, axis=0, weights=s.weights)
     return {"weight": s.weights.sum(), "scatter": (Z.T * s.weights) @ Z}
+
+
+def scored(s):
+    seen = {name: getattr(s, name) for name in ("products", "slopes", "energy")}
+    return {"weight": s.weight, "n_rows": s.n_rows} | seen | ({"curvature": s.curvature} if s.curved else {})
 
 
 def gaussian(width, offset, uncertain=False):
@@ -117,6 +123,12 @@ FACTORIES = {
     "Sample": {"": Case(lambda cls, width, offset: cls(width, 100), sampled)},
     "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
     "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
+    "ScoreMoments": {
+        "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech()), scored),
+        "student": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Student(3.0)), scored),
+        "flat": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), curved=False), scored),
+        "wide": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), wide=True), scored),
+    },
     "Latent": {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
         "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
@@ -189,7 +201,7 @@ def assert_agree(label, a, b, X, offset=0.0):
     """
     spread = max(np.ptp(X - ABOUT, axis=0).max(), np.abs(X - ABOUT).max(), 1.0)
     power = {"scatter": 2, "squares": 2, "product": 2, "third": 3, "fourth": 4}
-    power |= {"second": 2, "cross": 2, "scores": 2, "total": 2, "loglike": 2}
+    power |= {"second": 2, "cross": 2, "scores": 2, "total": 2, "loglike": 2, "curvature": 2}
     a, b = see(label, a), see(label, b)
     assert a.keys() == b.keys()
     for name, value in b.items():

@@ -92,7 +92,7 @@ class ICA(Model):
         Of each source.
     stability_ : array of shape (n_components_,) or None
         With several starts, how well each source was found again, from 0 to 1 (the index of ICASSO).
-    loglike_ : list of n_iter_ + 1 numbers
+    loglike_ : list of numbers
         Log-likelihood of the rows before each step and at the end.
     gradient_norm_ : float
         Largest entry of the relative gradient E[psi(u) u^T] - I (with `ortho` of its skew part).
@@ -107,8 +107,8 @@ class ICA(Model):
     Minimises -ln |det W| + sum_i E[-ln p_i(u_i)], u = W z, over W for whitened rows z. Without `ortho`, u has the scale
     of the density, so that its log-density is what it says. Every step is one pass over the rows: one `ScoreMoments`,
     2 K (K + 1) numbers, and temporaries of one block. Many rows are first represented by a random sample of some
-    thousand, on which most steps are taken; the answer is that of all rows. Where rows are more than four times as wide as K, or
-    sparse, and lie in memory, whitened rows are kept during the fit.
+    thousand, on which most steps are taken; the answer is that of all rows. Where rows are more than four times as wide
+    as K, or sparse, and lie in memory, whitened rows are kept during the fit.
 
     Of sources that are Gaussian only the space they span can be found, which is warned of, by name.
 
@@ -232,20 +232,20 @@ class ICA(Model):
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         if not source.traits.rereadable:
             raise read_once(self.solver, "keep the rows in memory")
+        if source.shape[0] == 1:
+            raise ValueError(
+                "n_samples=1: independent sources need at least 2 rows, and many to be found. Give more rows."
+            )
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         self._density = resolved(self.density)
-        pca = self._pca = PCA(self.n_components, whiten=True, ddof=0)
+        # Of all columns the units do not matter, and are taken out first: they may be far apart.
+        everything = self.n_components is None or self.n_components == self.n_features_in_
+        pca = self._pca = PCA(self.n_components, whiten=True, standardize=everything, ddof=0)
         pca._check_parameters()
         pca.n_features_in_ = self.n_features_in_
         pca._fit_source(source, sample_weight, progress)
         self.n_components_, self.n_samples_ = pca.n_components_, pca.n_samples_
         weight = float(pca._weight)
-        if weight < _FEW_ROWS * self.n_components_:
-            warn_user(
-                f"{weight:g} rows for {self.n_components_} sources: what is found is mostly chance. Keep fewer "
-                "components, or give more rows.",
-                SmallSampleWarning,
-            )
         rows, mean, whitening = self._white(source, Rows(source, weights, progress))
         k = self.n_components_
         solver = self._unmixing_solver()
@@ -270,7 +270,6 @@ class ICA(Model):
         self.stability_ = None if len(answers) == 1 else agreement(best, answers)
         self.n_passes_ = pca.plan_.passes + passes + 1
         self._unpack(best, fourth, source, weight)
-        self._warn(best, weight)
         self.__dict__.pop("sources_", None)
         if self.keep_sources:
             self.sources_ = map_rows(source, self._scoring())
@@ -322,11 +321,11 @@ class ICA(Model):
         self.components_ = given(W @ K)
         self.mixing_ = given((sign[:, None] * mixing[order]).T)
         self.explained_variance_ = given(sizes[order] ** 2)
-        total = float(to_numpy(pca.explained_variance_).sum()) / float(to_numpy(pca.explained_variance_ratio_).sum())
+        total = float(np.linalg.norm(lift) ** 2) + pca.noise_variance_ * (p - k)
         self.explained_variance_ratio_ = given(sizes[order] ** 2 / total)
         self.kurtosis_ = given((fourth / variances**2 - 3.0)[order])
         if self.stability_ is not None:
-            self.stability_ = self.stability_[order]
+            self.stability_ = given(to_numpy(self.stability_)[order])
         other: Density = self._density.flipped or self._density
         self.densities_ = [other if flip else self._density for flip in best.flipped[order]]
         self.noise_variance_ = pca.noise_variance_
@@ -335,12 +334,12 @@ class ICA(Model):
         noise = pca._noise()
         outside = 0.5 * (p - k) * (math.log(2.0 * math.pi * noise) + 1.0) if noise > 0.0 else 0.0
         self.loglike_ = [weight * (volume - outside - loss) for loss in best.loss]
-        self.n_iter_, self.gradient_norm_ = best.n_iter, best.gradient_norm
+        self.n_iter_, self.gradient_norm_ = max(1, best.n_iter), best.gradient_norm
         self.solver_, self.status_ = self.solver, best.status
-        self._order = order
         del self._colouring
+        self._warn(best, order, weight)
 
-    def _warn(self, best: Unmixing, weight: float) -> None:
+    def _warn(self, best: Unmixing, order: np.ndarray, weight: float) -> None:
         """Say what went less well than hoped for."""
         if best.status is Status.NOT_CONVERGED:
             more = "Raise max_iter or tol" if best.n_iter >= self.max_iter else "Raise tol: rounding allows no more"
@@ -350,16 +349,23 @@ class ICA(Model):
                 f"{best.gradient_norm:.1e}, above tol={self.tol:g}. {more}{other}.",
                 ConvergenceWarning,
             )
+        k = self.n_components_
+        if weight < _FEW_ROWS * k:
+            warn_user(
+                f"{weight:g} rows for {k} source{'s' if k > 1 else ''}: what is found is mostly chance. Keep fewer "
+                "components, or give more rows.",
+                SmallSampleWarning,
+            )
+            return
         gaussian = gaussian_sources(best, self._density, weight)
         if len(gaussian) > 1:
-            names = ", ".join(f"ica{i}" for i in np.flatnonzero(np.isin(self._order, gaussian)))
+            names = ", ".join(f"ica{i}" for i in np.flatnonzero(np.isin(order, gaussian)))
             warn_user(
                 f"{len(gaussian)} of {self.n_components_} sources look Gaussian ({names}): only the space that they "
                 "span together is known, not which directions in it are the sources. More rows may tell, or fewer "
                 "components.",
                 GaussianWarning,
             )
-        del self._order
 
 
 def _fourth_moments(rows: Rows, mean: Array, whitening: Array, W: np.ndarray) -> np.ndarray:

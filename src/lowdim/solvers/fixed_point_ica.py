@@ -36,10 +36,8 @@ class FixedPointICA:
     max_iter: int = 1000
     ortho: ClassVar[bool] = True
 
-    def run(
-        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, floor: float = 0.0
-    ) -> Unmixing:
-        """From W, a rotation; a gradient below `floor` is rounding."""
+    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
+        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change."""
         flips = Flips(flipped, objective.density, extended)
         losses, steps = [], 0
         while True:
@@ -48,11 +46,11 @@ class FixedPointICA:
             point = flips.seen(base)
             norm = float(np.abs(point.gradient(ortho=True)).max())
             losses.append(point.loss)
-            if norm <= max(self.tol, floor) or steps >= self.max_iter:
+            if norm <= self.tol or steps >= self.max_iter:
                 break
             # The sign of a source is of no matter to the iteration, but to the gradient of the next step it is.
             B = base.products - np.diag(base.slopes)
             W = symmetric_root(np.copysign(1.0, np.diagonal(B))[:, None] * B) @ W
             steps += 1
-        status = Status.CONVERGED if norm <= max(self.tol, floor) else Status.NOT_CONVERGED
+        status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
         return Unmixing(W, flips.flipped, losses, norm, base.stability, status, steps)

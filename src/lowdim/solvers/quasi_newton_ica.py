@@ -17,7 +17,7 @@ _LARGEST_STEP = {False: 0.7, True: 1.5}
 #: Halvings of a step before the gradient itself is tried, and before it is given up.
 _HALVINGS = 10
 #: Losses that differ by less than so many roundings are the same.
-_ROUNDINGS = 64
+_ROUNDINGS = 16
 #: Steps without a smaller gradient at a loss that is level: rounding is all that is left.
 _IDLE = 10
 
@@ -55,14 +55,11 @@ class QuasiNewtonICA:
     ortho: bool = False
     memory: int = 10
 
-    def run(
-        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, floor: float = 0.0
-    ) -> Unmixing:
-        """From W; a gradient below `floor` is rounding."""
+    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
+        """From W, with the flipped density for sources that are `flipped`; if `extended`, they may change."""
         flips = Flips(flipped, objective.density, extended)
         history = _History(self.memory)
         base = objective.at(W, not self.ortho)
-        tol = max(self.tol, floor)
         best, idle, losses, steps = np.inf, 0, [], 0
         while True:
             if flips.update(base):
@@ -73,15 +70,15 @@ class QuasiNewtonICA:
             gradient = point.gradient(self.ortho)
             norm = float(np.abs(gradient).max())
             losses.append(point.loss)
-            idle = 0 if norm < best or not _is_level(losses) else idle + 1
+            idle = 0 if norm < best or not _is_level(losses, objective.epsilon) else idle + 1
             best = min(best, norm)
-            if norm <= tol or steps >= self.max_iter or idle > _IDLE:
+            if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
                 break
             history.learn(gradient)
             base, step = self._step(objective, flips, point, gradient, history)
             history.took(gradient, step)
             steps += 1
-        status = Status.CONVERGED if norm <= tol else Status.NOT_CONVERGED
+        status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
         return Unmixing(point.W, flips.flipped, losses, norm, base.stability, status, steps)
 
     def _step(
@@ -92,7 +89,7 @@ class QuasiNewtonICA:
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
-        allowed = loss + _ROUNDINGS * np.finfo(float).eps * max(1.0, abs(loss))
+        allowed = loss + _rounding(loss, objective.epsilon)
         for attempt in range(2 * _HALVINGS):
             base = objective.at(self._moved(point.W, direction), not self.ortho)
             if flips.seen(base).loss <= allowed:
@@ -189,8 +186,12 @@ class _History:
         return z
 
 
-def _is_level(losses: list[float]) -> bool:
+def _rounding(loss: float, epsilon: float) -> float:
+    return _ROUNDINGS * epsilon * max(1.0, abs(loss))
+
+
+def _is_level(losses: list[float], epsilon: float) -> bool:
     """Whether the last step changed the loss by no more than rounding."""
     if len(losses) < 2:
         return False
-    return bool(losses[-2] - losses[-1] <= _ROUNDINGS * np.finfo(float).eps * max(1.0, abs(losses[-1])))
+    return losses[-2] - losses[-1] <= _rounding(losses[-1], epsilon)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._xp import Array, asarray_like, to_numpy
+from .._xp import Array, asarray_like, eps, to_numpy
 from ..densities import Density
+from ..linalg import FLOAT32_EPS
 from ..summaries.scores import ScoreMoments
 from .base import RowsLike
 
@@ -69,11 +70,13 @@ class Point:
 
 
 class Objective:
-    """W -> Point, one pass over the rows each."""
+    """W -> Point, one pass over the rows each; in the arithmetic of the rows, or, if `wide`, in float64."""
 
-    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density) -> None:
+    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density, wide: bool = False) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
-        self.density = density
+        self.density, self.wide = density, wide
+        #: Rounding of the arithmetic.
+        self.epsilon = eps(whitening) if wide or rows.traits.itemsize == 8 else FLOAT32_EPS
         #: Passes over the rows so far, and their weight, known after the first.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
@@ -86,7 +89,7 @@ class Objective:
         self.passes += 1
         like = self._whitening
         A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved))
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, wide=self.wide))
         self.weight = sums.weight
         products, slopes, energy = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy))
         curvature = to_numpy(sums.curvature) / sums.weight if curved else None

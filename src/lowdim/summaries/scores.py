@@ -27,6 +27,8 @@ class ScoreMoments(Summary):
         Of every source: psi = -d ln p / du.
     curved : bool
         Whether to sum up `curvature`, which rotations have no use for.
+    wide : bool
+        Compute in float64 even where rows are float32.
 
     Attributes
     ----------
@@ -53,11 +55,23 @@ class ScoreMoments(Summary):
        approximations.
     """
 
-    parameters = ("A", "mean", "density", "curved")
-    state = ("A", "mean", "density_in_words", "curved", "weight", "n_rows", "products", "slopes", "curvature", "energy")
+    parameters = ("A", "mean", "density", "curved", "wide")
+    state = (
+        "A",
+        "mean",
+        "density_in_words",
+        "curved",
+        "wide",
+        "weight",
+        "n_rows",
+        "products",
+        "slopes",
+        "curvature",
+        "energy",
+    )
 
-    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True) -> None:
-        self.A, self.mean, self.density, self.curved = A, mean, density, curved
+    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True, wide: bool = False) -> None:
+        self.A, self.mean, self.density, self.curved, self.wide = A, mean, density, curved, wide
         self.weight, self.n_rows = 0.0, 0
         self.products: Any = None
         self.slopes: Any = None
@@ -75,6 +89,8 @@ class ScoreMoments(Summary):
     def _update(self, block: Array, weights: Array | None) -> None:
         check_columns(self.A.shape[0], block)
         block = dense(block)
+        if self.wide:
+            block = astype(block, wide_dtype(namespace(block), device(block)))
         if self._ready is None:
             self._ready = astype(self.A, block.dtype), astype(self.mean, block.dtype)
         A, mean = self._ready
@@ -99,7 +115,7 @@ class ScoreMoments(Summary):
             self._add(other.n_rows, other.weight, [getattr(other, name) for name in other._summed])
 
     def fresh(self) -> Self:
-        return type(self)(self.A, self.mean, self.density, curved=self.curved)
+        return type(self)(self.A, self.mean, self.density, curved=self.curved, wide=self.wide)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(64, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1])))
@@ -126,7 +142,13 @@ class ScoreMoments(Summary):
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(state["A"], state["mean"], parsed(str(state["density_in_words"])), curved=bool(state["curved"]))
+        self = cls(
+            state["A"],
+            state["mean"],
+            parsed(str(state["density_in_words"])),
+            curved=bool(state["curved"]),
+            wide=bool(state["wide"]),
+        )
         self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
         for name in ("products", "slopes", "curvature", "energy"):
             setattr(self, name, state.get(name))
