@@ -308,7 +308,9 @@ def _log_integral(energy: Callable[[float], float]) -> float:
     """ln of the integral of exp(-energy) over the line, for an even `energy`; infinity where there is none."""
     lowest = energy(0.0)
     with np.errstate(all="ignore"):
-        value, error = integrate.quad(lambda u: math.exp(min(lowest - energy(u), 700.0)), 0.0, math.inf, limit=200)
+        value, error = integrate.quad(
+            lambda u: math.exp(min(lowest - energy(u), 700.0)), 0.0, math.inf, limit=200, full_output=True
+        )[:2]
     if not (0.0 < value < math.inf) or error > 1e-6 * value:
         return math.inf
     return math.log(2.0 * value) - lowest

@@ -1,0 +1,241 @@
+"""ICA where it is hard: Gaussian sources, few rows, no rank, far offsets, extreme scales, senseless parameters."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from lowdim import ICA
+from lowdim.densities import GeneralizedGaussian
+from lowdim.errors import (
+    ConvergenceWarning,
+    GaussianWarning,
+    MissingValues,
+    NoVariance,
+    RankWarning,
+    SmallSampleWarning,
+)
+from lowdim.solvers import Status
+from models.ica_mixes import amari, gradient, mix
+
+X, A = mix("both", 2000)
+random = np.random.default_rng(0)
+
+
+def warned(X, **options):
+    """The model, and the categories of what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ICA(**options).fit(X)
+    return model, [w.category for w in caught], [str(w.message) for w in caught]
+
+
+# ---- Gaussian sources
+
+
+@pytest.mark.parametrize("k", [2, 5, 12])
+@pytest.mark.parametrize("options", [{}, {"ortho": True}], ids=["plain", "ortho"])
+def test_gaussian_sources_are_warned_of(k, options):
+    _, categories, messages = warned(np.random.default_rng(k).standard_normal((4000, k)), **options)
+    assert categories == [GaussianWarning]
+    assert f"{k} of {k} sources look Gaussian" in messages[0]
+
+
+def test_those_that_are_gaussian_are_named():
+    S = np.column_stack([random.laplace(size=(5000, 3)), random.standard_normal((5000, 2))])
+    B = random.standard_normal((5, 5))
+    model, categories, messages = warned(S @ B.T)
+    assert categories == [GaussianWarning]
+    found = np.abs(model.components_ @ B)
+    gaussian = [f"ica{i}" for i in range(5) if found[i, 3:].max() > found[i, :3].max()]
+    assert f"2 of 5 sources look Gaussian ({', '.join(gaussian)})" in messages[0]
+
+
+def test_one_gaussian_source_is_found_like_the_others():
+    S = np.column_stack([random.laplace(size=(20_000, 2)), random.standard_normal(20_000)])
+    B = random.standard_normal((3, 3))
+    model, categories, _ = warned(S @ B.T)
+    assert not categories
+    assert amari(model.components_, B) < 0.03
+
+
+def test_with_a_density_of_its_own_side_light_tails_need_no_flip():
+    S = np.random.default_rng(0).uniform(-1, 1, (4000, 3))
+    B = random.standard_normal((3, 3))
+    model = ICA(density=GeneralizedGaussian(4.0)).fit(S @ B.T)
+    assert amari(model.components_, B) < 0.05
+    assert np.abs(gradient(model, S @ B.T)).max() < 1.01e-6
+
+
+def test_without_extended_light_tails_are_missed():
+    Y, B = mix("sub-Gaussian", 5000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GaussianWarning)
+        assert amari(ICA(extended=False).fit(Y).components_, B) > 0.2
+    assert amari(ICA().fit(Y).components_, B) < 0.05
+
+
+# ---- Rank, rows, single components
+
+
+def test_a_constant_column():
+    with pytest.warns(RankWarning, match="1 of 6 components have no variance"):
+        model = ICA().fit(np.column_stack([X[:, :2], np.ones(len(X)), X[:, 2:]]))
+    assert model.n_components_ == 5
+    np.testing.assert_allclose(model.components_[:, 2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.delete(model.components_, 2, axis=1), ICA().fit(X).components_, atol=1e-4)
+
+
+def test_duplicates_of_columns_and_of_rows():
+    with pytest.warns(RankWarning):
+        model = ICA().fit(np.column_stack([X, X]))
+    assert model.n_components_ == 5
+    assert amari(model.components_[:, :5] + model.components_[:, 5:], A) < 0.05
+    twice, once = ICA(tol=1e-9).fit(np.vstack([X, X])), ICA(tol=1e-9).fit(X)
+    np.testing.assert_allclose(twice.components_, once.components_, atol=1e-6)
+
+
+def test_more_components_than_rank():
+    Y = X @ np.random.default_rng(1).standard_normal((5, 8))
+    with pytest.warns(RankWarning, match="3 of 8"):
+        model = ICA(8).fit(Y)
+    assert model.n_components_ == 5
+    with pytest.warns(RankWarning, match="left out of the density"):
+        assert np.isfinite(model.score(Y))
+
+
+@pytest.mark.parametrize("options", [{}, {"ortho": True}, {"solver": "fixed-point"}])
+def test_a_single_component(options):
+    for rows, k in ((X[:, :1], None), (X, 1)):
+        model = ICA(k, **options).fit(rows)
+        assert model.n_components_ == 1
+        assert np.abs(gradient(model, rows)).max() < 1.01e-6
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 12])
+@pytest.mark.parametrize("options", [{}, {"ortho": True}, {"solver": "fixed-point"}])
+def test_few_rows(n, options):
+    model, categories, messages = warned(X[:n], max_iter=300, **options)
+    assert SmallSampleWarning in categories
+    assert GaussianWarning not in categories
+    assert any(f"{n} rows for" in m for m in messages)
+    assert np.all(np.isfinite(model.components_))
+
+
+def test_fewer_rows_than_columns():
+    Y = np.random.default_rng(0).laplace(size=(40, 100))
+    model, categories, _ = warned(Y)
+    assert set(categories) == {RankWarning, SmallSampleWarning}
+    assert model.n_components_ == 39
+    S = np.random.default_rng(0).laplace(size=(90, 2))
+    assert ICA(2).fit(S @ random.standard_normal((2, 100))).n_components_ == 2
+
+
+def test_one_row_and_no_variance():
+    with pytest.raises(ValueError, match="n_samples=1: independent sources need at least 2 rows"):
+        ICA().fit(X[:1])
+    with pytest.raises(NoVariance):
+        ICA().fit(np.ones((10, 3)))
+    with pytest.raises(ValueError, match="n_components=6 must be a whole number between 1 and 5"):
+        ICA(6).fit(X)
+
+
+# ---- Numbers
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_units_do_not_matter(scale):
+    one, other = ICA(tol=1e-9).fit(X), ICA(tol=1e-9).fit(X * scale)
+    np.testing.assert_allclose(other.components_ * scale, one.components_, atol=1e-6)
+    np.testing.assert_allclose(other.mixing_ / scale, one.mixing_, atol=1e-6)
+
+
+def test_columns_of_very_different_units():
+    units = np.array([1e-140, 1e-9, 1.0, 1e10, 1e140])
+    one, other = ICA(tol=1e-9).fit(X), ICA(tol=1e-9).fit(X * units)
+    order = np.abs(one.components_ @ (other.mixing_ / units[:, None])).argmax(axis=0)
+    np.testing.assert_allclose(np.abs(other.components_ * units), np.abs(one.components_[order]), atol=1e-6)
+
+
+@pytest.mark.parametrize(("offset", "dtype"), [(1e8, "float64"), (1e3, "float32")])
+def test_far_from_the_origin(offset, dtype):
+    rows = (np.round(64 * X) / 64 + offset).astype(dtype)
+    one, other = ICA().fit(rows), ICA().fit(np.asarray(rows, dtype=float) - offset)
+    np.testing.assert_allclose(one.components_, other.components_, atol=1e-5 if dtype == "float64" else 2e-3)
+    assert np.abs(gradient(one, rows.astype(float))).max() < (1e-5 if dtype == "float64" else 1e-3)
+
+
+def test_float32_reaches_the_tolerance_of_float64():
+    for options in ({}, {"ortho": True}, {"solver": "fixed-point"}, {"tol": 1e-9}):
+        model = ICA(**options).fit(X.astype("float32"))
+        assert model.components_.dtype == np.float32
+        assert model.status_ is Status.CONVERGED
+        assert model.gradient_norm_ <= options.get("tol", 1e-6)
+
+
+def test_nearly_dependent_columns():
+    """The smallest variance is 1e-9 of the largest: whitening has to be looked at again."""
+    S = np.random.default_rng(3).laplace(size=(3000, 3))
+    Y = S @ np.array([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [3e-5, -3e-5, 0.0]])
+    model = ICA(3).fit(Y)
+    assert np.abs(gradient(model, Y)).max() < 1e-5
+    U = ICA(3, ortho=True).fit_transform(Y)
+    np.testing.assert_allclose(np.cov(U.T, ddof=0), np.eye(3), atol=1e-6)
+
+
+def test_outliers():
+    for rows in (np.vstack([X, 1e6 * np.ones((1, 5))]), np.random.default_rng(0).standard_cauchy((3000, 3))):
+        model = ICA().fit(rows)
+        assert np.abs(gradient(model, rows)).max() < 1.01e-6
+
+
+# ---- What cannot be done
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "newton"}, "solver='newton' is not one of 'quasi-newton', 'fixed-point'"),
+        ({"solver": "fixed-point", "ortho": False}, "finds rotations only"),
+        ({"extended": "yes"}, "extended='yes' must be True or False"),
+        ({"ortho": 1}, "ortho=1 must be True or False"),
+        ({"keep_sources": None}, "keep_sources=None must be True or False"),
+        ({"tol": 0.0}, "tol=0.0 must be a positive number"),
+        ({"tol": "small"}, "tol='small' must be a positive number"),
+        ({"max_iter": 0}, "max_iter=0 must be a whole number of at least 1"),
+        ({"n_init": 1.5}, "n_init=1.5 must be a whole number of at least 1"),
+        ({"n_init": 2, "w_init": np.eye(5)}, "give one of them"),
+        ({"w_init": np.eye(4)}, r"w_init must have shape \(5, 5\)"),
+        ({"w_init": np.zeros((5, 5))}, "have an inverse"),
+        ({"w_init": np.full((5, 5), np.nan)}, "finite numbers"),
+        ({"n_components": 0}, "n_components=0 must be"),
+    ],
+)
+def test_parameters_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        ICA(**options).fit(X)
+
+
+def test_bad_entries_are_named():
+    for bad, error in ((np.nan, MissingValues), (np.inf, ValueError)):
+        rows = X.copy()
+        rows[17, 3] = bad
+        with pytest.raises(error, match="column 3, first in row 17"):
+            ICA().fit(rows)
+
+
+def test_a_stream_that_can_be_read_once():
+    with pytest.raises(ValueError, match="reads the rows several times"):
+        ICA().fit(iter([X]))
+    with pytest.raises(ValueError, match="reads the rows several times"):
+        ICA(solver="fixed-point").fit(iter([X]))
+
+
+def test_too_few_steps_are_warned_of():
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 steps with a relative gradient of .*Raise max_iter"):
+        model = ICA(max_iter=2).fit(X)
+    assert model.status_ is Status.NOT_CONVERGED
+    with pytest.warns(ConvergenceWarning, match="use solver='quasi-newton'"):
+        ICA(solver="fixed-point", max_iter=2).fit(X)
+    with pytest.warns(ConvergenceWarning, match="rounding allows no more"):
+        ICA(tol=1e-40).fit(X)
