@@ -8,11 +8,13 @@ from scipy import integrate, stats
 
 from inputs import namespace
 from lowdim import ICA
-from lowdim.densities import DENSITIES, Flipped, GeneralizedGaussian, Own, Sech, Student, parsed, resolved
+from lowdim.densities import DENSITIES, Flipped, GeneralizedGaussian, Infomax, Own, Sech, Student, parsed, resolved
 from oracles import tolerance
 
 ALL = {
     "sech": Sech(),
+    "infomax": Infomax(),
+    "flipped infomax": Infomax().flipped,
     "student 4": Student(),
     "student 1": Student(1.0),
     "generalized 1": GeneralizedGaussian(),
@@ -68,6 +70,7 @@ def test_laplace_is_the_limit_of_little_smoothing():
 def test_flipped_sech_is_two_gaussians():
     two = 0.5 * stats.norm(-1, 1).pdf(U) + 0.5 * stats.norm(1, 1).pdf(U)
     np.testing.assert_allclose(Sech().flipped.energy(U), -np.log(two), rtol=1e-10)
+    np.testing.assert_allclose(Infomax().flipped.energy(U), -np.log(two), rtol=1e-8)
 
 
 def test_far_out_sources_cost_what_they_should():
@@ -122,7 +125,7 @@ def test_own_functions_are_checked(functions, message):
 @pytest.mark.parametrize(
     ("density", "error", "message"),
     [
-        ("cube", ValueError, "'cube' is not one of 'sech', 'student'"),
+        ("cube", ValueError, "'cube' is not one of 'sech', 'infomax'"),
         (Sech, TypeError, r"make one: Sech\(\)"),
         ((1, 2, 3), TypeError, "-ln p must be a function of an array, got int"),
         (np.tanh, TypeError, "or three functions"),

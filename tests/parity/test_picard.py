@@ -6,7 +6,7 @@ from picard import picard
 from sklearn.decomposition import FastICA
 
 from lowdim import ICA
-from lowdim.densities import Sech
+from lowdim.densities import Infomax, Sech
 from models.ica_mixes import MIXES, amari, log_likelihood, mix
 
 each_mix = pytest.mark.parametrize("name", list(MIXES))
@@ -38,6 +38,18 @@ def test_rotations_are_no_worse(name, seed):
     # Sources of one fit are those of the other.
     similarity = np.abs(theirs @ ours.mixing_)
     np.testing.assert_allclose(np.sort(similarity, axis=1)[:, -1], 1.0, atol=1e-5)
+
+
+@each_mix
+@each_seed
+def test_the_likelihood_of_extended_infomax_is_no_lower(name, seed):
+    X, A = mix(name, 4000, seed)
+    ours, theirs = ICA(density="infomax").fit(X), by_picard(X, ortho=False, extended=True)
+    U = (X - X.mean(axis=0)) @ theirs.T
+    heavy = (1 - np.tanh(U) ** 2).mean(axis=0) * U.var(axis=0) > (U * np.tanh(U)).mean(axis=0)
+    densities = [Infomax() if h else Infomax().flipped for h in heavy]
+    assert ours.loglike_[-1] / len(X) > log_likelihood(theirs, densities, X) - 1e-10
+    assert amari(ours.components_, A) <= amari(theirs, A) + 1e-5
 
 
 @each_mix

@@ -49,7 +49,7 @@ class ICA(Model):
         How many sources. With fewer than columns, rows are first projected on their leading principal components; a
         number in (0, 1) keeps as many of these as have that proportion of the variance, None all that have variance.
     density : str, Density or three functions
-        p(u): "sech" (1 / (pi cosh u), of score tanh u), "student", "generalized-gaussian", an object from
+        p(u): "sech" (1 / (pi cosh u), of score tanh u), "infomax", "student", "generalized-gaussian", an object from
         `lowdim.densities` with its parameters, or a tuple of functions of an array: -ln p up to a constant, its
         derivative, and its second derivative.
     extended : bool
