@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.harness import measure, peak_extra_bytes
+from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
 from benchmarks.pca import CASES as PCA
@@ -18,8 +19,18 @@ from benchmarks.tables import CASES as TABLES
 
 README = Path(__file__).parent / "README.md"
 START, END = "<!-- results: rewritten by `python -m benchmarks --write` -->", "<!-- end of results -->"
-PACKAGES = ["lowdim", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels", "cca-zoo", "ikpls"]
-CASES = [*PCA, *LATENT, *TABLES, *KERNELS]
+PACKAGES = [
+    "lowdim",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "statsmodels",
+    "cca-zoo",
+    "ikpls",
+    "python-picard",
+]
+CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA]
 BY_NAME = {case.name: case for case in CASES}
 
 
@@ -70,12 +81,19 @@ def table_rows(case, measurements):
             m.contender,
             duration(m.seconds),
             f"{m.ratio:.2f}",
-            "" if m.error is None else f"{m.error:.0e}" if abs(m.error) < 0.01 else f"{m.error:.3f}",
+            error(m.error),
             "" if m.extra_bytes is None else size(m.extra_bytes, m.data_bytes),
             "" if lines else case.must_reach,
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def error(value):
+    """A number for a reader; what is in words already stays so."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.0e}" if abs(value) < 0.01 else f"{value:.3f}"
 
 
 def duration(seconds):

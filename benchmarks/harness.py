@@ -56,7 +56,7 @@ class Case:
     exact: Callable[[Any, int], Any]  # (data, k) -> eigenvalues, divisor n-1
     contenders: Sequence[Contender]  # lowdim first: the ratios are to its time
     calls: int = 1  # calls in one timing, for work that takes microseconds
-    error: Callable[[Any, Any], float] = relative_error  # (values, exact) -> what stands in the table
+    error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> what stands in the table
 
     def small_shape(self):
         """The same work on little data: imports what it needs and touches the same code."""
@@ -69,7 +69,7 @@ class Measurement:
     contender: str
     seconds: float
     ratio: float  # seconds / lowdim's
-    error: float | None  # largest relative error of the k eigenvalues, or what the case calls its error
+    error: float | str | None  # largest relative error of the k eigenvalues, or what the case calls its error
     extra_bytes: int | None
     data_bytes: int
 

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,8 @@ class Density(ABC):
     name: ClassVar[str]
     #: The largest slope of the score, or None where there is none: what `flipped` needs.
     bound: float | None = None
+    #: Whether the score never falls.
+    convex: bool = True
 
     @abstractmethod
     def energy(self, Y: Array) -> Array:
@@ -81,19 +83,10 @@ class Sech(Density):
         return 1.0 - t * t
 
     def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
-        """With t = tanh u: psi' = 1 - t^2 and ln cosh u = |u| - ln(1 + |t|), which loses no digits anywhere."""
         if room is None or weights is not None:
             return super().terms(Y, weights, room)
-        psi, slope, spare = room
-        np.tanh(Y, out=psi)
-        np.abs(psi, out=spare)
-        np.log1p(spare, out=spare)
-        energy = len(Y) * math.log(math.pi) - _column_sums(spare)
-        np.abs(Y, out=spare)
-        energy += _column_sums(spare)
-        np.multiply(psi, psi, out=slope)
-        np.subtract(1.0, slope, out=slope)
-        return psi, slope, energy
+        energy = _tanh_terms(Y, *room)
+        return room[0], room[1], energy + len(Y) * math.log(math.pi)
 
 
 @dataclass(frozen=True)
@@ -123,12 +116,23 @@ class Infomax(Density):
         t = namespace(Y).tanh(Y)
         return 2.0 - t * t
 
+    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+        if room is None or weights is not None:
+            return super().terms(Y, weights, room)
+        psi, slope, spare = room
+        energy = _tanh_terms(Y, psi, slope, spare)
+        psi += Y
+        slope += 1.0
+        np.multiply(Y, Y, out=spare)
+        return psi, slope, energy + 0.5 * _column_sums(spare) + len(Y) * self._log_normaliser
+
 
 @dataclass(frozen=True)
 class Student(Density):
     """p(u) of Student's t with `freedom` degrees: psi = (nu + 1) u / (nu + u^2). Tails as heavy as one likes."""
 
     name = "student"
+    convex = False
     freedom: float = 4.0
 
     def __post_init__(self) -> None:
@@ -176,6 +180,10 @@ class GeneralizedGaussian(Density):
     @property
     def bound(self) -> float | None:  # type: ignore[override] # depends on the parameters
         return self.shape * self.smoothing ** (self.shape - 2.0) if self.shape < 2.0 else None
+
+    @property
+    def convex(self) -> bool:  # type: ignore[override] # depends on the parameter
+        return self.shape >= 1.0
 
     @property
     def _e2(self) -> float:
@@ -230,7 +238,10 @@ class Own(Density):
             raise ValueError(
                 f"density: -ln p must be symmetric about zero, but -ln p(u) and -ln p(-u) differ by {asymmetry:.2g}."
             )
-        if not math.isfinite(self._log_normaliser):
+        with np.errstate(all="ignore"):
+            near, far = _values(functions[0], np.array([1e3, 1e6]))
+        # Tails as heavy as 1/u have no integral, and quadrature would not see that. What overflows is light enough.
+        if not math.isfinite(self._log_normaliser) or far - near <= 1.001 * math.log(1e3):
             raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so that p is no density.")
 
     @cached_property
@@ -271,10 +282,10 @@ class Flipped(Density):
             raise ValueError(f"{self.other} has no largest slope, so that it cannot be flipped.")
         return self.other.bound
 
-    @cached_property
+    @property
     def constant(self) -> float:
         """What makes it a density."""
-        return _log_integral(lambda u: 0.5 * self._curvature * u * u - float(self.other.energy(np.array([u]))[0]))
+        return _flipped_constant(self.other, self._curvature)
 
     def energy(self, Y: Array) -> Array:
         return 0.5 * self._curvature * Y * Y - self.other.energy(Y) + self.constant
@@ -321,11 +332,30 @@ def parsed(text: str) -> Density:
     return kinds[found[1]](**{name: float(value) for name, value in pairs})
 
 
+def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray, spare: np.ndarray) -> np.ndarray:
+    """t = tanh u, 1 - t^2, and the sums of ln cosh u = |u| - ln(1 + |t|) over the rows, which loses no digits
+    anywhere."""
+    np.tanh(Y, out=psi)
+    np.abs(psi, out=spare)
+    np.log1p(spare, out=spare)
+    energy = -_column_sums(spare)
+    np.abs(Y, out=spare)
+    energy += _column_sums(spare)
+    np.multiply(psi, psi, out=slope)
+    np.subtract(1.0, slope, out=slope)
+    return energy
+
+
 def _log_cosh(Y: Array) -> Array:
     """ln cosh u, for any u."""
     xp = namespace(Y)
     size = xp.abs(Y)
     return size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)
+
+
+@lru_cache(maxsize=64)
+def _flipped_constant(density: Density, curvature: float) -> float:
+    return _log_integral(lambda u: 0.5 * curvature * u * u - float(density.energy(np.array([u]))[0]))
 
 
 def _column_sums(Y: np.ndarray) -> np.ndarray:
@@ -376,6 +406,6 @@ def _check_derivative(what: str, function: Callable[[Any], Any], derivative: Cal
 
 
 def _through_numpy(function: Callable[[Any], Any], Y: Array) -> Array:
-    """A function of NumPy arrays, of any array."""
-    values = np.asarray(function(to_numpy(Y)))
+    """A function of NumPy arrays, of any array; in float64, whose range it may need."""
+    values = np.asarray(function(to_numpy(Y).astype(np.float64)))
     return astype(asarray_like(values, Y), Y.dtype)

@@ -316,3 +316,20 @@ def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
         f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
         "that gives the same for both, (f(x, y) + f(y, x)) / 2 for example."
     )
+
+
+def no_maximum() -> ValueError:
+    """A likelihood that grows with the scale of a source for ever."""
+    return ValueError(
+        "the likelihood has no maximum: it grows without end with the scale of a source, as it does where most rows "
+        "have the very same value of it and the tails of the density are heavy. Use ortho=True, or a density with "
+        "lighter tails."
+    )
+
+
+def density_not_finite(density: Any, value: float) -> ValueError:
+    """A density at sources that are finite themselves."""
+    return ValueError(
+        f"the density {density} gives NaN or infinity for a source of {value:.3g}. Functions must be finite for large "
+        "numbers too: ln cosh u, for example, is np.logaddexp(u, -u) - np.log(2)."
+    )

@@ -127,7 +127,6 @@ FACTORIES = {
         "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech()), scored),
         "student": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Student(3.0)), scored),
         "flat": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), curved=False), scored),
-        "wide": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), wide=True), scored),
     },
     "Latent": {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),

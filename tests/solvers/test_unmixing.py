@@ -45,7 +45,19 @@ def test_the_moments_are_sums_over_rows(density):
     np.testing.assert_allclose(sums.slopes, w @ density.slope(Y), rtol=1e-10)
     np.testing.assert_allclose(sums.curvature, (density.slope(Y) * w[:, None]).T @ Y**2, rtol=1e-10)
     np.testing.assert_allclose(sums.energy, w @ density.energy(Y), rtol=1e-10)
+    np.testing.assert_allclose(sums.fourth, w @ Y**4, rtol=1e-10)
     assert sums.weight == w.sum()
+
+
+@each_density
+def test_in_float32_the_moments_have_half_the_digits(density):
+    A = random.standard_normal((K, K))
+    for scale in (1.0, 1e100):
+        exact = summarize(X, ScoreMoments(A, MEAN, density))
+        rough = summarize(X * scale, ScoreMoments(A / scale, MEAN * scale, density, narrow=True))
+        for name in ("products", "slopes", "curvature", "energy", "fourth"):
+            size = np.abs(getattr(exact, name)).max()
+            np.testing.assert_allclose(getattr(rough, name), getattr(exact, name), atol=1e-5 * size)
 
 
 @each_density

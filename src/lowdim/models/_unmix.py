@@ -14,19 +14,20 @@ from ..densities import Density
 from ..solvers import FixedPointICA, Objective, QuasiNewtonICA, Unmixing
 from ..solvers.unmixing import symmetric_root
 from ..sources import open_source
-from ..summaries import Sample
-from ..summarize import Rows
+from ..summaries import Moments, Sample
+from ..summarize import Rows, summarize
+from ._base import affine
 
 #: Rows of the sample: at least so many, and so many for each pair of sources; and so many times fewer than all.
 _SAMPLE_ROWS = 5000
 _SAMPLE_PER_PAIR = 6
 _SAMPLE_SHARE = 8
-#: Where the iteration on the sample ends: its solution is off by more than that.
-_SAMPLE_TOL = 1e-3
+#: Where the iteration on the sample ends, in units of n^{-1/2}: its solution is off by more than that.
+_SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
 #: Steps of the fixed point iteration that come first: from afar it is the quickest.
 _FIRST_STEPS = 10
-#: Where products of rows in float32 end, and float64 goes on.
+#: Where float32 ends, and float64 goes on.
 _NARROW_TOL = 1e-4
 
 
@@ -45,28 +46,33 @@ class Unmixer:
     #: Whether to look for the sources from afar; else the start is near them.
     search: bool
 
+    @property
+    def sample_rows(self) -> int:
+        """How many rows are enough to see the sources roughly."""
+        return max(_SAMPLE_ROWS, _SAMPLE_PER_PAIR * self.whitening.shape[0] ** 2)
+
     def run(self, starts: list[np.ndarray]) -> tuple[list[Unmixing], int]:
         """The answers from all starts, and the passes over the rows that they took."""
-        narrow = Objective(self.rows, self.mean, self.whitening, self.density)
-        wide = narrow
-        if self.rows.traits.itemsize < 8:
-            wide = Objective(self.rows, self.mean, self.whitening, self.density, wide=True)
+        narrow, wide = (
+            Objective(self.rows, self.mean, self.whitening, self.density, narrow=narrow) for narrow in (True, False)
+        )
         rehearsal = self._rehearsal()
         answers = [self._answer(W, rehearsal, narrow, wide) for W in starts]
-        passes = narrow.passes + (0 if wide is narrow else wide.passes)
-        return answers, passes + (rehearsal is not None)
+        return answers, narrow.passes + wide.passes + (rehearsal is not None)
 
     def _answer(self, W: np.ndarray, rehearsal: Objective | None, narrow: Objective, wide: Objective) -> Unmixing:
-        """The answer from one start: sample, float32 where rows come in it, float64."""
+        """The answer from one start: from a sample, or from afar in float32; then in float64."""
         flipped, known = np.zeros(len(W), dtype=bool), not self.search
         if rehearsal is not None:
             W, flipped, known = self._rehearse(rehearsal, W, flipped)
         stages: list[tuple[Objective, QuasiNewtonICA | FixedPointICA]] = [(wide, self.solver)]
-        if wide is not narrow:
-            stages.insert(0, (narrow, replace(self.solver, tol=max(self.solver.tol, _NARROW_TOL))))
         if not known:
-            # A few steps towards the sources, the quickest way from afar.
-            stages.insert(0, (narrow, FixedPointICA(self.solver.tol, _FIRST_STEPS)))
+            roughly = max(self.solver.tol, _NARROW_TOL)
+            stages = [
+                (narrow, FixedPointICA(roughly, _FIRST_STEPS)),
+                (narrow, replace(self.solver, tol=roughly)),
+                *stages,
+            ]
         loss: list[float] = []
         for objective, solver in stages:
             steps = min(solver.max_iter, self.solver.max_iter - len(loss))
@@ -77,29 +83,39 @@ class Unmixer:
 
     def _rehearsal(self) -> Objective | None:
         """The objective of a sample of the rows, where they are many."""
-        k = self.whitening.shape[0]
-        size = max(_SAMPLE_ROWS, _SAMPLE_PER_PAIR * k * k)
-        n = self.n_rows
-        if not self.search or n < _SAMPLE_SHARE * size:
+        k, size = self.whitening.shape[0], self.sample_rows
+        if not self.search or self.n_rows < _SAMPLE_SHARE * size:
             return None
         sample = self.rows.summarize(Sample(self.rows.shape[1], size, seed=self.seed))
         weights = None if np.all(sample.weights == 1.0) else sample.weights
-        few = Rows(open_source(sample.rows), weights)
-        return Objective(few, to_numpy(self.mean), to_numpy(self.whitening), self.density)
+        K = to_numpy(self.whitening)
+        white = affine(K.T, to_numpy(self.mean), 1.0)(sample.rows.astype(np.float64))
+        # White by its own covariance, as solvers take for granted; that is near to the identity.
+        moments = summarize(white, Moments(k), weights=weights)
+        white = (white - moments.mean) @ inverse_root(moments.covariance(ddof=0))
+        few = Rows(open_source(white.astype(np.float32)), weights)
+        return Objective(few, np.zeros(k), np.eye(k), self.density, narrow=True)
 
     def _rehearse(
         self, rehearsal: Objective, W: np.ndarray, flipped: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """A better start, from the sample: a rotation first, which is quicker to find. And whether the sample is large
         enough to tell the sources from Gaussian ones."""
-        found = FixedPointICA(_SAMPLE_TOL, _FIRST_STEPS).run(rehearsal, W, flipped, self.extended)
-        options = QuasiNewtonICA(_SAMPLE_TOL, _SAMPLE_STEPS, ortho=True)
+        tol = _SAMPLE_TOL / np.sqrt(self.sample_rows)
+        found = FixedPointICA(tol, _FIRST_STEPS).run(rehearsal, W, flipped, self.extended)
+        options = QuasiNewtonICA(tol, _SAMPLE_STEPS, ortho=True)
         found = options.run(rehearsal, found.W, found.flipped, self.extended)
         if len(gaussian_sources(found, self.density, rehearsal.weight)) > 1:
             return found.W, flipped, False
         if not self.solver.ortho:
             found = replace(options, ortho=False).run(rehearsal, found.W, found.flipped, self.extended)
         return found.W, found.flipped, True
+
+
+def inverse_root(C: np.ndarray) -> np.ndarray:
+    """C^{-1/2}, symmetric."""
+    values, V = np.linalg.eigh(C)
+    return (V / np.sqrt(np.maximum(values, 1e-6))) @ V.T
 
 
 def random_rotations(k: int, n: int, seed: int) -> list[np.ndarray]:
@@ -146,7 +162,8 @@ def gaussian_sources(answer: Unmixing, density: Density, n: float) -> np.ndarray
     slope, score = density.slope(y), density.score(y)
     influence = variances[:, None] * slope + y * y * (slope @ weights)[:, None] - score * y
     scatter = np.sqrt((influence - (influence @ weights)[:, None]) ** 2 @ weights / n)
-    deviations = np.abs(answer.stability) / scatter
+    # Of a Gaussian density itself both are zero: it tells nothing.
+    deviations = np.abs(answer.stability) / np.maximum(scatter, 1e-9 * variances)
     # Directions in a space of m Gaussians are chosen to look as little like them as can be, the less the larger m is.
     # The bound holds for what was seen over many draws of 2 to 40 Gaussian sources.
     few = np.arange(len(deviations))

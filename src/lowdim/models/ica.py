@@ -24,7 +24,7 @@ from ..linalg import signs
 from ..solvers import FixedPointICA, QuasiNewtonICA, Status, Unmixing
 from ..solvers.choose import free_bytes
 from ..sources import Source, open_source
-from ..summaries import Columns, Moments
+from ..summaries import Moments
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
@@ -36,8 +36,8 @@ SOLVERS = ("quasi-newton", "fixed-point")
 _WIDE = 4
 #: Rows for each source below which what is found is mostly chance.
 _FEW_ROWS = 5
-#: Whitening is repeated where rounding leaves more than this of a covariance.
-_WHITE = 1e-10
+#: Whitening is repeated where rounding leaves more than this of a covariance, in units of the tolerance.
+_WHITE = 1e-2
 
 
 class ICA(Model):
@@ -81,7 +81,8 @@ class ICA(Model):
         A, the pseudo-inverse of `components_`; in each column the entry of largest magnitude is positive.
     mean_ : array of shape (n_features_in_,)
     whitening_ : array of shape (n_components_, n_features_in_)
-        Principal components over their standard deviation (divisor n).
+        K with E[z z^T] = I for z = K (x - mean), divisor n: principal components over their standard deviation, for as
+        many components as columns those of standardised columns.
     unmixing_ : array of shape (n_components_, n_components_)
         W, with components_ = W whitening_.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
@@ -266,10 +267,9 @@ class ICA(Model):
         with single_threaded_blas():
             answers, passes = unmixer.run(starts)
             best = min(answers, key=lambda a: a.loss[-1])
-            fourth = _fourth_moments(rows, mean, whitening, best.W)
         self.stability_ = None if len(answers) == 1 else agreement(best, answers)
-        self.n_passes_ = pca.plan_.passes + passes + 1
-        self._unpack(best, fourth, source, weight)
+        self.n_passes_ = pca.plan_.passes + passes
+        self._unpack(best, source, weight)
         self.__dict__.pop("sources_", None)
         if self.keep_sources:
             self.sources_ = map_rows(source, self._scoring())
@@ -286,7 +286,7 @@ class ICA(Model):
         xp, dev = namespace(pca.mean_), device(pca.mean_)
         wide = wide_dtype(xp, dev)
         mean, K, lift = (astype(part, wide) for part in (pca.mean_, pca._projection().T, pca._lift()))
-        if pca._rank_cut > _WHITE * float(pca.explained_variance_[-1]):
+        if pca._rank_cut > _WHITE * self.tol * float(pca.explained_variance_[-1]):
             # Small variances come with few digits: look at what they were made to be.
             moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(k, wide=True))
             values, V = np.linalg.eigh(to_numpy(moments.covariance(ddof=0)))
@@ -301,7 +301,7 @@ class ICA(Model):
         origin, same = xp.zeros((k,), dtype=wide, device=dev), xp.eye(k, dtype=wide, device=dev)
         return Rows(open_source(Z), rows.weights, rows.progress), origin, same
 
-    def _unpack(self, best: Unmixing, fourth: np.ndarray, source: Source, weight: float) -> None:
+    def _unpack(self, best: Unmixing, source: Source, weight: float) -> None:
         """Order and sign the sources, and set the attributes; sizes, not squares, so that none leaves its range."""
         pca, like = self._pca, self._pca.mean_
         p, k = self.n_features_in_, self.n_components_
@@ -323,7 +323,7 @@ class ICA(Model):
         self.explained_variance_ = given(sizes[order] ** 2)
         total = float(np.linalg.norm(lift) ** 2) + pca.noise_variance_ * (p - k)
         self.explained_variance_ratio_ = given(sizes[order] ** 2 / total)
-        self.kurtosis_ = given((fourth / variances**2 - 3.0)[order])
+        self.kurtosis_ = given(best.kurtosis[order])
         if self.stability_ is not None:
             self.stability_ = given(to_numpy(self.stability_)[order])
         other: Density = self._density.flipped or self._density
@@ -366,15 +366,3 @@ class ICA(Model):
                 "components.",
                 GaussianWarning,
             )
-
-
-def _fourth_moments(rows: Rows, mean: Array, whitening: Array, W: np.ndarray) -> np.ndarray:
-    """E[u^4] of sources: second moments of their squares."""
-    sources = affine(whitening.T @ asarray_like(W.T, whitening, dtype=whitening.dtype), mean, 1.0)
-
-    def squares(block: Array) -> Array:
-        U = sources(block)
-        return U * U
-
-    columns = rows.mapped(squares).summarize(Columns(len(W)))
-    return to_numpy(columns.squares) / columns.weight + to_numpy(columns.mean) ** 2

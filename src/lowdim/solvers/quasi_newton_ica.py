@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import no_maximum
 from .results import Status, Unmixing
 from .unmixing import Flips, Objective, Point
 
@@ -16,6 +17,10 @@ _LEAST_CURVATURE = 0.01
 _LARGEST_STEP = {False: 0.7, True: 1.5}
 #: Halvings of a step before the gradient itself is tried, and before it is given up.
 _HALVINGS = 10
+#: No source of whitened rows is so large where the likelihood has a maximum.
+_LARGEST_VARIANCE = 1e10
+#: While a diagonal entry of the gradient is larger, only the scales of sources are changed.
+_FAR_SCALE = 0.1
 #: Losses that differ by less than so many roundings are the same.
 _ROUNDINGS = 16
 #: Steps without a smaller gradient at a loss that is level: rounding is all that is left.
@@ -40,7 +45,7 @@ class QuasiNewtonICA:
     -----
     W becomes (I + M) W, or for rotations (I - M/2)^{-1} (I + M/2) W with skew M. M is the direction of L-BFGS whose
     first guess of the second derivatives is exact for independent sources [1]_ [2]_: pairs (M_ij, M_ji) apart from each
-    other. Each step is one pass over the rows, a further one where it has to be halved: loss and gradient come from one
+    other. Scales of sources that are far off come first. Each step is one pass over the rows, a further one where it has to be halved: loss and gradient come from one
     `ScoreMoments`.
 
     References
@@ -75,17 +80,25 @@ class QuasiNewtonICA:
             if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
                 break
             history.learn(gradient)
-            base, step = self._step(objective, flips, point, gradient, history)
+            taken = self._step(objective, flips, point, gradient, history)
+            if taken is None:
+                break
+            base, step = taken
             history.took(gradient, step)
             steps += 1
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
-        return Unmixing(point.W, flips.flipped, losses, norm, base.stability, status, steps)
+        return Unmixing(point.W, flips.flipped, losses, norm, base.stability, base.kurtosis, status, steps)
 
     def _step(
         self, objective: Objective, flips: Flips, point: Point, gradient: np.ndarray, history: _History
-    ) -> tuple[Point, np.ndarray]:
-        """The next point, not above this one, and how it was reached."""
-        direction = self._limited(-history.direction(gradient, self._preconditioner(point)))
+    ) -> tuple[Point, np.ndarray] | None:
+        """The next point, not above this one, and how it was reached; None where there is none."""
+        preconditioner = self._preconditioner(point)
+        if not self.ortho and np.abs(np.diagonal(gradient)).max() > _FAR_SCALE:
+            # At scales that are far off, second derivatives between sources say little.
+            history.clear()
+            gradient = np.diag(np.diagonal(gradient))
+        direction = self._limited(-history.direction(gradient, preconditioner))
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
@@ -93,9 +106,11 @@ class QuasiNewtonICA:
         for attempt in range(2 * _HALVINGS):
             base = objective.at(self._moved(point.W, direction), not self.ortho)
             if flips.seen(base).loss <= allowed:
-                break
+                if base.variances.max() > _LARGEST_VARIANCE:
+                    raise no_maximum()
+                return base, direction
             direction = 0.5 * direction if attempt != _HALVINGS else self._downhill(gradient, history)
-        return base, direction
+        return None
 
     def _downhill(self, gradient: np.ndarray, history: _History) -> np.ndarray:
         """Minus the gradient, where the second derivatives led nowhere; they are forgotten."""

@@ -196,5 +196,6 @@ class Unmixing:
     gradient_norm: float
     #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] of the density as it is, zero for Gaussian sources, (k,).
     stability: np.ndarray
+    kurtosis: np.ndarray
     status: Status
     n_iter: int

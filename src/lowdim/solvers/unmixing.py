@@ -29,12 +29,19 @@ class Point:
     products: np.ndarray
     slopes: np.ndarray
     energy: np.ndarray
+    #: E[y_i^4].
+    fourth: np.ndarray
     curvature: np.ndarray | None
 
     @property
     def variances(self) -> np.ndarray:
         """E[y_i^2]."""
         return np.einsum("ij,ij->i", self.W, self.W)
+
+    @property
+    def kurtosis(self) -> np.ndarray:
+        """E[y_i^4] / E[y_i^2]^2 - 3."""
+        return self.fourth / self.variances**2 - 3.0
 
     @property
     def stability(self) -> np.ndarray:
@@ -70,13 +77,13 @@ class Point:
 
 
 class Objective:
-    """W -> Point, one pass over the rows each; in the arithmetic of the rows, or, if `wide`, in float64."""
+    """W -> Point, one pass over the rows each; in float64, or, if `narrow`, in float32."""
 
-    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density, wide: bool = False) -> None:
+    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density, narrow: bool = False) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
-        self.density, self.wide = density, wide
+        self.density, self.narrow = density, narrow
         #: Rounding of the arithmetic.
-        self.epsilon = eps(whitening) if wide or rows.traits.itemsize == 8 else FLOAT32_EPS
+        self.epsilon = FLOAT32_EPS if narrow else eps(whitening)
         #: Passes over the rows so far, and their weight, known after the first.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
@@ -89,11 +96,13 @@ class Objective:
         self.passes += 1
         like = self._whitening
         A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, wide=self.wide))
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, narrow=self.narrow))
         self.weight = sums.weight
-        products, slopes, energy = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy))
+        products, slopes, energy, fourth = (
+            to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy, sums.fourth)
+        )
         curvature = to_numpy(sums.curvature) / sums.weight if curved else None
-        self._last = Point(W, products, slopes, energy, curvature)
+        self._last = Point(W, products, slopes, energy, fourth, curvature)
         return self._last
 
 
@@ -107,7 +116,9 @@ class Flips:
 
     def update(self, point: Point) -> bool:
         """Look at the sources anew; whether any of them changed."""
-        changes = ((point.stability < 0.0) != self.flipped) & (self._left > 0)
+        # Where the score falls somewhere, its slope depends on the scale, which may be far off yet. Kurtosis does not.
+        light = (point.stability if self._density.convex else point.kurtosis) < 0.0
+        changes = (light != self.flipped) & (self._left > 0)
         self.flipped = self.flipped ^ changes
         self._left = self._left - changes
         return bool(changes.any())

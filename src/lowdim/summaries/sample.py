@@ -47,9 +47,11 @@ class Sample(Summary):
 
     def __init__(self, n_features: int, size: int, *, seed: int = 0) -> None:
         self.n_features, self.size, self.seed = int(n_features), int(size), int(seed)
-        self.rows: Any = None
-        self.weights: np.ndarray = np.zeros(0)
-        self.keys: np.ndarray = np.zeros(0, dtype=np.uint64)
+        self._rows: Any = None
+        self._weights: np.ndarray = np.zeros(0)
+        self._keys: np.ndarray = np.zeros(0, dtype=np.uint64)
+        # Rows that may have to be kept, put in their place when they are many.
+        self._waiting: list[tuple[Any, np.ndarray, np.ndarray]] = []
         random = np.random.default_rng([self.seed, self.n_features])
         self._factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         # Rows of zeros would always come first without it.
@@ -62,16 +64,32 @@ class Sample(Summary):
             raise NonFiniteBlock
         keys = self._keys_of(block)
         counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
-        if len(self.keys) == self.size:
+        if len(self._keys) == self.size:
             # Nearly all rows of later blocks have numbers that are too large.
-            few = np.flatnonzero(keys <= self.keys[-1])
+            few = np.flatnonzero(keys <= self._keys[-1])
             block, keys, counts = block[few], keys[few], counts[few]
-        if len(keys):
-            self._absorb(block, keys, counts)
+        self._wait(block, keys, counts)
 
     def _merge(self, other: Self) -> None:
-        if len(other.keys):
-            self._absorb(other.rows, other.keys, other.weights)
+        self._wait(other.rows, other.keys, other.weights)
+
+    @property
+    def rows(self) -> Any:
+        """The rows kept, in the order of their numbers."""
+        self._settle()
+        return self._rows
+
+    @property
+    def weights(self) -> np.ndarray:
+        """How often each occurs."""
+        self._settle()
+        return self._weights
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Their numbers, ascending."""
+        self._settle()
+        return self._keys
 
     def fresh(self) -> Self:
         return type(self)(self.n_features, self.size, seed=self.seed)
@@ -79,14 +97,26 @@ class Sample(Summary):
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(256, _BLOCK_BYTES // (n_columns * itemsize))
 
-    def _absorb(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
-        keys = np.concatenate([self.keys, keys])
-        weights = np.concatenate([self.weights, weights])
-        self.keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
-        self.keys, first = self.keys[: self.size], first[: self.size]
-        self.weights = np.bincount(of, weights)[: self.size]
-        # A copy: rows of a block are not ours to keep.
-        self.rows = (rows if self.rows is None else concat_rows([self.rows, rows]))[first]
+    def _wait(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
+        if len(keys):
+            # A copy: rows of a block are not ours to keep.
+            self._waiting.append((rows.copy(), keys, weights))
+            if sum(len(waiting) for _, waiting, _ in self._waiting) >= self.size:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Put the rows that wait in their place."""
+        if not self._waiting:
+            return
+        known = [] if self._rows is None else [(self._rows, self._keys, self._weights)]
+        pieces = [*known, *self._waiting]
+        keys = np.concatenate([piece[1] for piece in pieces])
+        weights = np.concatenate([piece[2] for piece in pieces])
+        self._keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        self._keys, first = self._keys[: self.size], first[: self.size]
+        self._weights = np.bincount(of, weights)[: self.size]
+        self._rows = concat_rows([piece[0] for piece in pieces])[first]
+        self._waiting = []
 
     def _keys_of(self, block: Any) -> np.ndarray:
         """A random number for each row: its entries' bits times factors of their columns, added up and stirred."""
@@ -104,7 +134,7 @@ class Sample(Summary):
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
         self = cls(int(state["n_features"]), int(state["size"]), seed=int(state["seed"]))
-        self.rows, self.weights, self.keys = state.get("rows"), state["weights"], state["keys"]
+        self._rows, self._weights, self._keys = state.get("rows"), state["weights"], state["keys"]
         return self
 
 

@@ -8,11 +8,14 @@ import numpy as np
 
 from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
 from ..densities import Density, parsed
-from ..errors import NonFiniteBlock
+from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, column_sums, dense, total_weight
 
 #: Arrays of a block are about so large: half a dozen of them stay in a core's own cache.
 _BLOCK_BYTES = 512 << 10
+#: Fourth powers of sources are finite up to here, in float32.
+_LARGEST = 1e8
+_SUMS = ("products", "slopes", "energy", "curvature", "fourth")
 
 
 class ScoreMoments(Summary):
@@ -27,8 +30,8 @@ class ScoreMoments(Summary):
         Of every source: psi = -d ln p / du.
     curved : bool
         Whether to sum up `curvature`, which rotations have no use for.
-    wide : bool
-        Compute in float64 even where rows are float32.
+    narrow : bool
+        Compute scores and their products in float32, for twice the speed and half the digits. Sums are float64.
 
     Attributes
     ----------
@@ -40,6 +43,8 @@ class ScoreMoments(Summary):
         sum_i w_i psi'(y_ia) y_ib^2, or None.
     energy : array of shape (k,)
         sum_i w_i (-ln p(y_ia)).
+    fourth : array of shape (k,)
+        sum_i w_i y_ia^4.
     weight : float
 
     Notes
@@ -55,28 +60,30 @@ class ScoreMoments(Summary):
        approximations.
     """
 
-    parameters = ("A", "mean", "density", "curved", "wide")
+    parameters = ("A", "mean", "density", "curved", "narrow")
     state = (
         "A",
         "mean",
         "density_in_words",
         "curved",
-        "wide",
+        "narrow",
         "weight",
         "n_rows",
         "products",
         "slopes",
         "curvature",
         "energy",
+        "fourth",
     )
 
-    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True, wide: bool = False) -> None:
-        self.A, self.mean, self.density, self.curved, self.wide = A, mean, density, curved, wide
+    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True, narrow: bool = False) -> None:
+        self.A, self.mean, self.density, self.curved, self.narrow = A, mean, density, curved, narrow
         self.weight, self.n_rows = 0.0, 0
         self.products: Any = None
         self.slopes: Any = None
         self.curvature: Any = None
         self.energy: Any = None
+        self.fourth: Any = None
         self._ready: tuple[Array, Array] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
@@ -88,57 +95,73 @@ class ScoreMoments(Summary):
 
     def _update(self, block: Array, weights: Array | None) -> None:
         check_columns(self.A.shape[0], block)
-        block = dense(block)
-        if self.wide:
-            block = astype(block, wide_dtype(namespace(block), device(block)))
-        if self._ready is None:
-            self._ready = astype(self.A, block.dtype), astype(self.mean, block.dtype)
-        A, mean = self._ready
-        Z = self._scratch.difference(block, mean)
-        weights = None if weights is None else astype(weights, block.dtype)
-        Y, room = self._sources(Z, A)
-        psi, slope, energy = self.density.terms(Y, weights, room)
-        if weights is not None:
-            psi, slope = psi * weights[:, None], slope * weights[:, None]
-        sums = [psi.T @ Y, column_sums(slope), energy]
-        if self.curved:
-            squares = Y * Y if room is None else np.multiply(Y, Y, out=Y)
-            sums.append(slope.T @ squares)
+        Y, room = self._sources(dense(block))
         xp = namespace(Y)
-        if not bool(xp.isfinite(sum(xp.sum(part) for part in sums))):
-            raise NonFiniteBlock
+        w = None if weights is None else astype(weights, Y.dtype)
+        psi, slope, energy = self.density.terms(Y, w, room)
+        if w is not None:
+            psi, slope = psi * w[:, None], slope * w[:, None]
+        sums = {"products": psi.T @ Y, "slopes": column_sums(slope), "energy": energy}
+        squares = _squared(Y, room)
+        if self.curved:
+            sums["curvature"] = slope.T @ squares
+        sums["fourth"] = column_sums(_squared(squares, room), w)
+        if not bool(xp.isfinite(sum(xp.sum(part) for part in sums.values()))):
+            raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
-        self._add(int(block.shape[0]), total_weight(block, weights), [astype(part, wide) for part in sums])
+        self._add(
+            int(block.shape[0]), total_weight(block, weights), {name: astype(v, wide) for name, v in sums.items()}
+        )
+
+    def _reason(self, block: Array) -> ValueError:
+        """Whether it is the rows or the density that is not finite."""
+        Y, _ = self._sources(dense(block))
+        largest = float(namespace(Y).max(namespace(Y).abs(Y)))
+        return density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
 
     def _merge(self, other: Self) -> None:
         if other.n_rows:
-            self._add(other.n_rows, other.weight, [getattr(other, name) for name in other._summed])
+            self._add(
+                other.n_rows, other.weight, {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
+            )
 
     def fresh(self) -> Self:
-        return type(self)(self.A, self.mean, self.density, curved=self.curved, wide=self.wide)
+        return type(self)(self.A, self.mean, self.density, curved=self.curved, narrow=self.narrow)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(64, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1])))
 
-    @property
-    def _summed(self) -> tuple[str, ...]:
-        return ("products", "slopes", "energy", "curvature") if self.curved else ("products", "slopes", "energy")
-
-    def _add(self, n: int, weight: float, sums: list[Array]) -> None:
-        for name, part in zip(self._summed, sums, strict=True):
+    def _add(self, n: int, weight: float, sums: dict[str, Array]) -> None:
+        for name, part in sums.items():
             setattr(self, name, part if self.n_rows == 0 else getattr(self, name) + part)
         self.n_rows += n
         self.weight += weight
 
-    def _sources(self, Z: Array, A: Array) -> tuple[Array, list[np.ndarray] | None]:
-        """Y = Z A, and three arrays of its shape; NumPy's in memory that the next block takes back."""
+    def _sources(self, block: Array) -> tuple[Array, list[np.ndarray] | None]:
+        """Sources of a block, and three arrays of their shape; NumPy's in memory that the next block takes back.
+
+        Rows are centred, and float64 ones unmixed, in float64, whatever comes after: their units may be any.
+        """
+        xp = namespace(block)
+        wide = wide_dtype(xp, device(block))
+        if not self.narrow:
+            block = astype(block, wide)
+        if self._ready is None:
+            self._ready = astype(self.A, block.dtype), astype(self.mean, block.dtype)
+        A, mean = self._ready
+        Z = self._scratch.difference(block, mean)
+        dtype = xp.float32 if self.narrow else wide
         if not isinstance(Z, np.ndarray):
-            return Z @ A, None
+            return astype(Z @ A, dtype), None
         n, k = len(Z), A.shape[1]
-        if not self._room or self._room[0].shape[0] < n or self._room[0].dtype != Z.dtype:
-            self._room = [np.empty((n, k), dtype=Z.dtype) for _ in range(4)]
+        if not self._room or self._room[0].shape[0] < n:
+            self._room = [np.empty((n, k), dtype=dtype) for _ in range(4)]
         Y, *room = (part[:n] for part in self._room)
-        return np.matmul(Z, A, out=Y), room
+        if Z.dtype == dtype:
+            np.matmul(Z, A, out=Y)
+        else:
+            Y[...] = Z @ A
+        return Y, room
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
@@ -147,9 +170,14 @@ class ScoreMoments(Summary):
             state["mean"],
             parsed(str(state["density_in_words"])),
             curved=bool(state["curved"]),
-            wide=bool(state["wide"]),
+            narrow=bool(state["narrow"]),
         )
         self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
-        for name in ("products", "slopes", "curvature", "energy"):
+        for name in _SUMS:
             setattr(self, name, state.get(name))
         return self
+
+
+def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:
+    """Y^2, in place where it may be."""
+    return Y * Y if room is None else np.multiply(Y, Y, out=Y)
