@@ -26,7 +26,7 @@ each_density = pytest.mark.parametrize("density", list(DENSITIES.values()), ids=
 
 
 def objective(density=None):
-    return Objective(Rows(open_source(X)), MEAN, WHITENING, density or Sech())
+    return Objective(Rows(open_source(X)), MEAN, WHITENING, density or Sech(), may_narrow=True)
 
 
 def loss(W, density, flipped):
@@ -62,13 +62,13 @@ def test_in_float32_the_moments_have_half_the_digits(density):
 
 @each_density
 def test_the_loss_with_flipped_densities(density):
-    point = objective(density).at(W, curved=True).seen(FLIPPED, density)
+    point = objective(density).at(W, curved=True, narrow=False).seen(FLIPPED, density)
     assert point.loss == pytest.approx(loss(W, density, FLIPPED), rel=1e-9)
 
 
 @each_density
 def test_the_relative_gradient(density):
-    point = objective(density).at(W, curved=True).seen(FLIPPED, density)
+    point = objective(density).at(W, curved=True, narrow=False).seen(FLIPPED, density)
     G, h = point.gradient(ortho=False), 1e-5
     for i in range(K):
         for j in range(K):
@@ -81,17 +81,17 @@ def test_the_relative_gradient(density):
 def test_second_derivatives_of_independent_sources():
     """At the truth, E[psi'(y_i) y_j^2] M_ij + M_ji is what the gradient changes by, up to chance."""
     found = QuasiNewtonICA().run(objective(), W, np.zeros(K, bool), True)
-    base, at = objective().at(found.W, curved=True), objective()
+    base, at = objective().at(found.W, curved=True, narrow=False), objective()
     point = base.seen(found.flipped, Sech())
     M = 1e-4 * np.random.default_rng(1).standard_normal((K, K))
-    moved = at.at((np.eye(K) + M) @ found.W, curved=True).seen(found.flipped, Sech())
+    moved = at.at((np.eye(K) + M) @ found.W, curved=True, narrow=False).seen(found.flipped, Sech())
     # The gradient at (I + M) W is relative to that point.
     change = moved.gradient(False) - point.gradient(False)
     np.testing.assert_allclose(_Pairs(point).solve(change), M, atol=0.15 * np.abs(M).max())
 
 
 def test_preconditioners_are_inverses():
-    point = objective().at(W, curved=True)
+    point = objective().at(W, curved=True, narrow=False)
     G = np.random.default_rng(2).standard_normal((K, K))
     pairs = _Pairs(point)
     M = pairs.solve(G)
@@ -108,7 +108,8 @@ def test_the_loss_never_rises_but_where_a_density_changes(ortho, extended):
     found = QuasiNewtonICA(ortho=ortho).run(objective(), W, np.zeros(K, bool), extended)
     assert found.status is Status.CONVERGED
     assert found.gradient_norm <= 1e-6
-    rises = np.count_nonzero(np.diff(found.loss) > 1e-12)
+    # The first steps are taken in float32.
+    rises = np.count_nonzero(np.diff(found.loss) > 1e-5)
     assert rises <= (5 * K if extended else 0)
     if ortho:
         np.testing.assert_allclose(found.W @ found.W.T, np.eye(K), atol=1e-12)

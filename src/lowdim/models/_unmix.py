@@ -25,10 +25,10 @@ _SAMPLE_SHARE = 8
 #: Where the iteration on the sample ends, in units of n^{-1/2}: its solution is off by more than that.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
+#: Fewer numbers are not worth float32, in whose rounding several starts may look alike.
+_MANY = 100_000
 #: Steps of the fixed point iteration that come first: from afar it is the quickest.
 _FIRST_STEPS = 10
-#: Where float32 ends, and float64 goes on.
-_NARROW_TOL = 1e-4
 
 
 @dataclass(frozen=True)
@@ -53,33 +53,24 @@ class Unmixer:
 
     def run(self, starts: list[np.ndarray]) -> tuple[list[Unmixing], int]:
         """The answers from all starts, and the passes over the rows that they took."""
-        narrow, wide = (
-            Objective(self.rows, self.mean, self.whitening, self.density, narrow=narrow) for narrow in (True, False)
-        )
+        many = self.n_rows * self.whitening.shape[0] >= _MANY
+        objective = Objective(self.rows, self.mean, self.whitening, self.density, may_narrow=many)
         rehearsal = self._rehearsal()
-        answers = [self._answer(W, rehearsal, narrow, wide) for W in starts]
-        return answers, narrow.passes + wide.passes + (rehearsal is not None)
+        answers = [self._answer(W, objective, rehearsal) for W in starts]
+        return answers, objective.passes + (rehearsal is not None)
 
-    def _answer(self, W: np.ndarray, rehearsal: Objective | None, narrow: Objective, wide: Objective) -> Unmixing:
-        """The answer from one start: from a sample, or from afar in float32; then in float64."""
+    def _answer(self, W: np.ndarray, objective: Objective, rehearsal: Objective | None) -> Unmixing:
+        """The answer from one start: from where a sample leads, or a few steps on all rows."""
         flipped, known = np.zeros(len(W), dtype=bool), not self.search
         if rehearsal is not None:
             W, flipped, known = self._rehearse(rehearsal, W, flipped)
-        stages: list[tuple[Objective, QuasiNewtonICA | FixedPointICA]] = [(wide, self.solver)]
-        if not known:
-            roughly = max(self.solver.tol, _NARROW_TOL)
-            stages = [
-                (narrow, FixedPointICA(roughly, _FIRST_STEPS)),
-                (narrow, replace(self.solver, tol=roughly)),
-                *stages,
-            ]
-        loss: list[float] = []
-        for objective, solver in stages:
-            steps = min(solver.max_iter, self.solver.max_iter - len(loss))
-            found = replace(solver, max_iter=steps).run(objective, W, flipped, self.extended)
-            loss += found.loss[:-1]
-            W, flipped = found.W, found.flipped
-        return replace(found, loss=[*loss, found.loss[-1]], n_iter=len(loss))
+        if known:
+            return self.solver.run(objective, W, flipped, self.extended)
+        first = FixedPointICA(self.solver.tol, min(_FIRST_STEPS, self.solver.max_iter))
+        begun = first.run(objective, W, flipped, self.extended, rough=True)
+        rest = replace(self.solver, max_iter=self.solver.max_iter - begun.n_iter)
+        found = rest.run(objective, begun.W, begun.flipped, self.extended)
+        return replace(found, loss=begun.loss[:-1] + found.loss, n_iter=begun.n_iter + found.n_iter)
 
     def _rehearsal(self) -> Objective | None:
         """The objective of a sample of the rows, where they are many."""
@@ -94,7 +85,7 @@ class Unmixer:
         moments = summarize(white, Moments(k), weights=weights)
         white = (white - moments.mean) @ inverse_root(moments.covariance(ddof=0))
         few = Rows(open_source(white.astype(np.float32)), weights)
-        return Objective(few, np.zeros(k), np.eye(k), self.density, narrow=True)
+        return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
     def _rehearse(
         self, rehearsal: Objective, W: np.ndarray, flipped: np.ndarray
@@ -102,13 +93,13 @@ class Unmixer:
         """A better start, from the sample: a rotation first, which is quicker to find. And whether the sample is large
         enough to tell the sources from Gaussian ones."""
         tol = _SAMPLE_TOL / np.sqrt(self.sample_rows)
-        found = FixedPointICA(tol, _FIRST_STEPS).run(rehearsal, W, flipped, self.extended)
+        found = FixedPointICA(tol, _FIRST_STEPS).run(rehearsal, W, flipped, self.extended, rough=True)
         options = QuasiNewtonICA(tol, _SAMPLE_STEPS, ortho=True)
-        found = options.run(rehearsal, found.W, found.flipped, self.extended)
+        found = options.run(rehearsal, found.W, found.flipped, self.extended, rough=True)
         if len(gaussian_sources(found, self.density, rehearsal.weight)) > 1:
             return found.W, flipped, False
         if not self.solver.ortho:
-            found = replace(options, ortho=False).run(rehearsal, found.W, found.flipped, self.extended)
+            found = replace(options, ortho=False).run(rehearsal, found.W, found.flipped, self.extended, rough=True)
         return found.W, found.flipped, True
 
 

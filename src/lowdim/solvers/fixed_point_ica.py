@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..linalg import FLOAT32_EPS
 from .results import Status, Unmixing
-from .unmixing import Flips, Objective, Point, symmetric_root
+from .unmixing import NARROW_ABOVE, Flips, Objective, Point, symmetric_root
 
 
 @dataclass(frozen=True)
@@ -37,23 +38,29 @@ class FixedPointICA:
     max_iter: int = 1000
     ortho: ClassVar[bool] = True
 
-    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
-        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change."""
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, rough: bool = False
+    ) -> Unmixing:
+        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change.
+        A `rough` answer comes from float32 alone."""
         flips = Flips(flipped, objective.density, extended)
-        losses, steps = [], 0
+        losses, steps, norm = [], 0, np.inf
         while True:
-            base = objective.at(W, curved=False)
+            base = objective.at(W, curved=False, narrow=rough or norm > NARROW_ABOVE)
             flips.update(base)
             point = flips.seen(base)
             norm = _skew_part(base)
-            losses.append(point.loss)
             if norm <= self.tol or steps >= self.max_iter:
-                break
+                if rough or base.epsilon < FLOAT32_EPS:
+                    break
+                norm = 0.0
+                continue
+            losses.append(point.loss)
             B = base.products - np.diag(base.slopes)
             W = symmetric_root(_signs(base)[:, None] * B) @ W
             steps += 1
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
-        return Unmixing(W, flips.flipped, losses, norm, base.stability, base.kurtosis, status, steps)
+        return Unmixing(W, flips.flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
 
 
 def _signs(point: Point) -> np.ndarray:

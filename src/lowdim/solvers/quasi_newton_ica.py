@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import no_maximum
+from ..linalg import FLOAT32_EPS
 from .results import Status, Unmixing
-from .unmixing import Flips, Objective, Point
+from .unmixing import NARROW_ABOVE, Flips, Objective, Point
 
 #: Second derivatives are taken to be at least this.
 _LEAST_CURVATURE = 0.01
@@ -45,8 +46,9 @@ class QuasiNewtonICA:
     -----
     W becomes (I + M) W, or for rotations (I - M/2)^{-1} (I + M/2) W with skew M. M is the direction of L-BFGS whose
     first guess of the second derivatives is exact for independent sources [1]_ [2]_: pairs (M_ij, M_ji) apart from each
-    other. Scales of sources that are far off come first. Each step is one pass over the rows, a further one where it has to be halved: loss and gradient come from one
-    `ScoreMoments`.
+    other. Scales of sources that are far off come first. Each step is one pass over the rows, a further one where it
+    has to be halved: loss and gradient come from one `ScoreMoments`. As long as the gradient is far from the tolerance,
+    float32 is enough for that; the last steps are float64.
 
     References
     ----------
@@ -60,12 +62,16 @@ class QuasiNewtonICA:
     ortho: bool = False
     memory: int = 10
 
-    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
-        """From W, with the flipped density for sources that are `flipped`; if `extended`, they may change."""
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, rough: bool = False
+    ) -> Unmixing:
+        """From W, with the other density for sources that are `flipped`; if `extended`, that may change. A `rough`
+        answer comes from float32 alone."""
         flips = Flips(flipped, objective.density, extended)
         history = _History(self.memory)
-        base = objective.at(W, not self.ortho)
-        best, idle, losses, steps = np.inf, 0, [], 0
+        base = objective.at(W, curved=not self.ortho, narrow=True)
+        losses: list[float] = []
+        best, idle, steps = np.inf, 0, 0
         while True:
             if flips.update(base):
                 # Another function: what was learnt of its second derivatives is no longer true.
@@ -74,23 +80,37 @@ class QuasiNewtonICA:
             point = flips.seen(base)
             gradient = point.gradient(self.ortho)
             norm = float(np.abs(gradient).max())
-            losses.append(point.loss)
-            idle = 0 if norm < best or not _is_level(losses, objective.epsilon) else idle + 1
+            idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
-            if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
+            taken = None
+            doubtful = steps == 0 and norm <= NARROW_ABOVE and base.epsilon >= FLOAT32_EPS
+            if norm > self.tol and steps < self.max_iter and idle <= _IDLE and (rough or not doubtful):
+                history.learn(gradient)
+                taken = self._step(objective, flips, point, gradient, history, rough or norm > NARROW_ABOVE)
+            if taken is not None:
+                losses.append(point.loss)
+                base, step = taken
+                history.took(gradient, step)
+                steps += 1
+            elif rough or base.epsilon < FLOAT32_EPS:
                 break
-            history.learn(gradient)
-            taken = self._step(objective, flips, point, gradient, history)
-            if taken is None:
-                break
-            base, step = taken
-            history.took(gradient, step)
-            steps += 1
+            else:
+                # As far as float32 goes: look again.
+                base = objective.at(point.W, curved=not self.ortho, narrow=False)
+                best, idle = np.inf, 0
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
-        return Unmixing(point.W, flips.flipped, losses, norm, base.stability, base.kurtosis, status, steps)
+        return Unmixing(
+            point.W, flips.flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps
+        )
 
     def _step(
-        self, objective: Objective, flips: Flips, point: Point, gradient: np.ndarray, history: _History
+        self,
+        objective: Objective,
+        flips: Flips,
+        point: Point,
+        gradient: np.ndarray,
+        history: _History,
+        narrow: bool,
     ) -> tuple[Point, np.ndarray] | None:
         """The next point, not above this one, and how it was reached; None where there is none."""
         preconditioner = self._preconditioner(point)
@@ -102,10 +122,9 @@ class QuasiNewtonICA:
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
-        allowed = loss + _rounding(loss, objective.epsilon)
         for attempt in range(2 * _HALVINGS):
-            base = objective.at(self._moved(point.W, direction), not self.ortho)
-            if flips.seen(base).loss <= allowed:
+            base = objective.at(self._moved(point.W, direction), curved=not self.ortho, narrow=narrow)
+            if flips.seen(base).loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon)):
                 if base.variances.max() > _LARGEST_VARIANCE:
                     raise no_maximum()
                 return base, direction
@@ -206,7 +225,7 @@ def _rounding(loss: float, epsilon: float) -> float:
 
 
 def _is_level(losses: list[float], epsilon: float) -> bool:
-    """Whether the last step changed the loss by no more than rounding."""
+    """Whether the last step lowered the loss by no more than rounding."""
     if len(losses) < 2:
         return False
     return losses[-2] - losses[-1] <= _rounding(losses[-1], epsilon)

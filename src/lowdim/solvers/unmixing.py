@@ -12,6 +12,8 @@ from ..linalg import FLOAT32_EPS
 from ..summaries.scores import ScoreMoments
 from .base import RowsLike
 
+#: While the gradient is larger, float32 is enough.
+NARROW_ABOVE = 1e-4
 #: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
 _CHANGES = 5
 
@@ -32,6 +34,8 @@ class Point:
     #: E[y_i^4].
     fourth: np.ndarray
     curvature: np.ndarray | None
+    #: Rounding of the arithmetic behind them.
+    epsilon: float
 
     @property
     def variances(self) -> np.ndarray:
@@ -77,32 +81,33 @@ class Point:
 
 
 class Objective:
-    """W -> Point, one pass over the rows each; in float64, or, if `narrow`, in float32."""
+    """W -> Point, one pass over the rows each; if `may_narrow`, in float32 where that is enough."""
 
-    def __init__(self, rows: RowsLike, mean: Array, whitening: Array, density: Density, narrow: bool = False) -> None:
+    def __init__(
+        self, rows: RowsLike, mean: Array, whitening: Array, density: Density, *, may_narrow: bool = False
+    ) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
-        self.density, self.narrow = density, narrow
-        #: Rounding of the arithmetic.
-        self.epsilon = FLOAT32_EPS if narrow else eps(whitening)
+        self.density, self.may_narrow = density, may_narrow
         #: Passes over the rows so far, and their weight, known after the first.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
 
-    def at(self, W: np.ndarray, curved: bool) -> Point:
-        """The moments at W; where one solver goes on from another, those that are known already."""
-        last = self._last
-        if last is not None and last.W is W and (last.curvature is not None or not curved):
+    def at(self, W: np.ndarray, *, curved: bool, narrow: bool) -> Point:
+        """The moments at W, `narrow` ones in float32; where one solver goes on from another, those known already."""
+        last, narrow = self._last, narrow and self.may_narrow
+        epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
+        if last is not None and last.W is W and last.epsilon <= epsilon and (last.curvature is not None or not curved):
             return last
         self.passes += 1
         like = self._whitening
         A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, narrow=self.narrow))
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, narrow=narrow))
         self.weight = sums.weight
         products, slopes, energy, fourth = (
             to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy, sums.fourth)
         )
         curvature = to_numpy(sums.curvature) / sums.weight if curved else None
-        self._last = Point(W, products, slopes, energy, fourth, curvature)
+        self._last = Point(W, products, slopes, energy, fourth, curvature, epsilon)
         return self._last
 
 
