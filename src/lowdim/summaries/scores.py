@@ -11,8 +11,10 @@ from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, column_sums, dense, total_weight
 
-#: Arrays of a block are about so large: half a dozen of them stay in a core's own cache.
-_BLOCK_BYTES = 512 << 10
+#: Rows of a block: so many that calls take longer than the turns that threads take at them, and half a dozen arrays of a
+#: few columns stay in a core's own cache.
+_BLOCK_ROWS = 2048
+_BLOCK_BYTES = 2 << 20
 #: Fourth powers of sources are finite up to here, in float32.
 _LARGEST = 1e8
 _SUMS = ("products", "slopes", "energy", "curvature", "fourth")
@@ -129,7 +131,7 @@ class ScoreMoments(Summary):
         return type(self)(self.A, self.mean, self.density, curved=self.curved, narrow=self.narrow)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return max(64, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1])))
+        return max(64, min(_BLOCK_ROWS, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1]))))
 
     def _add(self, n: int, weight: float, sums: dict[str, Array]) -> None:
         for name, part in sums.items():
