@@ -169,5 +169,6 @@ CASES = [
     free("ica-patches", "ICA, 30,000 x 64, patches of photographs", (30_000, 64), patches, Sech(), False,
          [ours(extended=False), by_picard(ortho=False, extended=False)]),
     rotations("ica-patches-ortho", "the same, orthogonal", (30_000, 64), patches,
-              [ours(ortho=True), ours("lowdim, best of 4 starts", once=True, ortho=True, n_init=4), by_picard(ortho=True, once=True), fast_ica(1e-8, "eigh", once=True)]),
+              [ours(ortho=True), ours("lowdim, best of 4 starts", once=True, ortho=True, n_init=4),
+               by_picard(ortho=True, once=True), fast_ica(1e-8, "eigh", once=True)]),
 ]  # fmt: skip

@@ -114,6 +114,14 @@ def normal(u):
         ((lambda u: u, lambda u: np.ones_like(u), lambda u: np.zeros_like(u)), "symmetric about zero"),
         ((lambda u: -u * u, lambda u: -2 * u, lambda u: -2 * np.ones_like(u)), "no density"),
         ((lambda u: 0 * u, lambda u: 0 * u, lambda u: 0 * u), "no density"),
+        (
+            (
+                lambda u: -np.exp(-u * u / 2),
+                lambda u: u * np.exp(-u * u / 2),
+                lambda u: (1 - u * u) * np.exp(-u * u / 2),
+            ),
+            "no density",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered in log")

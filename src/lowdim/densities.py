@@ -241,7 +241,8 @@ class Own(Density):
         with np.errstate(all="ignore"):
             near, far = _values(functions[0], np.array([1e3, 1e6]))
         # Tails as heavy as 1/u have no integral, and quadrature would not see that. What overflows is light enough.
-        if not math.isfinite(self._log_normaliser) or far - near <= 1.001 * math.log(1e3):
+        heavy = math.isfinite(far) and far - near <= 1.001 * math.log(1e3)
+        if not math.isfinite(self._log_normaliser) or heavy:
             raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so that p is no density.")
 
     @cached_property

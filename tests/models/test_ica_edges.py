@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import ICA
-from lowdim.densities import GeneralizedGaussian
+from lowdim.densities import Flipped, GeneralizedGaussian, Student
 from lowdim.errors import (
     ConvergenceWarning,
     GaussianWarning,
@@ -73,6 +73,51 @@ def test_without_extended_light_tails_are_missed():
         warnings.simplefilter("ignore", GaussianWarning)
         assert amari(ICA(extended=False).fit(Y).components_, B) > 0.2
     assert amari(ICA().fit(Y).components_, B) < 0.05
+
+
+def test_the_fixed_point_needs_no_extended():
+    """Its steps do not know the sign of a source's kurtosis, and neither does its end."""
+    Y, B = mix("both", 4000)
+    for options in ({"extended": False}, {"density": GeneralizedGaussian(4.0)}):
+        model = ICA(solver="fixed-point", **options).fit(Y)
+        assert model.status_ is Status.CONVERGED
+        assert amari(model.components_, B) < 0.15
+        assert not any(isinstance(d, Flipped) for d in model.densities_)
+
+
+@pytest.mark.parametrize("density", [GeneralizedGaussian(0.5), Student(1.0), Student(2.0)], ids=str)
+def test_scores_that_fall_again_flip_by_kurtosis(density):
+    Y = np.random.default_rng(0).laplace(size=(2000, 4)) @ np.random.default_rng(1).standard_normal((4, 4))
+    heavy = ICA(density=density).fit(Y)
+    assert heavy.densities_ == [density] * 4
+    Y, B = mix("both", 5000)
+    assert amari(ICA(density=density).fit(Y).components_, B) < 0.1
+
+
+def test_a_gaussian_density_tells_nothing():
+    gaussian = (lambda u: u * u / 2, lambda u: u, lambda u: np.ones_like(u))
+    with pytest.warns(GaussianWarning, match="5 of 5"):
+        ICA(density=gaussian).fit(X)
+
+
+def test_a_likelihood_without_a_maximum():
+    """Most rows have exactly zero of the source: a density with heavy tails gains by making the others huge."""
+    some = np.random.default_rng(0).laplace(size=100)
+    Y = np.concatenate([some, -some, np.zeros(1800)])[:, None]
+    with pytest.raises(ValueError, match="the likelihood has no maximum"):
+        ICA(density=Student(1.0)).fit(Y)
+    assert ICA(density=Student(1.0), ortho=True).fit(Y).status_ is Status.CONVERGED
+    assert ICA().fit(Y).status_ is Status.CONVERGED
+
+
+def test_own_functions_that_overflow_are_told_from_bad_rows():
+    rows = X.copy()
+    rows[0] *= 1e5
+    reckless = (lambda u: np.log(np.cosh(u)), np.tanh, lambda u: 1 - np.tanh(u) ** 2)
+    with pytest.raises(ValueError, match="gives NaN or infinity for a source of"), np.errstate(over="ignore"):
+        ICA(density=reckless).fit(rows)
+    careful = (lambda u: np.logaddexp(u, -u), *reckless[1:])
+    assert ICA(density=careful).fit(rows).n_components_ == 5
 
 
 # ---- Rank, rows, single components

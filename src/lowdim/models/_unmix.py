@@ -75,7 +75,8 @@ class Unmixer:
     def _rehearsal(self) -> Objective | None:
         """The objective of a sample of the rows, where they are many."""
         k, size = self.whitening.shape[0], self.sample_rows
-        if not self.search or self.n_rows < _SAMPLE_SHARE * size:
+        # On a device passes are quick, and rows would have to be brought to the host.
+        if not self.search or not self.rows.traits.host or self.n_rows < _SAMPLE_SHARE * size:
             return None
         sample = self.rows.summarize(Sample(self.rows.shape[1], size, seed=self.seed))
         weights = None if np.all(sample.weights == 1.0) else sample.weights

@@ -68,6 +68,9 @@ class Sample(Summary):
             # Nearly all rows of later blocks have numbers that are too large.
             few = np.flatnonzero(keys <= self._keys[-1])
             block, keys, counts = block[few], keys[few], counts[few]
+        else:
+            # Rows of a block are not ours to keep.
+            block = block.copy()
         self._wait(block, keys, counts)
 
     def _merge(self, other: Self) -> None:
@@ -99,8 +102,7 @@ class Sample(Summary):
 
     def _wait(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
         if len(keys):
-            # A copy: rows of a block are not ours to keep.
-            self._waiting.append((rows.copy(), keys, weights))
+            self._waiting.append((rows, keys, weights))
             if sum(len(waiting) for _, waiting, _ in self._waiting) >= self.size:
                 self._settle()
 
@@ -108,15 +110,22 @@ class Sample(Summary):
         """Put the rows that wait in their place."""
         if not self._waiting:
             return
-        known = [] if self._rows is None else [(self._rows, self._keys, self._weights)]
-        pieces = [*known, *self._waiting]
+        pieces = self._waiting if self._rows is None else [(self._rows, self._keys, self._weights), *self._waiting]
+        self._waiting = []
         keys = np.concatenate([piece[1] for piece in pieces])
         weights = np.concatenate([piece[2] for piece in pieces])
         self._keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
         self._keys, first = self._keys[: self.size], first[: self.size]
         self._weights = np.bincount(of, weights)[: self.size]
-        self._rows = concat_rows([piece[0] for piece in pieces])[first]
-        self._waiting = []
+        # The rows that are kept of each piece, and only then in their order: never all at once.
+        order = np.argsort(first)
+        edges = np.searchsorted(first[order], np.cumsum([0] + [len(piece[1]) for piece in pieces]))
+        start, kept = 0, []
+        for (rows, piece_keys, _), i, j in zip(pieces, edges, edges[1:], strict=False):
+            kept.append(rows[first[order[i:j]] - start])
+            start += len(piece_keys)
+        pieces.clear()
+        self._rows = concat_rows(kept)[np.argsort(order)]
 
     def _keys_of(self, block: Any) -> np.ndarray:
         """A random number for each row: its entries' bits times factors of their columns, added up and stirred."""

@@ -11,8 +11,8 @@ from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, column_sums, dense, total_weight
 
-#: Rows of a block: so many that calls take longer than the turns that threads take at them, and half a dozen arrays of a
-#: few columns stay in a core's own cache.
+#: Rows of a block: so many that calls take longer than the turns that threads take at them, and half a dozen arrays of
+#: a few columns stay in a core's own cache.
 _BLOCK_ROWS = 2048
 _BLOCK_BYTES = 2 << 20
 #: Fourth powers of sources are finite up to here, in float32.
