@@ -84,7 +84,7 @@ class Unmixer:
         white = affine(K.T, to_numpy(self.mean), 1.0)(sample.rows.astype(np.float64))
         # White by its own covariance, as solvers take for granted; that is near to the identity.
         moments = summarize(white, Moments(k), weights=weights)
-        white = (white - moments.mean) @ inverse_root(moments.covariance(ddof=0))
+        white = (white - moments.mean) @ symmetric_power(moments.covariance(ddof=0), -0.5)
         few = Rows(open_source(white.astype(np.float32)), weights)
         return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
@@ -104,10 +104,10 @@ class Unmixer:
         return found.W, found.flipped, True
 
 
-def inverse_root(C: np.ndarray) -> np.ndarray:
-    """C^{-1/2}, symmetric."""
+def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:
+    """C^power for a covariance that is near to the identity."""
     values, V = np.linalg.eigh(C)
-    return (V / np.sqrt(np.maximum(values, 1e-6))) @ V.T
+    return (V * np.maximum(values, 1e-6) ** power) @ V.T
 
 
 def random_rotations(k: int, n: int, seed: int) -> list[np.ndarray]:

@@ -28,7 +28,7 @@ from ..summaries import Moments
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
-from ._unmix import Unmixer, agreement, gaussian_sources, given_start, random_rotations
+from ._unmix import Unmixer, agreement, gaussian_sources, given_start, random_rotations, symmetric_power
 from .pca import PCA
 
 SOLVERS = ("quasi-newton", "fixed-point")
@@ -250,7 +250,8 @@ class ICA(Model):
         rows, mean, whitening = self._white(source, Rows(source, weights, progress))
         k = self.n_components_
         solver = self._unmixing_solver()
-        starts = random_rotations(k, self.n_init, self._seed())
+        seed = self._seed()
+        starts = random_rotations(k, self.n_init, seed)
         if self.w_init is not None:
             starts = [given_start(self.w_init, k, solver.ortho)]
         unmixer = Unmixer(
@@ -261,7 +262,7 @@ class ICA(Model):
             self._density,
             bool(self.extended),
             solver,
-            self._seed(),
+            seed,
             self.w_init is None,
         )
         with single_threaded_blas():
@@ -289,8 +290,8 @@ class ICA(Model):
         if pca._rank_cut > _WHITE * self.tol * float(pca.explained_variance_[-1]):
             # Small variances come with few digits: look at what they were made to be.
             moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(k, wide=True))
-            values, V = np.linalg.eigh(to_numpy(moments.covariance(ddof=0)))
-            root = [asarray_like((V * values**power) @ V.T, K, dtype=wide) for power in (-0.5, 0.5)]
+            C = to_numpy(moments.covariance(ddof=0))
+            root = [asarray_like(symmetric_power(C, power), K, dtype=wide) for power in (-0.5, 0.5)]
             K, lift = root[0] @ K, root[1] @ lift
         self.whitening_, self._colouring = astype(K, source.dtype), lift
         n_bytes = self.n_samples_ * k * source.traits.itemsize
