@@ -137,6 +137,8 @@ def test_own_functions_are_checked(functions, message):
         (Sech, TypeError, r"make one: Sech\(\)"),
         ((1, 2, 3), TypeError, "-ln p must be a function of an array, got int"),
         (np.tanh, TypeError, "or three functions"),
+        ("logcosh", ValueError, "That is 'sech' here"),
+        ((math.cosh, np.tanh, np.tanh), TypeError, "failed on an array.*np.log, not math.log"),
     ],
 )
 def test_what_is_no_density(density, error, message):
@@ -148,6 +150,7 @@ def test_what_is_no_density(density, error, message):
     ("make", "message"),
     [
         (lambda: Student(0.0), "freedom=0.0 must be a positive number"),
+        (lambda: Student("four"), "freedom='four' must be a positive number"),
         (lambda: GeneralizedGaussian(-1.0), "shape=-1.0 must be"),
         (lambda: GeneralizedGaussian(2.0), "is the Gaussian"),
         (lambda: GeneralizedGaussian(smoothing=0.0), "smoothing=0.0 must be"),

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,8 +137,7 @@ class Student(Density):
     freedom: float = 4.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.freedom < math.inf:
-            raise ValueError(f"freedom={self.freedom!r} must be a positive number.")
+        _check_positive("freedom", self.freedom)
 
     @property
     def bound(self) -> float:  # type: ignore[override] # depends on the parameter
@@ -170,12 +170,10 @@ class GeneralizedGaussian(Density):
     smoothing: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.shape < math.inf:
-            raise ValueError(f"shape={self.shape!r} must be a positive number.")
+        _check_positive("shape", self.shape)
+        _check_positive("smoothing", self.smoothing)
         if self.shape == 2.0:
             raise ValueError("shape=2.0 is the Gaussian, under which sources cannot be told apart.")
-        if not 0.0 < self.smoothing < math.inf:
-            raise ValueError(f"smoothing={self.smoothing!r} must be a positive number.")
 
     @property
     def bound(self) -> float | None:  # type: ignore[override] # depends on the parameters
@@ -244,6 +242,8 @@ class Own(Density):
         heavy = math.isfinite(far) and far - near <= 1.001 * math.log(1e3)
         if not math.isfinite(self._log_normaliser) or heavy:
             raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so that p is no density.")
+        if np.ptp(_probed(functions[2], "its second derivative")) < 1e-9:
+            raise ValueError("density: this is the Gaussian, under which sources cannot be told apart.")
 
     @cached_property
     def _log_normaliser(self) -> float:
@@ -305,13 +305,24 @@ class Flipped(Density):
 DENSITIES: dict[str, type[Density]] = {cls.name: cls for cls in (Sech, Infomax, Student, GeneralizedGaussian)}
 
 
+#: What densities are called elsewhere.
+_ELSEWHERE = {
+    "logcosh": "'sech'",
+    "tanh": "'sech'",
+    "laplace": "nearly 'generalized-gaussian', whose default shape is 1,",
+    "cube": "GeneralizedGaussian(4.0), which is for light tails only,",
+}
+
+
 def resolved(density: Any) -> Density:
     """A density by name, as an object, or from three functions."""
     if isinstance(density, Density):
         return density
     if isinstance(density, str):
         if density not in DENSITIES:
-            raise choice("density", density, list(DENSITIES), "Or an object from lowdim.densities, or three functions.")
+            known = f"That is {_ELSEWHERE[density]} here." if density in _ELSEWHERE else ""
+            advice = known or "Or pass an object from lowdim.densities, or three functions."
+            raise choice("density", density, list(DENSITIES), advice)
         return DENSITIES[density]()
     if isinstance(density, type) and issubclass(density, Density):
         raise TypeError(f"density={density.__name__} is a class; make one: {density.__name__}().")
@@ -359,6 +370,11 @@ def _flipped_constant(density: Density, curvature: float) -> float:
     return _log_integral(lambda u: 0.5 * curvature * u * u - float(density.energy(np.array([u]))[0]))
 
 
+def _check_positive(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+        raise ValueError(f"{name}={value!r} must be a positive number.")
+
+
 def _column_sums(Y: np.ndarray) -> np.ndarray:
     return np.ones(len(Y), dtype=Y.dtype) @ Y
 
@@ -381,7 +397,12 @@ def _values(function: Callable[[Any], Any], at: np.ndarray) -> np.ndarray:
 
 def _probed(function: Callable[[Any], Any], what: str) -> np.ndarray:
     """What a function gives for a few numbers: one finite number for each."""
-    values = _values(function, _PROBES.copy())
+    try:
+        values = _values(function, _PROBES.copy())
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"density: {what} failed on an array: {error}. It must work entry by entry: np.log, not math.log, say."
+        ) from error
     if values.shape != _PROBES.shape:
         raise ValueError(
             f"density: {what} gave shape {values.shape} for an array of shape {_PROBES.shape}; it must work entry by "

@@ -7,6 +7,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+# Scripts that filter the warnings of scikit-learn's estimators filter ours.
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+
 
 class LowdimWarning(UserWarning):
     """Parent of all warnings of this library."""
@@ -24,7 +27,7 @@ class ResolutionWarning(LowdimWarning):
     """Some eigenvalues are too small beside the largest to be told from rounding by the solver that ran."""
 
 
-class ConvergenceWarning(LowdimWarning):
+class ConvergenceWarning(LowdimWarning, SklearnConvergenceWarning):
     """An iteration stopped before it reached its tolerance."""
 
 
@@ -34,6 +37,10 @@ class SmallSampleWarning(LowdimWarning):
 
 class GaussianWarning(LowdimWarning):
     """Sources that look Gaussian cannot be told from each other."""
+
+
+class DensityWarning(LowdimWarning):
+    """Sources whose tails are on the other side of the Gaussian than their density is for."""
 
 
 class NonFiniteBlock(ValueError):

@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from lowdim import ICA
 from lowdim.densities import Flipped, GeneralizedGaussian, Student
 from lowdim.errors import (
     ConvergenceWarning,
+    DensityWarning,
     GaussianWarning,
     MissingValues,
     NoVariance,
@@ -47,7 +49,7 @@ def test_those_that_are_gaussian_are_named():
     model, categories, messages = warned(S @ B.T)
     assert categories == [GaussianWarning]
     found = np.abs(model.components_ @ B)
-    gaussian = [f"ica{i}" for i in range(5) if found[i, 3:].max() > found[i, :3].max()]
+    gaussian = [f"ica{i} = IC{i + 1}" for i in range(5) if found[i, 3:].max() > found[i, :3].max()]
     assert f"2 of 5 sources look Gaussian ({', '.join(gaussian)})" in messages[0]
 
 
@@ -68,10 +70,14 @@ def test_with_a_density_of_its_own_side_light_tails_need_no_flip():
 
 
 def test_without_extended_light_tails_are_missed():
-    Y, B = mix("sub-Gaussian", 5000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GaussianWarning)
+    Y, B = mix("sub-Gaussian", 20_000)
+    with pytest.warns(DensityWarning, match=r"3 of 3 sources have tails on the other side .* Use extended=True"):
         assert amari(ICA(extended=False).fit(Y).components_, B) > 0.2
+    with pytest.warns(GaussianWarning, match=r"Or tails are lighter than the density is for: try extended=True\.$"):
+        ICA(extended=False).fit(np.random.default_rng(0).uniform(size=(300, 3)))
+    Z = np.random.default_rng(0).laplace(size=(20_000, 3))
+    with pytest.warns(DensityWarning, match="Use density='sech'"):
+        ICA(density=GeneralizedGaussian(4.0)).fit(Z)
     assert amari(ICA().fit(Y).components_, B) < 0.05
 
 
@@ -96,7 +102,7 @@ def test_scores_that_fall_again_flip_by_kurtosis(density):
 
 def test_a_gaussian_density_tells_nothing():
     gaussian = (lambda u: u * u / 2, lambda u: u, lambda u: np.ones_like(u))
-    with pytest.warns(GaussianWarning, match="5 of 5"):
+    with pytest.raises(ValueError, match="this is the Gaussian"):
         ICA(density=gaussian).fit(X)
 
 
@@ -164,6 +170,7 @@ def test_few_rows(n, options):
     assert SmallSampleWarning in categories
     assert GaussianWarning not in categories
     assert any(f"{n} rows for" in m for m in messages)
+    assert ("did you mean X.T?" in messages[-1]) == (n < 5)
     assert np.all(np.isfinite(model.components_))
 
 
@@ -282,5 +289,11 @@ def test_too_few_steps_are_warned_of():
     assert model.status_ is Status.NOT_CONVERGED
     with pytest.warns(ConvergenceWarning, match="use solver='quasi-newton'"):
         ICA(solver="fixed-point", max_iter=2).fit(X)
-    with pytest.warns(ConvergenceWarning, match="rounding allows no more"):
-        ICA(tol=1e-40).fit(X)
+    for solver in ("quasi-newton", "fixed-point"):
+        with pytest.warns(SklearnConvergenceWarning, match="rounding allows no more"):
+            ICA(tol=1e-40, solver=solver).fit(X)
+
+
+def test_weights_that_count_as_few_rows():
+    with pytest.warns(SmallSampleWarning, match="2000 rows of total weight 1 for 5 sources"):
+        ICA().fit(X, sample_weight=np.full(2000, 1 / 2000))

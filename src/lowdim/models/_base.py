@@ -59,7 +59,7 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
     def transform(self, X: Any) -> Array:
-        """(x - mean) A for each row x of `X`, in one pass and without a copy of `X`."""
+        """Scores of each row x of `X`, a linear map of x - mean_, in one pass and without a copy of `X`."""
         check_is_fitted(self)
         return self._map(X, self._scoring(), "transform")
 
@@ -68,7 +68,7 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """The function of a block of rows that `transform` maps."""
 
     def inverse_transform(self, X: Any) -> Array:
-        """mean + z B for each row z of `X`: back to the space of the rows of the fit."""
+        """Back from scores to the space of the rows of the fit: mean_ and a linear map of each row of `X`."""
         check_is_fitted(self)
         return self._rebuilt(X, self._lift(), self._centre())
 

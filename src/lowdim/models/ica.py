@@ -14,6 +14,7 @@ from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_n
 from ..densities import Density, resolved
 from ..errors import (
     ConvergenceWarning,
+    DensityWarning,
     GaussianWarning,
     SmallSampleWarning,
     choice,
@@ -28,7 +29,15 @@ from ..summaries import Moments
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, map_rows
 from ._base import Model, affine
-from ._unmix import Unmixer, agreement, gaussian_sources, given_start, random_rotations, symmetric_power
+from ._unmix import (
+    Unmixer,
+    agreement,
+    gaussian_sources,
+    given_start,
+    non_gaussianity,
+    random_rotations,
+    symmetric_power,
+)
 from .pca import PCA
 
 SOLVERS = ("quasi-newton", "fixed-point")
@@ -36,6 +45,8 @@ SOLVERS = ("quasi-newton", "fixed-point")
 _WIDE = 4
 #: Rows for each source below which what is found is mostly chance.
 _FEW_ROWS = 5
+#: A fixed point iteration that makes no headway above this gradient goes in circles; below it, that is rounding.
+_CIRCLES = 1e-9
 #: Whitening is repeated where rounding leaves more than this of a covariance, in units of the tolerance.
 _WHITE = 1e-2
 
@@ -342,28 +353,57 @@ class ICA(Model):
 
     def _warn(self, best: Unmixing, order: np.ndarray, weight: float) -> None:
         """Say what went less well than hoped for."""
+        k = self.n_components_
         if best.status is Status.NOT_CONVERGED:
-            more = "Raise max_iter or tol" if best.n_iter >= self.max_iter else "Raise tol: rounding allows no more"
-            other = ", or use solver='quasi-newton'" if self.solver == "fixed-point" else ""
             warn_user(
-                f"solver={self.solver!r} stopped after {best.n_iter} steps with a relative gradient of "
-                f"{best.gradient_norm:.1e}, above tol={self.tol:g}. {more}{other}.",
+                f"solver={self.solver!r} stopped after {_counted(best.n_iter, 'step')} with a relative gradient of "
+                f"{best.gradient_norm:.1e}, above tol={self.tol:g}. {self._advice(best)}",
                 ConvergenceWarning,
             )
-        k = self.n_components_
         if weight < _FEW_ROWS * k:
+            rows = _counted(self.n_samples_, "row")
+            rows += f" of total weight {weight:g}" if weight != self.n_samples_ else ""
+            swapped = self.n_samples_ < self.n_features_in_
             warn_user(
-                f"{weight:g} rows for {k} source{'s' if k > 1 else ''}: what is found is mostly chance. Keep fewer "
-                "components, or give more rows.",
+                f"{rows} for {_counted(k, 'source')}: what is found is mostly chance. Keep fewer components, or give "
+                f"more rows.{' Rows are samples and columns are signals: did you mean X.T?' if swapped else ''}",
                 SmallSampleWarning,
             )
             return
-        gaussian = gaussian_sources(best, self._density, weight)
+        deviations = non_gaussianity(best, self._density, weight)
+        gaussian = gaussian_sources(deviations)
+        wrong = np.flatnonzero(deviations < 0.0)
+        can_flip = self.extended and self._density.flipped is not None
+        cure = "extended=True" if self._density.flipped is not None else "density='sech'"
         if len(gaussian) > 1:
-            names = ", ".join(f"ica{i}" for i in np.flatnonzero(np.isin(order, gaussian)))
+            other = "" if can_flip or len(wrong) < 2 else f" Or tails are lighter than the density is for: try {cure}."
             warn_user(
-                f"{len(gaussian)} of {self.n_components_} sources look Gaussian ({names}): only the space that they "
+                f"{len(gaussian)} of {k} sources look Gaussian ({_named(order, gaussian)}): only the space that they "
                 "span together is known, not which directions in it are the sources. More rows may tell, or fewer "
-                "components.",
+                f"components.{other}",
                 GaussianWarning,
             )
+        elif len(wrong) > 1 and not can_flip and self.solver != "fixed-point":
+            warn_user(
+                f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {self._density} is for "
+                f"({_named(order, wrong)}), and may be mixes of the true ones. Use {cure}, or another density.",
+                DensityWarning,
+            )
+
+    def _advice(self, best: Unmixing) -> str:
+        """What to do about an iteration that did not come to its end."""
+        if best.n_iter >= self.max_iter:
+            other = ", or use solver='quasi-newton'" if self.solver == "fixed-point" else ""
+            return f"Raise max_iter or tol{other}."
+        if best.gradient_norm > _CIRCLES and self.solver == "fixed-point":
+            return "It goes in circles: use solver='quasi-newton'."
+        return "Raise tol: rounding allows no more."
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _named(order: np.ndarray, chosen: np.ndarray) -> str:
+    """Sources as `get_feature_names_out` calls them, and as they are printed."""
+    return ", ".join(f"ica{i} = IC{i + 1}" for i in np.flatnonzero(np.isin(order, chosen)))

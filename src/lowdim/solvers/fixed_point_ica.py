@@ -11,6 +11,9 @@ from ..linalg import FLOAT32_EPS
 from .results import Status, Unmixing
 from .unmixing import NARROW_ABOVE, Flips, Objective, Point, symmetric_root
 
+#: After so many steps without a smaller gradient there is no end to be hoped for.
+_IDLE = 100
+
 
 @dataclass(frozen=True)
 class FixedPointICA:
@@ -45,15 +48,18 @@ class FixedPointICA:
         A `rough` answer comes from float32 alone."""
         flips = Flips(flipped, objective.density, extended)
         losses, steps, norm = [], 0, np.inf
+        best, idle = np.inf, 0
         while True:
             base = objective.at(W, curved=False, narrow=rough or norm > NARROW_ABOVE)
             flips.update(base)
             point = flips.seen(base)
             norm = _skew_part(base)
-            if norm <= self.tol or steps >= self.max_iter:
+            idle = 0 if norm < best else idle + 1
+            best = min(best, norm)
+            if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
                 if rough or base.epsilon < FLOAT32_EPS:
                     break
-                norm = 0.0
+                norm, best, idle = 0.0, np.inf, 0
                 continue
             losses.append(point.loss)
             B = base.products - np.diag(base.slopes)
