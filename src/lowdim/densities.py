@@ -34,6 +34,8 @@ class Density(ABC):
     bound: float | None = None
     #: Whether the score never falls.
     convex: bool = True
+    #: Whether FastICA's rotations, which look for sources far from Gaussian, lead towards likely ones.
+    prefers_rotations: ClassVar[bool] = True
 
     @abstractmethod
     def energy(self, Y: Array) -> Array:
@@ -57,7 +59,7 @@ class Density(ABC):
 
     @cached_property
     def flipped(self) -> Flipped | None:
-        """The density of -ln c u^2 / 2 + ln p(u) + constant, for sources on the other side of the Gaussian, where c is
+        """q with -ln q(u) = c u^2 / 2 + ln p(u) + constant, for sources on the other side of the Gaussian, where c is
         `bound`; None where there is none."""
         return None if self.bound is None else Flipped(self)
 
@@ -102,6 +104,7 @@ class Infomax(Density):
 
     name = "infomax"
     bound = 2.0
+    prefers_rotations = False
 
     @cached_property
     def _log_normaliser(self) -> float:

@@ -57,6 +57,10 @@ class NoVariance(ValueError):
     """Rows that are all the same, where a model needs some variance."""
 
 
+class NoMaximum(ValueError):
+    """A likelihood without a maximum."""
+
+
 class MissingValues(ValueError):
     """NaN in the rows, where a summary needs complete ones."""
 
@@ -327,10 +331,9 @@ def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
 
 def no_maximum() -> ValueError:
     """A likelihood that grows with the scale of a source for ever."""
-    return ValueError(
+    return NoMaximum(
         "the likelihood has no maximum: it grows without end with the scale of a source, as it does where most rows "
-        "have the very same value of it and the tails of the density are heavy. Use ortho=True, or a density with "
-        "lighter tails."
+        "have the very same value of it and the tails of the density are heavy. Use ortho=True, or density='sech'."
     )
 
 

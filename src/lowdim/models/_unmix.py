@@ -11,7 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from .._xp import Array, to_numpy
 from ..densities import Density
-from ..solvers import FixedPointICA, Objective, QuasiNewtonICA, Unmixing
+from ..errors import NoMaximum
+from ..solvers import FixedPointICA, Objective, QuasiNewtonICA, Status, Unmixing
 from ..solvers.unmixing import symmetric_root
 from ..sources import open_source
 from ..summaries import Moments, Sample
@@ -25,6 +26,8 @@ _SAMPLE_SHARE = 8
 #: Where the iteration on the sample ends, in units of n^{-1/2}: its solution is off by more than that.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
+#: How far the eigenvalues of the covariance of whitened rows may be from one in a sample.
+_SAMPLE_UNLIKE = 0.5
 #: Fewer numbers are not worth float32, in whose rounding several starts may look alike.
 _MANY = 100_000
 #: Steps of the fixed point iteration that come first: from afar it is the quickest.
@@ -54,10 +57,19 @@ class Unmixer:
     def run(self, starts: list[np.ndarray]) -> tuple[list[Unmixing], int]:
         """The answers from all starts, and the passes over the rows that they took."""
         many = self.n_rows * self.whitening.shape[0] >= _MANY
-        objective = Objective(self.rows, self.mean, self.whitening, self.density, may_narrow=many)
+        quick, careful = (
+            Objective(self.rows, self.mean, self.whitening, self.density, may_narrow=narrow) for narrow in (many, False)
+        )
         rehearsal = self._rehearsal()
-        answers = [self._answer(W, objective, rehearsal) for W in starts]
-        return answers, objective.passes + (rehearsal is not None)
+        answers = []
+        for W in starts:
+            answer = self._answer(W, quick, rehearsal)
+            if many and answer.status is Status.NOT_CONVERGED and answer.n_iter < self.solver.max_iter:
+                # Stuck, which the rounding of float32 or the sample may be to blame for.
+                again = self._answer(W, careful, None)
+                answer = min(answer, again, key=lambda a: (a.status is Status.NOT_CONVERGED, a.loss[-1]))
+            answers.append(answer)
+        return answers, quick.passes + careful.passes + (rehearsal is not None)
 
     def _answer(self, W: np.ndarray, objective: Objective, rehearsal: Objective | None) -> Unmixing:
         """The answer from one start: from where a sample leads, or a few steps on all rows."""
@@ -66,7 +78,8 @@ class Unmixer:
             W, flipped, known = self._rehearse(rehearsal, W, flipped)
         if known:
             return self.solver.run(objective, W, flipped, self.extended)
-        first = FixedPointICA(self.solver.tol, min(_FIRST_STEPS, self.solver.max_iter))
+        steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
+        first = FixedPointICA(self.solver.tol, min(steps, self.solver.max_iter))
         begun = first.run(objective, W, flipped, self.extended, rough=True)
         rest = replace(self.solver, max_iter=self.solver.max_iter - begun.n_iter)
         found = rest.run(objective, begun.W, begun.flipped, self.extended)
@@ -82,9 +95,13 @@ class Unmixer:
         weights = None if np.all(sample.weights == 1.0) else sample.weights
         K = to_numpy(self.whitening)
         white = affine(K.T, to_numpy(self.mean), 1.0)(sample.rows.astype(np.float64))
-        # White by its own covariance, as solvers take for granted; that is near to the identity.
+        # White by its own covariance, as solvers take for granted. Where that is far from the identity, few rows have
+        # most of the variance of a source, and a sample does not stand for all.
         moments = summarize(white, Moments(k), weights=weights)
-        white = (white - moments.mean) @ symmetric_power(moments.covariance(ddof=0), -0.5)
+        C = moments.covariance(ddof=0)
+        if np.abs(np.linalg.eigvalsh(C) - 1.0).max() > _SAMPLE_UNLIKE:
+            return None
+        white = (white - moments.mean) @ symmetric_power(C, -0.5)
         few = Rows(open_source(white.astype(np.float32)), weights)
         return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
@@ -100,14 +117,18 @@ class Unmixer:
         if len(gaussian_sources(non_gaussianity(found, self.density, rehearsal.weight))) > 1:
             return found.W, flipped, False
         if not self.solver.ortho:
-            found = replace(options, ortho=False).run(rehearsal, found.W, found.flipped, self.extended, rough=True)
+            try:
+                found = replace(options, ortho=False).run(rehearsal, found.W, found.flipped, self.extended, rough=True)
+            except NoMaximum:
+                # Of the sample; all rows may have one.
+                return found.W, flipped, False
         return found.W, found.flipped, True
 
 
 def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:
     """C^power for a covariance that is near to the identity."""
     values, V = np.linalg.eigh(C)
-    return (V * np.maximum(values, 1e-6) ** power) @ V.T
+    return (V * values**power) @ V.T
 
 
 def random_rotations(k: int, n: int, seed: int) -> list[np.ndarray]:
@@ -133,8 +154,10 @@ def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
     for U in units[1:]:
         _, order = linear_sum_assignment(-np.abs(units[0] @ U.T))
         clusters.append(U[order])
-    stacked = np.stack(clusters)
-    similar = np.abs(np.einsum("aik,bjk->abij", stacked, stacked)).mean(axis=(0, 1))
+    similar = np.zeros((k, k))
+    for one in clusters:
+        for other in clusters:
+            similar += np.abs(one @ other.T) / len(clusters) ** 2
     inside = np.diagonal(similar)
     if k == 1:
         return inside.copy()

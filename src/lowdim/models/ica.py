@@ -45,8 +45,8 @@ SOLVERS = ("quasi-newton", "fixed-point")
 _WIDE = 4
 #: Rows for each source below which what is found is mostly chance.
 _FEW_ROWS = 5
-#: A fixed point iteration that makes no headway above this gradient goes in circles; below it, that is rounding.
-_CIRCLES = 1e-9
+#: An iteration that makes no headway is stuck above this gradient; below it, that is rounding.
+_STALLED = 1e-6
 #: Whitening is repeated where rounding leaves more than this of a covariance, in units of the tolerance.
 _WHITE = 1e-2
 
@@ -89,7 +89,8 @@ class ICA(Model):
     components_ : array of shape (n_components_, n_features_in_)
         Unmixing: sources are (x - mean) components_^T.
     mixing_ : array of shape (n_features_in_, n_components_)
-        A, the pseudo-inverse of `components_`; in each column the entry of largest magnitude is positive.
+        A, with components_ A = I and rows mean + A u (up to noise): the pseudo-inverse of `components_`, unless columns
+        depend on each other. In each column the entry of largest magnitude is positive.
     mean_ : array of shape (n_features_in_,)
     whitening_ : array of shape (n_components_, n_features_in_)
         K with E[z z^T] = I for z = K (x - mean), divisor n: principal components over their standard deviation, for as
@@ -297,7 +298,8 @@ class ICA(Model):
         pca, k = self._pca, self.n_components_
         xp, dev = namespace(pca.mean_), device(pca.mean_)
         wide = wide_dtype(xp, dev)
-        mean, K, lift = (astype(part, wide) for part in (pca.mean_, pca._projection().T, pca._lift()))
+        mean = asarray_like(pca._wide_mean, pca.mean_, dtype=wide)
+        K, lift = (astype(part, wide) for part in (pca._projection().T, pca._lift()))
         if pca._rank_cut > _WHITE * self.tol * float(pca.explained_variance_[-1]):
             # Small variances come with few digits: look at what they were made to be.
             moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(k, wide=True))
@@ -341,7 +343,7 @@ class ICA(Model):
         other: Density = self._density.flipped or self._density
         self.densities_ = [other if flip else self._density for flip in best.flipped[order]]
         self.noise_variance_ = pca.noise_variance_
-        volume = float(np.log(np.linalg.svd(K, compute_uv=False)).sum())
+        volume = self._log_volume_of_whitening(K, lift)
         self._log_volume = volume + float(np.linalg.slogdet(W)[1])
         noise = pca._noise()
         outside = 0.5 * (p - k) * (math.log(2.0 * math.pi * noise) + 1.0) if noise > 0.0 else 0.0
@@ -350,6 +352,15 @@ class ICA(Model):
         self.solver_, self.status_ = self.solver, best.status
         del self._colouring
         self._warn(best, order, weight)
+
+    def _log_volume_of_whitening(self, K: np.ndarray, lift: np.ndarray) -> float:
+        """ln of how much whitening changes volumes in the space that rows span."""
+        scale = self._pca.scale_
+        if scale is None or self.n_components_ < self.n_features_in_:
+            return -float(np.log(np.linalg.svd(lift, compute_uv=False)).sum())
+        # Units that are far apart are taken out first.
+        units = to_numpy(scale).astype(float)
+        return float(np.log(np.linalg.svd(K * units, compute_uv=False)).sum() - np.log(units).sum())
 
     def _warn(self, best: Unmixing, order: np.ndarray, weight: float) -> None:
         """Say what went less well than hoped for."""
@@ -395,8 +406,10 @@ class ICA(Model):
         if best.n_iter >= self.max_iter:
             other = ", or use solver='quasi-newton'" if self.solver == "fixed-point" else ""
             return f"Raise max_iter or tol{other}."
-        if best.gradient_norm > _CIRCLES and self.solver == "fixed-point":
+        if best.gradient_norm > _STALLED and self.solver == "fixed-point":
             return "It goes in circles: use solver='quasi-newton'."
+        if best.gradient_norm > _STALLED:
+            return "No step led further up: try ortho=True, another density, or another random_state."
         return "Raise tol: rounding allows no more."
 
 

@@ -228,6 +228,7 @@ class PCA(SpectralModel):
         cast = {"dtype": dtype}
         self.n_components_ = k
         self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
+        self._wide_mean = spectrum.mean
         self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
         self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
         self.explained_variance_ = in_range(variances, dtype)

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..linalg import FLOAT32_EPS
 from .results import Status, Unmixing
-from .unmixing import NARROW_ABOVE, Flips, Objective, Point, symmetric_root
+from .unmixing import NARROW_ABOVE, Objective, Point, symmetric_root
 
 #: After so many steps without a smaller gradient there is no end to be hoped for.
 _IDLE = 100
@@ -46,18 +45,20 @@ class FixedPointICA:
     ) -> Unmixing:
         """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change.
         A `rough` answer comes from float32 alone."""
-        flips = Flips(flipped, objective.density, extended)
+        density = objective.density
+        can_flip = extended and density.flipped is not None
         losses, steps, norm = [], 0, np.inf
         best, idle = np.inf, 0
         while True:
             base = objective.at(W, curved=False, narrow=rough or norm > NARROW_ABOVE)
-            flips.update(base)
-            point = flips.seen(base)
+            if can_flip:
+                flipped = _signs(base) > 0.0
+            point = base.seen(flipped, density)
             norm = _skew_part(base)
             idle = 0 if norm < best else idle + 1
             best = min(best, norm)
             if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
-                if rough or base.epsilon < FLOAT32_EPS:
+                if rough or not base.narrow:
                     break
                 norm, best, idle = 0.0, np.inf, 0
                 continue
@@ -66,7 +67,7 @@ class FixedPointICA:
             W = symmetric_root(_signs(base)[:, None] * B) @ W
             steps += 1
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
-        return Unmixing(W, flips.flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
+        return Unmixing(W, flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
 
 
 def _signs(point: Point) -> np.ndarray:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import no_maximum
-from ..linalg import FLOAT32_EPS
 from .results import Status, Unmixing
 from .unmixing import NARROW_ABOVE, Flips, Objective, Point
 
@@ -16,8 +15,9 @@ from .unmixing import NARROW_ABOVE, Flips, Objective, Point
 _LEAST_CURVATURE = 0.01
 #: No entry of a step is larger.
 _LARGEST_STEP = {False: 0.7, True: 1.5}
-#: Halvings of a step before the gradient itself is tried, and before it is given up.
-_HALVINGS = 10
+#: A step that does not go downhill is halved so often, then cut to a fifth; after so many tries the gradient itself is
+#: tried, and then it is given up.
+_HALVINGS, _TRIES = 3, 15
 #: No source of whitened rows is so large where the likelihood has a maximum.
 _LARGEST_VARIANCE = 1e10
 #: While a diagonal entry of the gradient is larger, only the scales of sources are changed.
@@ -71,7 +71,7 @@ class QuasiNewtonICA:
         history = _History(self.memory)
         base = objective.at(W, curved=not self.ortho, narrow=True)
         losses: list[float] = []
-        best, idle, steps = np.inf, 0, 0
+        best, idle, steps, all_wide = np.inf, 0, 0, False
         while True:
             if flips.update(base):
                 # Another function: what was learnt of its second derivatives is no longer true.
@@ -83,19 +83,22 @@ class QuasiNewtonICA:
             idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
             taken = None
-            doubtful = steps == 0 and norm <= NARROW_ABOVE and base.epsilon >= FLOAT32_EPS
+            doubtful = steps == 0 and norm <= NARROW_ABOVE and base.narrow
             if norm > self.tol and steps < self.max_iter and idle <= _IDLE and (rough or not doubtful):
                 history.learn(gradient)
-                taken = self._step(objective, flips, point, gradient, history, rough or norm > NARROW_ABOVE)
+                taken = self._step(
+                    objective, flips, point, gradient, history, rough or not (all_wide or norm <= NARROW_ABOVE)
+                )
             if taken is not None:
                 losses.append(point.loss)
                 base, step = taken
                 history.took(gradient, step)
                 steps += 1
-            elif rough or base.epsilon < FLOAT32_EPS:
+            elif rough or not base.narrow:
                 break
             else:
-                # As far as float32 goes: look again.
+                # As far as float32 goes: look again, and go on from there.
+                all_wide = True
                 base = objective.at(point.W, curved=not self.ortho, narrow=False)
                 best, idle = np.inf, 0
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
@@ -122,13 +125,16 @@ class QuasiNewtonICA:
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
-        for attempt in range(2 * _HALVINGS):
+        for attempt in range(2 * _TRIES):
             base = objective.at(self._moved(point.W, direction), curved=not self.ortho, narrow=narrow)
             if flips.seen(base).loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon)):
                 if base.variances.max() > _LARGEST_VARIANCE:
                     raise no_maximum()
                 return base, direction
-            direction = 0.5 * direction if attempt != _HALVINGS else self._downhill(gradient, history)
+            if attempt == _TRIES:
+                direction = self._downhill(gradient, history)
+            else:
+                direction = direction * (0.5 if attempt % _TRIES < _HALVINGS else 0.2)
         return None
 
     def _downhill(self, gradient: np.ndarray, history: _History) -> np.ndarray:

@@ -34,7 +34,8 @@ class Point:
     #: E[y_i^4].
     fourth: np.ndarray
     curvature: np.ndarray | None
-    #: Rounding of the arithmetic behind them.
+    #: Whether they were computed in float32, and the rounding of that.
+    narrow: bool
     epsilon: float
 
     @property
@@ -96,7 +97,7 @@ class Objective:
         """The moments at W, `narrow` ones in float32; where one solver goes on from another, those known already."""
         last, narrow = self._last, narrow and self.may_narrow
         epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
-        if last is not None and last.W is W and last.epsilon <= epsilon and (last.curvature is not None or not curved):
+        if last is not None and last.W is W and last.narrow <= narrow and (last.curvature is not None or not curved):
             return last
         self.passes += 1
         like = self._whitening
@@ -107,7 +108,7 @@ class Objective:
             to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy, sums.fourth)
         )
         curvature = to_numpy(sums.curvature) / sums.weight if curved else None
-        self._last = Point(W, products, slopes, energy, fourth, curvature, epsilon)
+        self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 
 

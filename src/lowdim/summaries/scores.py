@@ -142,17 +142,16 @@ class ScoreMoments(Summary):
     def _sources(self, block: Array) -> tuple[Array, list[np.ndarray] | None]:
         """Sources of a block, and three arrays of their shape; NumPy's in memory that the next block takes back.
 
-        Rows are centred, and float64 ones unmixed, in float64, whatever comes after: their units may be any.
+        Rows are centred, and float64 ones unmixed, in float64, whatever comes after: their units and means may be any.
         """
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
-        if not self.narrow:
-            block = astype(block, wide)
-        if self._ready is None:
-            self._ready = astype(self.A, block.dtype), astype(self.mean, block.dtype)
-        A, mean = self._ready
-        Z = self._scratch.difference(block, mean)
         dtype = xp.float32 if self.narrow else wide
+        unmixed_in = dtype if block.dtype == xp.float32 else wide
+        if self._ready is None:
+            self._ready = astype(self.A, unmixed_in), astype(self.mean, wide)
+        A, mean = self._ready
+        Z = astype(self._scratch.difference(astype(block, wide), mean), unmixed_in)
         if not isinstance(Z, np.ndarray):
             return astype(Z @ A, dtype), None
         n, k = len(Z), A.shape[1]
