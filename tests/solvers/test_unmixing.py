@@ -132,6 +132,14 @@ def test_going_on_from_a_known_point_reads_nothing():
     assert again.n_iter == 0
 
 
+def test_where_there_is_nothing_wider_than_float32():
+    """As on some devices: the iteration ends."""
+    narrow = Objective(Rows(open_source(X.astype("float32"))), MEAN.astype("float32"), WHITENING.astype("float32"),
+                       Sech(), may_narrow=True)  # fmt: skip
+    for solver in (QuasiNewtonICA(1e-4), FixedPointICA(1e-4)):
+        assert solver.run(narrow, W, np.zeros(K, bool), True).status is Status.CONVERGED
+
+
 def test_no_more_steps_than_allowed():
     found = QuasiNewtonICA(max_iter=2).run(objective(), W, np.zeros(K, bool), True)
     assert (found.n_iter, found.status) == (2, Status.NOT_CONVERGED)

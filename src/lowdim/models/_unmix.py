@@ -62,8 +62,10 @@ class Unmixer:
         )
         rehearsal = self._rehearsal()
         answers = []
-        for W in starts:
-            answer = self._answer(W, quick, rehearsal)
+        for i, W in enumerate(starts):
+            # Every second start goes without first steps: they lead to sources far from Gaussian, which are not always
+            # the likeliest.
+            answer = self._answer(W, quick, rehearsal) if i % 2 == 0 else self._straight(W, quick)
             if many and answer.status is Status.NOT_CONVERGED and answer.n_iter < self.solver.max_iter:
                 # Stuck, which the rounding of float32 or the sample may be to blame for.
                 again = self._answer(W, careful, None)
@@ -77,13 +79,18 @@ class Unmixer:
         if rehearsal is not None:
             W, flipped, known = self._rehearse(rehearsal, W, flipped)
         if known:
-            return self.solver.run(objective, W, flipped, self.extended)
+            return self._straight(W, objective, flipped)
         steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
         first = FixedPointICA(self.solver.tol, min(steps, self.solver.max_iter))
         begun = first.run(objective, W, flipped, self.extended, rough=True)
         rest = replace(self.solver, max_iter=self.solver.max_iter - begun.n_iter)
         found = rest.run(objective, begun.W, begun.flipped, self.extended)
         return replace(found, loss=begun.loss[:-1] + found.loss, n_iter=begun.n_iter + found.n_iter)
+
+    def _straight(self, W: np.ndarray, objective: Objective, flipped: np.ndarray | None = None) -> Unmixing:
+        """The solver itself, from W."""
+        flipped = np.zeros(len(W), dtype=bool) if flipped is None else flipped
+        return self.solver.run(objective, W, flipped, self.extended)
 
     def _rehearsal(self) -> Objective | None:
         """The objective of a sample of the rows, where they are many."""

@@ -76,7 +76,8 @@ class ICA(Model):
     max_iter : int
         Give up after so many steps.
     n_init : int
-        Starts. The answer of the highest likelihood is kept, and `stability_` tells how well they agree.
+        Starts, every second one without the quick first steps. The answer of the highest likelihood is kept, and
+        `stability_` tells how well they agree.
     w_init : array of shape (n_components, n_components), optional
         Where to start, among whitened rows, instead of at a random rotation.
     keep_sources : bool
