@@ -1,0 +1,114 @@
+"""What a density of a source is, and its partner on the other side of the Gaussian."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy import integrate
+
+from .._xp import Array, namespace
+
+
+class Density(ABC):
+    """p(u), normalised; `energy` is -ln p, `score` its derivative psi, `slope` the derivative of psi."""
+
+    #: Shorthand.
+    name: ClassVar[str]
+    #: The largest slope of the score, or None where there is none: what `flipped` needs.
+    bound: float | None = None
+    #: Whether the score never falls.
+    convex: bool = True
+    #: Whether FastICA's rotations, which look for sources far from Gaussian, lead towards likely ones.
+    prefers_rotations: ClassVar[bool] = True
+
+    @abstractmethod
+    def energy(self, Y: Array) -> Array:
+        """-ln p(u), entry by entry."""
+
+    @abstractmethod
+    def score(self, Y: Array) -> Array:
+        """psi(u) = -d ln p(u) / du, entry by entry."""
+
+    @abstractmethod
+    def slope(self, Y: Array) -> Array:
+        """psi'(u), entry by entry."""
+
+    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+        """psi, psi' and the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of the shape of
+        `Y` that may be used for the answers, or is None."""
+        energy = self.energy(Y)
+        xp = namespace(Y)
+        total = xp.sum(energy, axis=0) if weights is None else weights @ energy
+        return self.score(Y), self.slope(Y), total
+
+    @cached_property
+    def flipped(self) -> Flipped | None:
+        """q with -ln q(u) = c u^2 / 2 + ln p(u) + constant, for sources on the other side of the Gaussian, where c is
+        `bound`; None where there is none."""
+        return None if self.bound is None else Flipped(self)
+
+    def __str__(self) -> str:
+        known = [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type] # dataclasses
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in known)})"
+
+
+@dataclass(frozen=True)
+class Flipped(Density):
+    """-ln p(u) = c u^2 / 2 - f(u) + constant, where f is -ln of another density and c its `bound`.
+
+    Of `Sech` this is the average of two Gaussians with variance 1 at -1 and 1: psi = u - tanh u. The score of another
+    side of the Gaussian, of the same functions: moments of it follow from those of the other and from second moments.
+
+    References
+    ----------
+    .. [1] Lee, Girolami, Sejnowski (1999), Independent component analysis using an extended infomax algorithm.
+    """
+
+    name = "flipped"
+    other: Density
+
+    @cached_property
+    def _curvature(self) -> float:
+        if self.other.bound is None:
+            raise ValueError(f"{self.other} has no largest slope, so that it cannot be flipped.")
+        return self.other.bound
+
+    @property
+    def constant(self) -> float:
+        """What makes it a density."""
+        return _flipped_constant(self.other, self._curvature)
+
+    def energy(self, Y: Array) -> Array:
+        return 0.5 * self._curvature * Y * Y - self.other.energy(Y) + self.constant
+
+    def score(self, Y: Array) -> Array:
+        return self._curvature * Y - self.other.score(Y)
+
+    def slope(self, Y: Array) -> Array:
+        return self._curvature - self.other.slope(Y)
+
+    def __str__(self) -> str:
+        return f"Flipped({self.other})"
+
+
+def log_integral(energy: Callable[[float], float]) -> float:
+    """ln of the integral of exp(-energy) over the line, for an even `energy`; infinity where there is none."""
+    lowest = energy(0.0)
+    with np.errstate(all="ignore"):
+        value, error = integrate.quad(
+            lambda u: math.exp(min(lowest - energy(u), 700.0)), 0.0, math.inf, limit=200, full_output=True
+        )[:2]
+    if not (0.0 < value < math.inf) or error > 1e-6 * value:
+        return math.inf
+    return math.log(2.0 * value) - lowest
+
+
+@lru_cache(maxsize=64)
+def _flipped_constant(density: Density, curvature: float) -> float:
+    return log_integral(lambda u: 0.5 * curvature * u * u - float(density.energy(np.array([u]))[0]))

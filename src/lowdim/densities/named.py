@@ -1,0 +1,236 @@
+"""The densities with names, and their table."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .._xp import Array, namespace
+from ..errors import choice
+from .base import Density, log_integral
+from .own import Own
+
+
+@dataclass(frozen=True)
+class Sech(Density):
+    """p(u) = 1 / (pi cosh u): psi = tanh u. Heavier tails than a Gaussian."""
+
+    name = "sech"
+    bound = 1.0
+
+    def energy(self, Y: Array) -> Array:
+        return _log_cosh(Y) + math.log(math.pi)
+
+    def score(self, Y: Array) -> Array:
+        return namespace(Y).tanh(Y)
+
+    def slope(self, Y: Array) -> Array:
+        t = namespace(Y).tanh(Y)
+        return 1.0 - t * t
+
+    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+        if room is None or weights is not None:
+            return super().terms(Y, weights, room)
+        energy = _tanh_terms(Y, *room)
+        return room[0], room[1], energy + len(Y) * math.log(math.pi)
+
+
+@dataclass(frozen=True)
+class Infomax(Density):
+    """p(u) proportional to exp(-u^2 / 2) / cosh u: psi = u + tanh u. Tails a little heavier than a Gaussian's; flipped,
+    psi = u - tanh u. The pair of extended infomax [1].
+
+    References
+    ----------
+    [1] Lee, Girolami, Sejnowski (1999), Independent component analysis using an extended infomax algorithm.
+    """
+
+    name = "infomax"
+    bound = 2.0
+    prefers_rotations = False
+
+    @cached_property
+    def _log_normaliser(self) -> float:
+        return log_integral(lambda u: 0.5 * u * u + math.log(math.cosh(u)) if abs(u) < 300 else math.inf)
+
+    def energy(self, Y: Array) -> Array:
+        return 0.5 * Y * Y + _log_cosh(Y) + self._log_normaliser
+
+    def score(self, Y: Array) -> Array:
+        return Y + namespace(Y).tanh(Y)
+
+    def slope(self, Y: Array) -> Array:
+        t = namespace(Y).tanh(Y)
+        return 2.0 - t * t
+
+    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+        if room is None or weights is not None:
+            return super().terms(Y, weights, room)
+        psi, slope, spare = room
+        energy = _tanh_terms(Y, psi, slope, spare)
+        psi += Y
+        slope += 1.0
+        np.multiply(Y, Y, out=spare)
+        return psi, slope, energy + 0.5 * _column_sums(spare) + len(Y) * self._log_normaliser
+
+
+@dataclass(frozen=True)
+class Student(Density):
+    """p(u) of Student's t with `freedom` degrees: psi = (nu + 1) u / (nu + u^2). Tails as heavy as one likes."""
+
+    name = "student"
+    convex = False
+    freedom: float = 4.0
+
+    def __post_init__(self) -> None:
+        _check_positive("freedom", self.freedom)
+
+    @property
+    def bound(self) -> float:  # type: ignore[override] # depends on the parameter
+        return (self.freedom + 1.0) / self.freedom
+
+    def energy(self, Y: Array) -> Array:
+        nu = self.freedom
+        constant = 0.5 * math.log(math.pi * nu) + float(special.gammaln(nu / 2) - special.gammaln((nu + 1) / 2))
+        return 0.5 * (nu + 1.0) * namespace(Y).log1p(Y * Y / nu) + constant
+
+    def score(self, Y: Array) -> Array:
+        return (self.freedom + 1.0) * Y / (self.freedom + Y * Y)
+
+    def slope(self, Y: Array) -> Array:
+        squares = Y * Y
+        return (self.freedom + 1.0) * (self.freedom - squares) / (self.freedom + squares) ** 2
+
+
+@dataclass(frozen=True)
+class GeneralizedGaussian(Density):
+    """p(u) proportional to exp(-(u^2 + e^2)^(shape/2)): shape 1 is Laplace's density, 2 the Gaussian, and above that
+    tails are lighter than a Gaussian's.
+
+    `smoothing` e rounds the cusp at zero that shapes below 2 have, where a likelihood would have no derivative; it is
+    not used from shape 2 on.
+    """
+
+    name = "generalized-gaussian"
+    shape: float = 1.0
+    smoothing: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check_positive("shape", self.shape)
+        _check_positive("smoothing", self.smoothing)
+        if self.shape == 2.0:
+            raise ValueError("shape=2.0 is the Gaussian, under which sources cannot be told apart.")
+
+    @property
+    def bound(self) -> float | None:  # type: ignore[override] # depends on the parameters
+        return self.shape * self.smoothing ** (self.shape - 2.0) if self.shape < 2.0 else None
+
+    @property
+    def convex(self) -> bool:  # type: ignore[override] # depends on the parameter
+        return self.shape >= 1.0
+
+    @property
+    def _e2(self) -> float:
+        return self.smoothing**2 if self.shape < 2.0 else 0.0
+
+    @cached_property
+    def _log_normaliser(self) -> float:
+        if self._e2 == 0.0:
+            return math.log(2.0 / self.shape) + float(special.gammaln(1.0 / self.shape))
+        return log_integral(lambda u: (u * u + self._e2) ** (self.shape / 2))
+
+    def energy(self, Y: Array) -> Array:
+        return (Y * Y + self._e2) ** (self.shape / 2) + self._log_normaliser
+
+    def score(self, Y: Array) -> Array:
+        if self._e2 == 0.0:
+            xp = namespace(Y)
+            return self.shape * xp.sign(Y) * xp.abs(Y) ** (self.shape - 1.0)
+        return self.shape * Y * (Y * Y + self._e2) ** (self.shape / 2 - 1.0)
+
+    def slope(self, Y: Array) -> Array:
+        a, squares = self.shape, Y * Y
+        if self._e2 == 0.0:
+            return a * (a - 1.0) * namespace(Y).abs(Y) ** (a - 2.0)
+        r2 = squares + self._e2
+        return a * r2 ** (a / 2 - 1.0) * (1.0 + (a - 2.0) * squares / r2)
+
+
+#: Densities by shorthand.
+DENSITIES: dict[str, type[Density]] = {cls.name: cls for cls in (Sech, Infomax, Student, GeneralizedGaussian)}
+
+
+#: What densities are called elsewhere.
+_ELSEWHERE = {
+    "logcosh": "'sech'",
+    "tanh": "'sech'",
+    "laplace": "nearly 'generalized-gaussian', whose default shape is 1,",
+    "cube": "GeneralizedGaussian(4.0), which is for light tails only,",
+}
+
+
+def resolved(density: Any) -> Density:
+    """A density by name, as an object, or from three functions."""
+    if isinstance(density, Density):
+        return density
+    if isinstance(density, str):
+        if density not in DENSITIES:
+            known = f"That is {_ELSEWHERE[density]} here." if density in _ELSEWHERE else ""
+            advice = known or "Or pass an object from lowdim.densities, or three functions."
+            raise choice("density", density, list(DENSITIES), advice)
+        return DENSITIES[density]()
+    if isinstance(density, type) and issubclass(density, Density):
+        raise TypeError(f"density={density.__name__} is a class; make one: {density.__name__}().")
+    if isinstance(density, tuple | list) and len(density) == 3:
+        return Own(*density)
+    raise TypeError(
+        "density must be a name, an object from lowdim.densities, or three functions (-ln p, its derivative, its "
+        f"second derivative), got {type(density).__name__}."
+    )
+
+
+def parsed(text: str) -> Density:
+    """The density that prints itself as `text`."""
+    found = re.fullmatch(r"(\w+)\((.*)\)", text)
+    kinds = {cls.__name__: cls for cls in DENSITIES.values()}
+    if found is None or found[1] not in kinds:
+        raise ValueError(f"{text} is not one of the densities that can be stored: {', '.join(kinds)}.")
+    pairs = (pair.split("=") for pair in found[2].split(", ") if pair)
+    return kinds[found[1]](**{name: float(value) for name, value in pairs})
+
+
+def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray, spare: np.ndarray) -> np.ndarray:
+    """t = tanh u, 1 - t^2, and the sums of ln cosh u = |u| - ln(1 + |t|) over the rows, which loses no digits
+    anywhere."""
+    np.tanh(Y, out=psi)
+    np.abs(psi, out=spare)
+    np.log1p(spare, out=spare)
+    energy = -_column_sums(spare)
+    np.abs(Y, out=spare)
+    energy += _column_sums(spare)
+    np.multiply(psi, psi, out=slope)
+    np.subtract(1.0, slope, out=slope)
+    return energy
+
+
+def _log_cosh(Y: Array) -> Array:
+    """ln cosh u, for any u."""
+    xp = namespace(Y)
+    size = xp.abs(Y)
+    return size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+        raise ValueError(f"{name}={value!r} must be a positive number.")
+
+
+def _column_sums(Y: np.ndarray) -> np.ndarray:
+    return np.ones(len(Y), dtype=Y.dtype) @ Y
