@@ -129,6 +129,17 @@ def fast_ica(tol, whiten_solver="svd", once=False):
     return Contender(name, setup, lambda model: model.components_, once=once)
 
 
+def rivals(tol):
+    """All who look for rotations; `tol` is FastICA's."""
+    return [
+        ours(ortho=True),
+        ours("lowdim, fixed-point", solver="fixed-point"),
+        by_picard(ortho=True),
+        fast_ica(tol),
+        fast_ica(tol, "eigh"),
+    ]
+
+
 def rows_themselves(X, k):
     return X
 
@@ -154,18 +165,15 @@ CASES = [
     free("ica-laplace", "ICA, 50,000 x 20, Laplace sources", (50_000, 20), laplace, Sech(), False,
          [ours(extended=False), by_picard(ortho=False, extended=False)]),
     rotations("ica-laplace-ortho", "the same, orthogonal", (50_000, 20), laplace,
-              [ours(ortho=True), ours("lowdim, fixed-point", solver="fixed-point"), by_picard(ortho=True),
-               fast_ica(1e-6), fast_ica(1e-6, "eigh")]),
+              rivals(1e-6)),
     free("ica-mixed", "ICA, 100,000 x 40, heavy and light tails", (100_000, 40), mixed, Infomax(), True,
          [ours(density="infomax"), by_picard(ortho=False, extended=True)]),
     rotations("ica-mixed-ortho", "the same, orthogonal", (100_000, 40), mixed,
-              [ours(ortho=True), ours("lowdim, fixed-point", solver="fixed-point"), by_picard(ortho=True),
-               fast_ica(1e-6), fast_ica(1e-6, "eigh")]),
+              rivals(1e-6)),
     free("ica-hard", "ICA, 20,000 x 15, near-Gaussian sources", (20_000, 15), near_gaussian, Sech(), False,
          [ours(extended=False), by_picard(ortho=False, extended=False)]),
     rotations("ica-hard-ortho", "the same, orthogonal", (20_000, 15), near_gaussian,
-              [ours(ortho=True), ours("lowdim, fixed-point", solver="fixed-point"), by_picard(ortho=True),
-               fast_ica(1e-8), fast_ica(1e-8, "eigh")]),
+              rivals(1e-8)),
     free("ica-patches", "ICA, 30,000 x 64, patches of photographs", (30_000, 64), patches, Sech(), False,
          [ours(extended=False), by_picard(ortho=False, extended=False)]),
     rotations("ica-patches-ortho", "the same, orthogonal", (30_000, 64), patches,

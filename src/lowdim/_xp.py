@@ -158,6 +158,14 @@ class Beside:
         return np.concatenate(self.pieces, axis=1)
 
 
+def column_sums(Z: Array, weights: Array | None = None) -> Array:
+    """Weighted sums of the columns of a dense block, as one product while the block is in cache."""
+    xp = namespace(Z)
+    if weights is None:
+        weights = xp.ones(Z.shape[0], dtype=Z.dtype, device=None if xp is np else Z.device)
+    return weights @ Z
+
+
 def _rows_follow(*arrays: np.ndarray) -> bool:
     """Whether rows lie in memory one after the other."""
     return all(array.flags.c_contiguous for array in arrays)

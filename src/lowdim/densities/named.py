@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .._xp import Array, namespace
+from .._xp import Array, column_sums, namespace
 from ..errors import choice
 from .base import Density, log_integral
 from .own import Own
@@ -78,7 +78,7 @@ class Infomax(Density):
         psi += Y
         slope += 1.0
         np.multiply(Y, Y, out=spare)
-        return psi, slope, energy + 0.5 * _column_sums(spare) + len(Y) * self._log_normaliser
+        return psi, slope, energy + 0.5 * column_sums(spare) + len(Y) * self._log_normaliser
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,6 @@ class GeneralizedGaussian(Density):
 
 #: Densities by shorthand.
 DENSITIES: dict[str, type[Density]] = {cls.name: cls for cls in (Sech, Infomax, Student, GeneralizedGaussian)}
-
-
 #: What densities are called elsewhere.
 _ELSEWHERE = {
     "logcosh": "'sech'",
@@ -212,9 +210,9 @@ def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray, spare: np.nda
     np.tanh(Y, out=psi)
     np.abs(psi, out=spare)
     np.log1p(spare, out=spare)
-    energy = -_column_sums(spare)
+    energy = -column_sums(spare)
     np.abs(Y, out=spare)
-    energy += _column_sums(spare)
+    energy += column_sums(spare)
     np.multiply(psi, psi, out=slope)
     np.subtract(1.0, slope, out=slope)
     return energy
@@ -230,7 +228,3 @@ def _log_cosh(Y: Array) -> Array:
 def _check_positive(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
         raise ValueError(f"{name}={value!r} must be a positive number.")
-
-
-def _column_sums(Y: np.ndarray) -> np.ndarray:
-    return np.ones(len(Y), dtype=Y.dtype) @ Y

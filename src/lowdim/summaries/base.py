@@ -120,14 +120,6 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - part)) + (b - part)
 
 
-def column_sums(Z: Array, weights: Array | None = None) -> Array:
-    """Weighted sums of the columns of a dense block, as one product while the block is in cache."""
-    xp = namespace(Z)
-    if weights is None:
-        weights = xp.ones(Z.shape[0], dtype=Z.dtype, device=None if xp is np else Z.device)
-    return weights @ Z
-
-
 def scaled_rows(Z: Array, weights: Array | None) -> Array:
     """Rows of `Z` times the square roots of their weights."""
     if weights is None:

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, column_sums, device, namespace, wide_dtype
 from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
-from .base import Summary, check_columns, column_sums, dense, total_weight
+from .base import Summary, check_columns, dense, total_weight
 
 #: Rows of a block: so many that calls take longer than the turns that threads take at them, and half a dozen arrays of
 #: a few columns stay in a core's own cache.

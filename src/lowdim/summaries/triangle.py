@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, astype, device, namespace, wide_dtype
+from .._xp import Array, astype, column_sums, device, namespace, wide_dtype
 from ..errors import too_few_rows
 from ..linalg import divisor, r_factor
 from .base import (
@@ -17,7 +17,6 @@ from .base import (
     check_columns,
     check_squares,
     column_groups,
-    column_sums,
     dense,
     scaled_rows,
     total_weight,
