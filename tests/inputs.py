@@ -33,6 +33,8 @@ class Input:
     xp: str = "numpy"
     #: Columns have names.
     named: bool = False
+    #: What is asked of each row is answered when it is computed: `transform` returns a Dask array.
+    lazy: bool = False
 
     def result_dtype(self, dtype: str) -> Any:
         """Of arrays made from rows of `dtype`: float32 stays, all else is float64."""
@@ -108,6 +110,21 @@ def blocks(X: np.ndarray) -> list[np.ndarray]:
     return [X[i:j] for i, j in pairwise(cuts)]
 
 
+def chunked(X: np.ndarray) -> Any:
+    """A Dask array whose chunks cut rows and columns, one chunk without rows."""
+    cuts = [0, 1, 1, 4, len(X) // 2 + 1, len(X)]
+    rows = tuple(j - i for i, j in pairwise(cuts))
+    array = pytest.importorskip("dask.array", reason="Dask is not installed")
+    columns = (1, X.shape[1] - 1) if X.shape[1] > 1 else (1,)
+    return array.from_array(X, chunks=(rows if min(rows) >= 0 else len(X), columns))
+
+
+def partitioned(X: np.ndarray) -> Any:
+    """A Dask data frame of three partitions."""
+    frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    return frames.from_pandas(table("pandas", X), npartitions=3)
+
+
 def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
@@ -142,6 +159,8 @@ INPUTS: dict[str, Input] = {
     "list of tables": Input(lambda X: [table("polars", b) for b in blocks(X) if len(b)], by_column=False, named=True),
     "callable": Input(lambda X: lambda: iter(blocks(X)), by_column=False),
     "generator": Input(lambda X: (b for b in blocks(X)), again=False, by_column=False),
+    "Dask array": Input(chunked, lazy=True),
+    "Dask data frame": Input(partitioned, by_column=False, named=True, lazy=True),
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
@@ -150,7 +169,7 @@ INPUTS: dict[str, Input] = {
 
 def to_numpy(a: Any) -> np.ndarray:
     """Results on the host."""
-    return np.asarray(a) if isinstance(a, np.ndarray | float) else np.array(np.from_dlpack(a))
+    return np.asarray(a) if isinstance(a, np.ndarray | float) or hasattr(a, "compute") else np.array(np.from_dlpack(a))
 
 
 def with_holes(X, share=0.2, seed=1):

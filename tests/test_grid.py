@@ -130,7 +130,9 @@ def test_results_are_arrays_of_the_kind_and_dtype_of_the_rows(name, solver, dtyp
     }
     kind = INPUTS[name]
     for what, array in results.items():
-        assert type(array).__module__.split(".")[0] == kind.xp, what
+        answered_by_row = what in ("transform", "inverse_transform", "score_samples", "reconstruction_error")
+        expected = "dask" if kind.lazy and answered_by_row else kind.xp
+        assert type(array).__module__.split(".")[0] == expected, what
         assert array.dtype == kind.result_dtype(dtype), what
     assert isinstance(pca.noise_variance_, float)
     assert isinstance(pca.score(again()), float)

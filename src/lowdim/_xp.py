@@ -102,6 +102,11 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def settled(x: Array) -> Array:
+    """`x`, computed where it is a Dask array."""
+    return x.compute() if compat.is_dask_array(x) else x
+
+
 def free_device_bytes(like: Array) -> int | None:
     """Bytes that are free on the device of `like`; None where it lies in the memory of the processor."""
     if isinstance(like, np.ndarray):

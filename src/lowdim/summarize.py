@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from . import _threads
 from ._threads import Progress
 from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import CountedSource, FilledSource, MappedSource, Source, open_source
+from .sources import CountedSource, FilledSource, MappedSource, Source, open_source, stacked, tasks, tree
 from .summaries.base import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -49,7 +49,8 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     -----
     One pass. Where the product of a block is too small to keep a threaded BLAS busy, each thread takes a contiguous
     part of the rows into a summary of its own with a single-threaded BLAS, and these are merged in order: the
-    answer depends on the number of threads by rounding only, and not at all on which one was quicker.
+    answer depends on the number of threads by rounding only, and not at all on which one was quicker. Of a Dask
+    collection each partition is summed up by a task, where it lies, and a tree of tasks merges the summaries.
 
     Examples
     --------
@@ -71,14 +72,16 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     rows = _block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
     parts = _parts(source, summary.threaded_blas)
     if progress is not None:
-        progress.begin(type(summary).__name__, _count_blocks(parts, rows))
+        progress.begin(type(summary).__name__, len(parts) if traits.remote else _count_blocks(parts, rows))
     step = None if progress is None else progress.step
-    if len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
+    if traits.remote:
+        _fill_elsewhere(parts, summary, weights, rows, step)
+    elif len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
         _fill_in_turn(source, summary, weights, rows, step)
     elif len(parts) == 1:
         _fill(source, summary, weights, 0, rows, step)
     else:
-        fill = partial(_filled, like=summary, weights=weights, rows=rows)
+        fill = partial(_filled, like=summary, all_weights=weights, rows=rows)
         for filled in _in_threads(parts, fill, progress):
             summary.merge(filled)
     if progress is not None:
@@ -90,12 +93,15 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
     """`function(block)` for all blocks of `X`, one below the other: one pass, no copy of the rows as a whole.
 
     `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found. Or
-    NaN is welcome (`takes_nan`), and answers are finite all the same.
+    NaN is welcome (`takes_nan`), and answers are finite all the same. Of a Dask collection the answer is a Dask array,
+    and nothing is read before that is computed.
     """
     source = open_source(X)
     rows = _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
+    if source.traits.remote:
+        return _map_elsewhere(source, parts, partial(_answers, function=function, rows=rows, takes_nan=takes_nan))
     if len(parts) == 1:
         pieces = list(_mapped(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
@@ -231,6 +237,8 @@ def _block_rows(source: Source, wanted: int) -> int:
 def _parts(source: Source, threaded_blas: bool) -> list[Source]:
     """The source, cut into as many parts as threads should read it side by side."""
     traits = source.traits
+    if traits.remote:
+        return source.parts(1)
     if (
         traits.n_bytes < _PARALLEL_BYTES
         or not traits.host
@@ -247,23 +255,68 @@ def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress
     return _threads.side_by_side(tasks, None if progress is None else progress.step)
 
 
-def _filled(part: Source, start: int, tick: Callable[[], None], *, like: S, weights: Array | None, rows: int) -> S:
+def _filled(
+    part: Source, start: int, tick: Callable[[], None] | None, *, like: S, all_weights: Array | None, rows: int
+) -> S:
+    """A summary like another of the rows of `part`, whose first row is row `start` of the table."""
     summary = like.fresh()
+    weights = None if all_weights is None else all_weights[start : start + int(part.shape[0] or 0)]
     _fill(part, summary, weights, start, rows, tick)
     return summary
+
+
+def _fill_elsewhere(
+    parts: list[Source], summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
+) -> None:
+    """As `_fill` for rows that lie with the workers of a scheduler: the summaries come, and the rows stay."""
+    like = summary.fresh()
+    edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0)))
+    own = [(None if weights is None else weights[i:j],) for i, j in edges]
+    summary.merge(tree(parts, partial(_filled_there, like=like, rows=rows), _merged, own))
+    for _ in parts:
+        if tick is not None:
+            tick()
+
+
+def _filled_there(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
+    """A task: the summary of one partition and its weights."""
+    summary = like.fresh()
+    with _threads.single_threaded_blas():
+        _fill(part, summary, weights, start, rows, None)
+    return summary
+
+
+def _merged(summaries: list[S]) -> S:
+    """A task: all summaries as one; those that came in are left as they were, since a task may run twice."""
+    total = summaries[0].fresh()
+    for summary in summaries:
+        total.merge(summary)
+    return total
+
+
+def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:
+    """A task: the answers for one partition."""
+    with _threads.single_threaded_blas():
+        return concat_rows(list(_mapped(part, function, start, rows, lambda: None, takes_nan)))
+
+
+def _map_elsewhere(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
+    """A Dask array of the answers for all partitions, not computed yet."""
+    like = task(source.first_block, 0)
+    return stacked(tasks(parts, task), [int(part.shape[0] or 0) for part in parts], like)
 
 
 def _fill(
     source: Source, summary: Summary, weights: Array | None, start: int, rows: int, tick: Callable[[], None] | None
 ) -> None:
     """Feed the blocks of `source`, whose first row is row `start` of the table, to `summary`."""
+    seen = 0
     for block in source.blocks(rows):
-        _take(summary, block, start, weights=weights, source=source)
-        start += block.shape[0]
+        _take(summary, block, start + seen, _weights_of(block, seen, weights), source=source)
+        seen += block.shape[0]
         if tick is not None:
             tick()
-    if weights is not None and source.shape[0] is None and start != weights.shape[0]:
-        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
+    _check_all_weights(weights, seen)
 
 
 def _fill_in_turn(
@@ -278,23 +331,20 @@ def _fill_in_turn(
             starts = [start]
             for block in batch:
                 starts.append(starts[-1] + block.shape[0])
-            take = partial(_take, weights=weights, source=source)
+            counts = [_weights_of(block, i, weights) for block, i in zip(batch, starts, strict=False)]
             # All answers are asked for, so that the first bad block is the one that is named.
-            list(pool.map(take, summaries, batch, starts))
+            list(pool.map(partial(_take, source=source), summaries, batch, starts, counts))
             start = starts[-1]
             for _ in batch:
                 if tick is not None:
                     tick()
-    if weights is not None and start != weights.shape[0]:
-        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {start} rows")
+    _check_all_weights(weights, start)
     for other in summaries[1:]:
         summary.merge(other)
 
 
-def _take(summary: Summary, block: Array, start: int, *, weights: Array | None, source: Source) -> None:
-    """One block into one summary."""
-    stop = start + block.shape[0]
-    counts = None if weights is None else _slice(weights, start, stop)
+def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
+    """One block and its weights into one summary."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         try:
             summary.update(block, counts)
@@ -302,11 +352,20 @@ def _take(summary: Summary, block: Array, start: int, *, weights: Array | None, 
             raise _explain(block, start, source, summary.takes_nan, counts) from None
 
 
-def _slice(weights: Array, start: int, stop: int) -> Array:
-    """The weights of rows `start` to `stop`."""
+def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
+    """The weights of a block that begins with row `start`."""
+    if weights is None:
+        return None
+    stop = start + block.shape[0]
     if stop > weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {stop} rows or more")
     return weights[start:stop]
+
+
+def _check_all_weights(weights: Array | None, n: int) -> None:
+    """The length of a stream is known only now."""
+    if weights is not None and n != weights.shape[0]:
+        raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
 
 def _mapped(

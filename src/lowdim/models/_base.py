@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, Scratch, astype, device, is_sparse, namespace
 from ..errors import exhausted_stream, other_names, other_namespace, other_width
-from ..sources import Source, StreamSource, open_source
+from ..sources import DaskSource, Source, StreamSource, open_source
 from ..summaries.base import dense
 from ..summarize import map_rows
 from ._display import Printed
@@ -125,7 +125,7 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """The source of `X`, its columns remembered or compared with those of the fit."""
         source = open_source(X)
         p = source.shape[1]
-        if isinstance(source, StreamSource):
+        if isinstance(source, StreamSource | DaskSource):
             if reset:
                 self.n_features_in_ = p
                 self.__dict__.pop("feature_names_in_", None)
@@ -201,7 +201,7 @@ def affine(A: Array, mean: Array, deviation: float) -> Any:
     """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
     digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
     ready: dict[Any, tuple[Array, Array, Array]] = {}
-    own = threading.local()
+    own = _PerThread()
 
     def apply(block: Array) -> Array:
         if block.dtype not in ready:
@@ -220,6 +220,13 @@ def affine(A: Array, mean: Array, deviation: float) -> Any:
         return own.scratch.difference(block, centre) @ matrix
 
     return apply
+
+
+class _PerThread(threading.local):
+    """What each thread has for itself; copies and pickles start empty."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _PerThread, ()
 
 
 @contextmanager

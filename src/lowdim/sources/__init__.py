@@ -14,6 +14,7 @@ from .array import ArraySource
 from .base import Source, Traits
 from .beside import BesideSource
 from .counted import CountedSource
+from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
@@ -30,6 +31,7 @@ def _is_stream(X: Any) -> bool:
 
 #: What is asked of X, in this order, and what then reads it.
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, TableSource),
     (lambda X: hasattr(X, "__array__"), lambda X: open_source(np.asarray(X))),
@@ -41,8 +43,8 @@ def open_source(X: Any) -> Source:
     """The source of the rows of `X`.
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
-    pyarrow table, a nested list of numbers, or an iterable of blocks of these (a callable that returns one can be
-    read again and again).
+    pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
+    that returns one can be read again and again).
     """
     if isinstance(X, Source):
         return X
@@ -54,10 +56,10 @@ def open_source(X: Any) -> Source:
         return ArraySource(np.asarray(X))
     if isinstance(X, str | bytes | dict) or np.isscalar(X) or X is None:
         raise bad_ndim(0, ()) if np.isscalar(X) and not isinstance(X, str | bytes) else _unknown(X)
-    if is_column(X):
+    if is_column(X) and not is_dask(X):
         raise bad_ndim(1, (len(X),))
-    if type(X).__module__.partition(".")[0] == "dask":
-        raise TypeError("Dask collections are not read yet; pass X.compute(), or its blocks as an iterable.")
+    if hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__"):
+        raise _unknown(X)
     for fits, source in SOURCES:
         if fits(X):
             return source(X)
@@ -86,6 +88,13 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
 def _open_column(y: Any) -> Source:
     if isinstance(y, Source):
         return y
+    if is_dask(y):
+        vector = getattr(y, "ndim", 2) == 1
+        if vector:
+            y = y.to_frame() if hasattr(y, "to_frame") else y[:, None]
+        source = open_source(y)
+        source.vector = vector
+        return source
     if is_column(y):
         name = getattr(y, "name", None)
         y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
@@ -104,6 +113,11 @@ def _open_column(y: Any) -> Source:
 
 
 def _unknown(X: Any) -> TypeError:
+    if hasattr(X, "__dask_graph__"):
+        return TypeError(
+            f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
+            "dask.array.from_delayed, or X.to_dataframe(), make one."
+        )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
         f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
@@ -116,6 +130,7 @@ __all__ = [
     "ArraySource",
     "BesideSource",
     "CountedSource",
+    "DaskSource",
     "FilledSource",
     "MappedSource",
     "ObjectSource",
@@ -127,4 +142,7 @@ __all__ = [
     "holds_objects",
     "open_source",
     "open_target",
+    "stacked",
+    "tasks",
+    "tree",
 ]

@@ -41,7 +41,10 @@ class ArraySource(Source):
             yield astype(X[i : min(i + rows, n), :], self.dtype)
 
     def parts(self, k: int) -> list[Source]:
-        return [self._inherit(ArraySource(self._X[i:j, :])) for i, j in cut(self._X.shape[0], k)]
+        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
+
+    def between(self, i: int, j: int) -> Source:
+        return self._inherit(ArraySource(self._X[i:j, :]))
 
     def features(self) -> Source:
         return self._inherit(ArraySource(self._X.T), transposed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,8 @@ class Traits:
     whole: bool = True
     #: A block costs about as much to make as to sum up, so that threads should share in that too.
     costly: bool = False
+    #: Rows lie with the workers of a scheduler, which should do there what is to be done with them.
+    remote: bool = False
     #: Rows lie in the memory of the processor, as NumPy arrays, so that several threads may read them.
     host: bool = True
     #: Bytes of the rows, 0 where unknown.
@@ -62,6 +64,19 @@ class Source(ABC):
     def parts(self, k: int) -> list[Source]:
         """The rows cut into at most `k` sources to be read side by side, in order; one where that cannot be."""
         return [self]
+
+    def between(self, i: int, j: int) -> Source:
+        """Rows i to j, without row j."""
+        raise TypeError(f"{self.table} cannot be cut between two rows; pass an array, a table or a Dask collection.")
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        """This source as a task on another machine sees it: `lazy(function)(arguments)` is what is made there."""
+        return self
+
+    @property
+    def first_block(self) -> Source:
+        """A source with the first rows, or with rows of their kind, at no cost: nothing is taken from a stream."""
+        return self
 
     def features(self) -> Source:
         """The source whose rows are the features of this one."""

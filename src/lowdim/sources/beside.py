@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import sparse
 from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
 from ..errors import inconsistent_lengths
 from .base import Source, Traits
+from .stream import StreamSource
 
 
 class BesideSource(Source):
@@ -51,6 +52,8 @@ class BesideSource(Source):
             sparse=self._sparse,
             stored=stored if self._sparse else 1.0,
             by_feature=False,
+            # A stream cannot be cut where the partitions of another table end: then blocks of all are read here.
+            remote=any(t.remote for t in traits) and not any(isinstance(s, StreamSource) for s in self.members),
             host=host,
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             itemsize=4 if narrow else 8,
@@ -80,10 +83,18 @@ class BesideSource(Source):
             held = [None if block.shape[0] == n else block[n:, :] for block in held]
 
     def parts(self, k: int) -> list[Source]:
+        if self.traits.remote:
+            # Rows that lie elsewhere say where all are cut.
+            far = next(s for s in self.members if s.traits.remote)
+            edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in far.parts(k)), initial=0)))
+            return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]
         cut = [s.parts(k) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
         return [BesideSource(parts) for parts in zip(*cut, strict=True)] if len(cut[0]) > 1 else [self]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(BesideSource)([s.elsewhere(lazy) for s in self.members])
 
     def empty(self, *shape: int) -> Array:
         return self._like.empty(*shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +49,9 @@ class _Shortened(Source):
 
     def parts(self, k: int) -> list[Source]:
         return [_Shortened(part, self._keep) for part in self._features.parts(k)]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(_Shortened)(self._features.elsewhere(lazy), self._keep)
 
     def row(self, i: int) -> int:
         return int(self._keep[i])

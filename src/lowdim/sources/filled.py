@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,9 @@ class FilledSource(Source):
     def parts(self, k: int) -> list[Source]:
         parts = self._source.parts(k)
         return [FilledSource(part, self._mean, self._scale, unstored=self._unstored) for part in parts]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(FilledSource)(self._source.elsewhere(lazy), self._mean, self._scale, unstored=self._unstored)
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
 from .._xp import Array, is_sparse, namespace, to_numpy
 from ..errors import not_finite
 from .base import Source
-from .stream import StreamSource
 
 
 class MappedSource(Source):
@@ -25,9 +25,7 @@ class MappedSource(Source):
         self, source: Source, function: Callable[[Array], Array], weights: Array | None = None, start: int = 0
     ) -> None:
         self._source, self._function, self._weights, self._start = source, function, weights, start
-        # Looking at the first block of a stream takes nothing from it.
-        head = source.first_block if isinstance(source, StreamSource) else source
-        first = self._mapped(next(iter(head.blocks(1))))
+        first = self._mapped(next(iter(source.first_block.blocks(1))))
         self.shape = (source.shape[0], int(first.shape[1]))
         self.dtype, self.kind = source.dtype, source.kind
         self.table = f"the features of {source.table}"
@@ -42,7 +40,7 @@ class MappedSource(Source):
         )
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        start = self._start
+        start = 0
         for block in self._source.blocks(rows):
             features = self._mapped(block)
             if not _is_finite(features):
@@ -52,12 +50,21 @@ class MappedSource(Source):
 
     def parts(self, k: int) -> list[Source]:
         parts = self._source.parts(k)
-        starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=self._start)
-        pieces = zip(parts, starts, strict=False)
-        return [MappedSource(part, self._function, self._weights, start) for part, start in pieces]
+        if len(parts) == 1:
+            return [MappedSource(parts[0], self._function, self._weights, self._start)]
+        edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+        return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return lazy(MappedSource)(self._source.elsewhere(lazy), self._function, self._weights, self._start)
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
+
+    def _part(self, part: Source, i: int, j: int) -> Source:
+        """`part`, rows i to j of the source, mapped."""
+        weights = None if self._weights is None else self._weights[i:j]
+        return MappedSource(part, self._function, weights, self._start + i)
 
     def _mapped(self, block: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -84,7 +91,7 @@ class MappedSource(Source):
         if len(bad):
             i, j = (int(v) for v in bad[0])
             table, column, names = self._source.place(j)
-            raise not_finite(start + i, column, float(data[i, j]), names, table)
+            raise not_finite(self._start + start + i, column, float(data[i, j]), names, table)
         return features
 
 

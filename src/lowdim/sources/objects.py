@@ -32,7 +32,10 @@ class ObjectSource(Source):
             yield self._X[i : i + rows]
 
     def parts(self, k: int) -> list[Source]:
-        return [self._inherit(ObjectSource(self._X[i:j])) for i, j in cut(len(self._X), k)]
+        return [self.between(i, j) for i, j in cut(len(self._X), k)]
+
+    def between(self, i: int, j: int) -> Source:
+        return self._inherit(ObjectSource(self._X[i:j]))
 
 
 def holds_objects(X: Any) -> bool:

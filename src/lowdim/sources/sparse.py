@@ -41,7 +41,10 @@ class SparseSource(Source):
             yield row_view(self._X, i, min(i + rows, self._X.shape[0])).astype(self.dtype, copy=False)
 
     def parts(self, k: int) -> list[Source]:
-        return [self._inherit(SparseSource(row_view(self._X, i, j))) for i, j in cut(self._X.shape[0], k)]
+        return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
+
+    def between(self, i: int, j: int) -> Source:
+        return self._inherit(SparseSource(row_view(self._X, i, j)))
 
     def features(self) -> Source:
         return self._inherit(SparseSource(self._X.T), transposed=True)

@@ -61,7 +61,6 @@ class StreamSource(Source):
 
     @property
     def first_block(self) -> Source:
-        """The first block as a source of its own; looking at it takes nothing from the stream."""
         return self._prototype
 
     def empty(self, *shape: int) -> Array:

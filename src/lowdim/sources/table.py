@@ -42,7 +42,10 @@ class TableSource(Source):
             yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
 
     def parts(self, k: int) -> list[Source]:
-        return [self._inherit(TableSource(self._frame[i:j])) for i, j in cut(self._frame.shape[0], k)]
+        return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
+
+    def between(self, i: int, j: int) -> Source:
+        return self._inherit(TableSource(self._frame[i:j]))
 
     def features(self) -> Source:
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)

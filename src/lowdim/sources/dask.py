@@ -1,0 +1,214 @@
+"""Dask collections: rows that lie in partitions, which a scheduler reads where they are.
+
+Dask is imported when such a collection is met, and never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._xp import Array, concat_rows, is_sparse, namespace
+from ..errors import bad_ndim, empty
+from .base import Source
+from .stream import StreamSource
+
+#: How many values one task of a tree takes in.
+_FAN_IN = 8
+
+
+class DaskSource(Source):
+    """Rows of a Dask array or data frame, a partition a task.
+
+    Parameters
+    ----------
+    X : Dask array or data frame
+        An array whose columns lie in several chunks is given whole rows first (`rechunk`).
+    open_block : callable
+        Opens one partition, on the machine where it lies, as a source of its own.
+
+    Notes
+    -----
+    Nothing is read here, unless Dask does not know how many rows there are (data frames, filtered arrays): then the
+    lengths of the partitions are computed, of a data frame from one of its columns. Each pass computes the collection
+    anew, as Dask does: `X.persist()` keeps it in the memory of the workers.
+    """
+
+    def __init__(self, X: Any, open_block: Callable[[Any], Source]) -> None:
+        self._open = open_block
+        self._X = X = _whole_rows(X)
+        framed = not hasattr(X, "chunks")
+        self._sample = sample = open_block(X._meta_nonempty if framed else _one_row(X))
+        lengths = _lengths(X, framed)
+        self._delayed = list(np.ravel(X.to_delayed()))
+        self._edges = list(accumulate(lengths, initial=0))
+        n, p = self._edges[-1], sample.shape[1]
+        if n == 0:
+            raise empty(n, p, (n, p))
+        self.shape = (n, p)
+        self.kind, self.dtype, self.names = sample.kind, sample.dtype, sample.names
+        self.traits = replace(sample.traits, by_feature=not framed, n_bytes=0, remote=True)
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))
+        if rows < int(self.shape[0] or 0):
+            yield from read
+        else:
+            yield concat_rows(list(read))
+
+    def parts(self, k: int) -> list[Source]:
+        """One for each partition that has rows: how they lie is for Dask to say, not for the number of threads here."""
+        return [self.between(i, j) for i, j in pairwise(self._edges) if i < j]
+
+    def between(self, i: int, j: int) -> Source:
+        edges = pairwise(self._edges)
+        spans = [(b, max(i - s, 0), min(j, e) - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
+        pieces = [span for span in spans if span[1] < span[2]]
+        return self._inherit(_PartSource(self, pieces, (j - i, self.shape[1])))
+
+    def features(self) -> Source:
+        return self._inherit(DaskSource(self._X.T, self._open), transposed=True)
+
+    @property
+    def first_block(self) -> Source:
+        """A source like the partitions, with a row or two of no meaning."""
+        return self._sample
+
+    @property
+    def open_block(self) -> Callable[[Any], Source]:
+        """Opens one partition."""
+        return self._open
+
+    def empty(self, *shape: int) -> Array:
+        return self._sample.empty(*shape)
+
+
+class _PartSource(Source):
+    """Rows of one partition or of several, of each from row i to row j: read by a task."""
+
+    def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int]], shape: tuple[int, int]) -> None:
+        self._whole, self._pieces = whole, pieces
+        self.shape, self.dtype, self.kind = shape, whole.dtype, whole.kind
+        self.traits = whole.traits
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        return _computed(self).blocks(rows)
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        # Dask finds the partitions in lists of arguments, and has them computed first.
+        blocks, starts, stops = ([piece[i] for piece in self._pieces] for i in range(3))
+        names, open_block = self.names, self._whole.open_block
+        return lazy(_opened)(blocks, starts, stops, open_block, names, self.table, self.transposed)
+
+    def empty(self, *shape: int) -> Array:
+        return self._whole.empty(*shape)
+
+    @property
+    def first_block(self) -> Source:
+        return self._whole.first_block
+
+
+def is_dask(X: Any) -> bool:
+    """True for Dask arrays and data frames (also of other libraries that build on them)."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
+
+
+def tree(
+    parts: Sequence[Source], task: Callable[..., Any], merge: Callable[[list[Any]], Any], own: Sequence[tuple[Any, ...]]
+) -> Any:
+    """merge of `task(part, first_row, *own)` for all parts, eight at a time and in their order, where the rows lie.
+
+    Only what `task` returns travels, and of that what is merged already.
+    """
+    from dask import delayed
+
+    level = tasks(parts, task, own)
+    join = delayed(merge, pure=False)
+    while len(level) > 1:
+        level = [join(level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
+    return level[0].compute()
+
+
+def tasks(parts: Sequence[Source], task: Callable[..., Any], own: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
+    """`task(part, first_row, *own)` of each part and what is its own, not computed yet."""
+    from dask import delayed
+
+    run = delayed(task, pure=False)
+    starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=0)
+    each = zip(parts, starts, own or [()] * len(parts), strict=False)
+    return [run(part.elsewhere(delayed), start, *more) for part, start, more in each]
+
+
+def stacked(pieces: Sequence[Any], lengths: Sequence[int], like: Array) -> Any:
+    """A Dask array of answers that are not computed yet: one below the other, row for row as `like`."""
+    import dask.array as da
+
+    rest = tuple(like.shape[1:])
+    arrays = (da.from_delayed(piece, (n, *rest), meta=like[:0]) for piece, n in zip(pieces, lengths, strict=True))
+    return da.concatenate(list(arrays), axis=0)
+
+
+def _computed(part: Source) -> Source:
+    """The part as a source whose rows lie here."""
+    from dask import delayed
+
+    return part.elsewhere(delayed).compute()
+
+
+def _opened(
+    blocks: list[Any],
+    starts: list[int],
+    stops: list[int],
+    open_block: Callable[[Any], Source],
+    names: Any,
+    table: str,
+    transposed: bool,
+) -> Source:
+    """Partitions as one source, from row `start` to row `stop` of each."""
+    sources = [open_block(block).between(i, j) for block, i, j in zip(blocks, starts, stops, strict=True)]
+    source = sources[0] if len(sources) == 1 else StreamSource(sources, lambda source: source)
+    source.names, source.table, source.transposed = names, table, transposed
+    return source
+
+
+def _whole_rows(X: Any) -> Any:
+    """A Dask array with all columns of a row in one chunk; data frames as they are."""
+    if not hasattr(X, "chunks"):
+        if not hasattr(X, "columns"):
+            raise bad_ndim(1, (None,))
+        return X
+    if X.ndim != 2:
+        raise bad_ndim(X.ndim, X.shape)
+    if np.isnan(X.shape[1]):
+        raise ValueError("the number of columns of X is not known to Dask; call X.compute_chunk_sizes() first.")
+    return X if len(X.chunks[1]) <= 1 else X.rechunk({1: -1})
+
+
+def _one_row(X: Any) -> Any:
+    """A row of zeros of the kind that the chunks of X are of."""
+    p, meta = X.shape[1], X._meta
+    if is_sparse(meta):
+        return sparse.csr_array((1, p), dtype=X.dtype)
+    if isinstance(meta, np.ndarray):
+        return np.zeros((1, p), dtype=X.dtype)
+    return namespace(meta).zeros((1, p), dtype=meta.dtype)
+
+
+def _lengths(X: Any, framed: bool) -> list[int]:
+    """Rows of each partition."""
+    import dask
+
+    if not framed and not np.isnan(X.shape[0]):
+        return [int(n) for n in X.chunks[0]]
+    column = X[[X.columns[0]]] if framed else X
+    count = dask.delayed(_n_rows, pure=False)
+    return list(dask.compute(*[count(block) for block in np.ravel(column.to_delayed())]))
+
+
+def _n_rows(block: Any) -> int:
+    return int(block.shape[0])

@@ -1,0 +1,179 @@
+"""Dask collections: each partition is read by a task, where it lies, and only summaries travel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lowdim import CCA, ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, PLSRegression, summarize
+from lowdim.sources import open_source
+
+dask = pytest.importorskip("dask", reason="Dask is not installed")
+da = pytest.importorskip("dask.array", reason="Dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+cloudpickle = pytest.importorskip("cloudpickle", reason="Dask is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+get_sync = dask.local.get_sync
+rng = np.random.default_rng(3)
+X = rng.laplace(size=(400, 5)) @ rng.normal(size=(5, 5)) + 3.0
+Y = X[:, :2] @ rng.normal(size=(2, 2)) + rng.normal(size=(400, 2))
+HOLES = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+
+
+def counted(X, rows):
+    """A Dask array, and a list that grows with each partition that is read."""
+    read = []
+
+    def block(i):
+        read.append(i)
+        return X[i : i + rows]
+
+    starts = range(0, len(X), rows)
+    shapes = [(min(rows, len(X) - i), X.shape[1]) for i in starts]
+    parts = [da.from_delayed(dask.delayed(block)(i), s, X.dtype) for i, s in zip(starts, shapes, strict=True)]
+    return da.concatenate(parts), read
+
+
+def test_a_pass_reads_each_partition_once():
+    D, read = counted(X, 130)
+    with dask.config.set(scheduler="synchronous"):
+        model = PCA(2).fit(D)
+    assert sorted(read) == [0, 130, 260, 390]
+    np.testing.assert_allclose(model.components_, PCA(2).fit(X).components_, atol=1e-12)
+
+
+def test_transform_reads_nothing_before_it_is_computed():
+    D, read = counted(X, 130)
+    model = PCA(2).fit(X)
+    scores = model.transform(D)
+    back = model.inverse_transform(scores)
+    assert read == []
+    assert isinstance(scores, da.Array)
+    assert scores.chunks == ((130, 130, 130, 10), (2,))
+    np.testing.assert_allclose(np.asarray(scores), model.transform(X), atol=1e-12)
+    np.testing.assert_allclose(np.asarray(back), model.inverse_transform(model.transform(X)), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 9, 70])
+def test_the_tree_merges_in_order_and_loses_nothing(n_parts):
+    moments = summarize(da.from_array(X, chunks=(-(-len(X) // n_parts), 5)), Moments)
+    assert moments.n_rows == len(X)
+    np.testing.assert_allclose(moments.mean, X.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(moments.covariance(), np.cov(X.T), rtol=1e-13)
+
+
+def by_post(graph, keys, **options):
+    """A scheduler that sends all it is given, and all it answers, through a pickle, as one with other machines does."""
+    sent = cloudpickle.loads(cloudpickle.dumps(graph))
+    return cloudpickle.loads(cloudpickle.dumps(get_sync(sent, keys, **options)))
+
+
+def test_tasks_can_be_sent_to_other_machines():
+    """With all that they are handed: summaries, maps, weights and kinds of sources."""
+    D, E = da.from_array(X, chunks=(150, 2)), da.from_array(Y, chunks=(90, 2))
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    with dask.config.set(scheduler=by_post):
+        ica = ICA(random_state=0).fit(D)
+        pls = PLSRegression(2).fit(D, E)
+        predicted = np.asarray(pls.predict(D))
+        holes = PPCA(2).fit(da.from_array(HOLES, chunks=(150, 5)), sample_weight=weights)
+        kernel = KernelPCA(2, solver="nystrom", random_state=0).fit(D)
+        scores = np.asarray(kernel.transform(D))
+    np.testing.assert_allclose(ica.components_, ICA(random_state=0).fit(X).components_, atol=1e-6)
+    np.testing.assert_allclose(predicted, PLSRegression(2).fit(X, Y).predict(X), atol=1e-10)
+    np.testing.assert_allclose(holes.loadings_, PPCA(2).fit(HOLES, sample_weight=weights).loadings_, atol=1e-8)
+    here = KernelPCA(2, solver="nystrom", random_state=0).fit(X)
+    np.testing.assert_allclose(scores, here.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("partner", ["array", "other chunks", "series", "frame", "list", "stream"])
+def test_the_other_table_may_be_stored_otherwise(partner):
+    """Rows are cut where the partitions of one table end, whatever those of the other do."""
+    y = Y[:, 0]
+    made = {
+        "array": y,
+        "other chunks": da.from_array(y, chunks=37),
+        "series": dd.from_pandas(pd.Series(y, name="answer"), npartitions=3),
+        "frame": dd.from_pandas(pd.DataFrame({"answer": y}), npartitions=7),
+        "list": y.tolist(),
+        "stream": lambda: iter([y[:11, None], y[11:, None]]),
+    }[partner]
+    expected = PLSRegression(2).fit(X, y).coef_
+    D = da.from_array(X, chunks=(150, 2))
+    np.testing.assert_allclose(PLSRegression(2).fit(D, made).coef_, expected, atol=1e-12)
+    if partner != "stream":
+        np.testing.assert_allclose(PLSRegression(2).fit(X, made).coef_, expected, atol=1e-12)
+
+
+def test_columns_of_a_frame_keep_their_names():
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    lazy = dd.from_pandas(frame, npartitions=4)
+    few = lazy[lazy["a"] > 0]
+    model = PCA(2).fit(few)
+    assert list(model.feature_names_in_) == list("abcde")
+    np.testing.assert_allclose(model.components_, PCA(2).fit(frame[frame["a"] > 0]).components_, atol=1e-12)
+    with pytest.raises(ValueError, match="names"):
+        model.transform(lazy.rename(columns={"a": "z"}))
+
+
+def test_fewer_rows_than_columns_are_read_by_columns():
+    wide = rng.normal(size=(20, 90))
+    model = PCA(3).fit(da.from_array(wide, chunks=(7, 40)))
+    assert model.plan_.solver.name == "gram"
+    np.testing.assert_allclose(model.components_, PCA(3).fit(wide).components_, atol=1e-10)
+    weights = np.arange(20.0) % 3
+    weighted = PCA(3).fit(da.from_array(wide, chunks=(7, 40)), sample_weight=weights)
+    np.testing.assert_allclose(weighted.components_, PCA(3).fit(wide, sample_weight=weights).components_, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [KernelPCA(2), FeatureMapPCA(3), FactorAnalysis(2), CCA(2)], ids=str)
+def test_models_that_map_rows_or_need_them_all(model):
+    D = da.from_array(X, chunks=(150, 2))
+    y = (Y,) if isinstance(model, CCA) else ()
+    expected = model.fit(X, *y).transform(X)
+    np.testing.assert_allclose(np.asarray(model.fit(D, *y).transform(D)), expected, atol=1e-8)
+
+
+def test_chunks_may_be_sparse_and_their_number_unknown():
+    S = sparse.random_array((300, 6), density=0.3, rng=0, format="csr")
+    D = da.from_array(S.toarray(), chunks=(100, 6)).map_blocks(sparse.csr_array)
+    np.testing.assert_allclose(PCA(2).fit(D).components_, PCA(2).fit(S).components_, atol=1e-12)
+    U = da.from_array(X, chunks=(150, 5))
+    U = U[U[:, 0] > 3]
+    assert np.isnan(U.shape[0])
+    np.testing.assert_allclose(PCA(2).fit(U).mean_, X[X[:, 0] > 3].mean(axis=0), rtol=1e-12)
+
+
+def test_refusals_say_what_to_do():
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        open_source(da.ones(5))
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        open_source(dd.from_pandas(pd.Series([1.0, 2.0]), npartitions=1))
+    with pytest.raises(ValueError, match="0 sample"):
+        open_source(da.ones((0, 3)))
+    with pytest.raises(ValueError, match="0 feature"):
+        open_source(da.ones((3, 0)))
+    with pytest.raises(ValueError, match="complex"):
+        open_source(da.ones((3, 2), dtype=complex))
+    with pytest.raises(ValueError, match="'word'"):
+        open_source(dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "word": ["x", "y"]}), npartitions=1))
+    with pytest.raises(TypeError, match="cannot read rows from Delayed"):
+        open_source(dask.delayed(X))
+    with pytest.raises(ValueError, match="one entry per row"):
+        PCA(2).fit(da.from_array(X, chunks=100), sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match=r"400.*300|300.*400"):
+        PLSRegression(1).fit(da.from_array(X, chunks=100), da.from_array(Y[:300], chunks=100))
+
+
+def test_a_bad_entry_is_named_wherever_it_lies():
+    bad = X.copy()
+    bad[321, 3] = np.inf
+    D = da.from_array(bad, chunks=(100, 2))
+    with pytest.raises(ValueError, match="column 3, first in row 321"):
+        PCA(2).fit(D)
+    scores = PCA(2).fit(X).transform(D)
+    with pytest.raises(ValueError, match="column 3, first in row 321"):
+        scores.compute()
+    np.testing.assert_allclose(scores[:300].compute(), PCA(2).fit(X).transform(X[:300]), atol=1e-12)
