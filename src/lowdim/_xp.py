@@ -7,6 +7,7 @@ fit should not pay for the question.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import array_api_compat as compat
@@ -165,10 +166,17 @@ class Beside:
 
 def column_sums(Z: Array, weights: Array | None = None) -> Array:
     """Weighted sums of the columns of a dense block, as one product while the block is in cache."""
-    xp = namespace(Z)
     if weights is None:
-        weights = xp.ones(Z.shape[0], dtype=Z.dtype, device=None if xp is np else Z.device)
+        xp = namespace(Z)
+        ones = _ones(Z.shape[0], Z.dtype) if xp is np else xp.ones(Z.shape[0], dtype=Z.dtype, device=Z.device)
+        return ones @ Z
     return weights @ Z
+
+
+@lru_cache(maxsize=8)
+def _ones(n: int, dtype: Any) -> np.ndarray:
+    """Blocks of one length come one after the other, and each is summed up several times."""
+    return np.ones(n, dtype)
 
 
 def _rows_follow(*arrays: np.ndarray) -> bool:

@@ -64,8 +64,8 @@ def sampled(s):
 
 
 def scored(s):
-    seen = {name: getattr(s, name) for name in ("products", "slopes", "energy")}
-    return {"weight": s.weight, "n_rows": s.n_rows} | seen | ({"curvature": s.curvature} if s.curved else {})
+    asked_for = ["products", "slopes", *(["energy"] if s.measured else []), *(["curvature"] if s.curved else [])]
+    return {"weight": s.weight, "n_rows": s.n_rows} | {name: getattr(s, name) for name in asked_for}
 
 
 def gaussian(width, offset, uncertain=False):
@@ -127,6 +127,9 @@ FACTORIES = {
         "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech()), scored),
         "student": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Student(3.0)), scored),
         "flat": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), curved=False), scored),
+        "unmeasured": Case(
+            lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech(), measured=False), scored
+        ),
     },
     "Latent": {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),

@@ -50,6 +50,25 @@ def test_the_moments_are_sums_over_rows(density):
 
 
 @each_density
+def test_what_is_not_asked_for_is_not_summed(density):
+    A = random.standard_normal((K, K))
+    whole = summarize(X, ScoreMoments(A, MEAN, density))
+    few = summarize(X, ScoreMoments(A, MEAN, density, curved=False, measured=False))
+    np.testing.assert_array_equal(few.products, whole.products)
+    np.testing.assert_array_equal(few.slopes, whole.slopes)
+    assert few.energy is few.fourth is few.curvature is None
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9])
+def test_in_float32_means_may_be_anywhere(offset):
+    """Nearby, rows are unmixed before they are centred."""
+    A = random.standard_normal((K, K))
+    exact = summarize(X, ScoreMoments(A, MEAN, Sech()))
+    rough = summarize(X + offset, ScoreMoments(A, MEAN + offset, Sech(), narrow=True))
+    np.testing.assert_allclose(rough.products, exact.products, atol=1e-5 * np.abs(exact.products).max())
+
+
+@each_density
 def test_in_float32_the_moments_have_half_the_digits(density):
     A = random.standard_normal((K, K))
     for scale in (1.0, 1e100):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import integrate
 
-from .._xp import Array, namespace
+from .._xp import Array, column_sums
 
 
 class Density(ABC):
@@ -39,12 +39,12 @@ class Density(ABC):
     def slope(self, Y: Array) -> Array:
         """psi'(u), entry by entry."""
 
-    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
-        """psi, psi' and the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of the shape of
-        `Y` that may be used for the answers, or is None."""
-        energy = self.energy(Y)
-        xp = namespace(Y)
-        total = xp.sum(energy, axis=0) if weights is None else weights @ energy
+    def terms(
+        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
+    ) -> tuple[Array, Array, Array]:
+        """psi, psi' and, if `measured`, the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of
+        the shape of `Y` that may be used for the answers, or is None."""
+        total = column_sums(self.energy(Y), weights) if measured else None
         return self.score(Y), self.slope(Y), total
 
     @cached_property

@@ -35,11 +35,15 @@ class Sech(Density):
         t = namespace(Y).tanh(Y)
         return 1.0 - t * t
 
-    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+    def terms(
+        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
+    ) -> tuple[Array, Array, Array]:
         if room is None or weights is not None:
-            return super().terms(Y, weights, room)
-        energy = _tanh_terms(Y, *room)
-        return room[0], room[1], energy + len(Y) * math.log(math.pi)
+            return super().terms(Y, weights, room, measured=measured)
+        psi, slope, spare = room
+        _tanh_terms(Y, psi, slope)
+        energy = _log_cosh_sums(Y, psi, spare) + len(Y) * math.log(math.pi) if measured else None
+        return psi, slope, energy
 
 
 @dataclass(frozen=True)
@@ -70,15 +74,20 @@ class Infomax(Density):
         t = namespace(Y).tanh(Y)
         return 2.0 - t * t
 
-    def terms(self, Y: Array, weights: Array | None, room: list[np.ndarray] | None) -> tuple[Array, Array, Array]:
+    def terms(
+        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
+    ) -> tuple[Array, Array, Array]:
         if room is None or weights is not None:
-            return super().terms(Y, weights, room)
+            return super().terms(Y, weights, room, measured=measured)
         psi, slope, spare = room
-        energy = _tanh_terms(Y, psi, slope, spare)
+        _tanh_terms(Y, psi, slope)
+        energy = None
+        if measured:
+            energy = _log_cosh_sums(Y, psi, spare) + len(Y) * self._log_normaliser
+            energy += 0.5 * column_sums(np.multiply(Y, Y, out=spare))
         psi += Y
         slope += 1.0
-        np.multiply(Y, Y, out=spare)
-        return psi, slope, energy + 0.5 * column_sums(spare) + len(Y) * self._log_normaliser
+        return psi, slope, energy
 
 
 @dataclass(frozen=True)
@@ -204,18 +213,20 @@ def parsed(text: str) -> Density:
     return kinds[found[1]](**{name: float(value) for name, value in pairs})
 
 
-def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray, spare: np.ndarray) -> np.ndarray:
-    """t = tanh u, 1 - t^2, and the sums of ln cosh u = |u| - ln(1 + |t|) over the rows, which loses no digits
-    anywhere."""
+def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray) -> None:
+    """t = tanh u, and 1 - t^2."""
     np.tanh(Y, out=psi)
-    np.abs(psi, out=spare)
-    np.log1p(spare, out=spare)
-    energy = -column_sums(spare)
-    np.abs(Y, out=spare)
-    energy += column_sums(spare)
     np.multiply(psi, psi, out=slope)
     np.subtract(1.0, slope, out=slope)
-    return energy
+
+
+def _log_cosh_sums(Y: np.ndarray, t: np.ndarray, spare: np.ndarray) -> np.ndarray:
+    """The sums of ln cosh u = |u| - ln(1 + |t|) over the rows, t = tanh u, which loses no digits anywhere."""
+    np.abs(t, out=spare)
+    np.log1p(spare, out=spare)
+    energy = column_sums(spare)
+    np.abs(Y, out=spare)
+    return column_sums(spare) - energy
 
 
 def _log_cosh(Y: Array) -> Array:

@@ -13,6 +13,7 @@ from .._xp import Array, to_numpy
 from ..densities import Density
 from ..errors import NoMaximum
 from ..solvers import FixedPointICA, Objective, QuasiNewtonICA, Status, Unmixing
+from ..solvers.fixed_point_ica import first_steps
 from ..solvers.unmixing import symmetric_root
 from ..sources import open_source
 from ..summaries import Moments, Sample
@@ -81,11 +82,11 @@ class Unmixer:
         if known:
             return self._straight(W, objective, flipped)
         steps = _FIRST_STEPS if self.density.prefers_rotations or self.solver.ortho else 0
-        first = FixedPointICA(self.solver.tol, min(steps, self.solver.max_iter))
-        begun = first.run(objective, W, flipped, self.extended, rough=True)
-        rest = replace(self.solver, max_iter=self.solver.max_iter - begun.n_iter)
-        found = rest.run(objective, begun.W, begun.flipped, self.extended)
-        return replace(found, loss=begun.loss[:-1] + found.loss, n_iter=begun.n_iter + found.n_iter)
+        steps = min(steps, self.solver.max_iter)
+        W, flipped, steps = first_steps(objective, W, flipped, self.extended, self.solver.tol, steps)
+        rest = replace(self.solver, max_iter=self.solver.max_iter - steps)
+        found = rest.run(objective, W, flipped, self.extended)
+        return replace(found, n_iter=steps + found.n_iter)
 
     def _straight(self, W: np.ndarray, objective: Objective, flipped: np.ndarray | None = None) -> Unmixing:
         """The solver itself, from W."""
@@ -118,9 +119,9 @@ class Unmixer:
         """A better start, from the sample: a rotation first, which is quicker to find. And whether the sample is large
         enough to tell the sources from Gaussian ones."""
         tol = _SAMPLE_TOL / np.sqrt(self.sample_rows)
-        found = FixedPointICA(tol, _FIRST_STEPS).run(rehearsal, W, flipped, self.extended, rough=True)
+        W, flips, _ = first_steps(rehearsal, W, flipped, self.extended, tol, _FIRST_STEPS)
         options = QuasiNewtonICA(tol, _SAMPLE_STEPS, ortho=True)
-        found = options.run(rehearsal, found.W, found.flipped, self.extended, rough=True)
+        found = options.run(rehearsal, W, flips, self.extended, rough=True)
         if len(gaussian_sources(non_gaussianity(found, self.density, rehearsal.weight))) > 1:
             return found.W, flipped, False
         if not self.solver.ortho:

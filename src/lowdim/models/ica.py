@@ -107,7 +107,7 @@ class ICA(Model):
     stability_ : array of shape (n_components_,) or None
         With several starts, how well each source was found again, from 0 to 1 (the index of ICASSO).
     loglike_ : list of numbers
-        Log-likelihood of the rows before each step and at the end.
+        Log-likelihood of the rows before each step and at the end, without the steps that look for a start.
     gradient_norm_ : float
         Largest entry of the relative gradient E[psi(u) u^T] - I (with `ortho` of its skew part).
     noise_variance_ : float

@@ -40,17 +40,14 @@ class FixedPointICA:
     max_iter: int = 1000
     ortho: ClassVar[bool] = True
 
-    def run(
-        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, rough: bool = False
-    ) -> Unmixing:
-        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change.
-        A `rough` answer comes from float32 alone."""
+    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
+        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change."""
         density = objective.density
         can_flip = extended and density.flipped is not None
         losses, steps, norm = [], 0, np.inf
         best, idle = np.inf, 0
         while True:
-            base = objective.at(W, curved=False, narrow=rough or norm > NARROW_ABOVE)
+            base = objective.at(W, curved=False, narrow=norm > NARROW_ABOVE)
             if can_flip:
                 flipped = _signs(base) > 0.0
             point = base.seen(flipped, density)
@@ -58,16 +55,35 @@ class FixedPointICA:
             idle = 0 if norm < best else idle + 1
             best = min(best, norm)
             if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
-                if rough or not base.narrow:
+                if not base.narrow:
                     break
                 norm, best, idle = 0.0, np.inf, 0
                 continue
             losses.append(point.loss)
-            B = base.products - np.diag(base.slopes)
-            W = symmetric_root(_signs(base)[:, None] * B) @ W
+            W = _next(base)
             steps += 1
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
         return Unmixing(W, flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
+
+
+def first_steps(
+    objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, tol: float, steps: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """A rotation nearer to the sources, which of them look flipped, and the steps that were taken, `steps` at most:
+    from afar this is the quickest way. In float32, and no likelihood is looked at."""
+    for step in range(steps):
+        base = objective.at(W, curved=False, narrow=True, measured=False)
+        if extended and objective.density.flipped is not None:
+            flipped = _signs(base) > 0.0
+        if _skew_part(base) <= tol:
+            return W, flipped, step
+        W = _next(base)
+    return W, flipped, steps
+
+
+def _next(point: Point) -> np.ndarray:
+    """The rotation that follows."""
+    return symmetric_root(_signs(point)[:, None] * (point.products - np.diag(point.slopes))) @ point.W
 
 
 def _signs(point: Point) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..summaries.scores import ScoreMoments
 from .base import RowsLike
 
 #: While the gradient is larger, float32 is enough.
-NARROW_ABOVE = 1e-4
+NARROW_ABOVE = 1e-5
 #: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
 _CHANGES = 5
 
@@ -30,9 +30,9 @@ class Point:
     #: E[psi(y) y^T], E[psi'(y_i)], E[-ln p(y_i)], and, where asked for, E[psi'(y_i) y_j^2].
     products: np.ndarray
     slopes: np.ndarray
-    energy: np.ndarray
-    #: E[y_i^4].
-    fourth: np.ndarray
+    energy: np.ndarray | None
+    #: E[y_i^4]. Neither this nor the energy where they were not asked for.
+    fourth: np.ndarray | None
     curvature: np.ndarray | None
     #: Whether they were computed in float32, and the rounding of that.
     narrow: bool
@@ -46,6 +46,7 @@ class Point:
     @property
     def kurtosis(self) -> np.ndarray:
         """E[y_i^4] / E[y_i^2]^2 - 3."""
+        assert self.fourth is not None, "asked for without measured"
         return self.fourth / self.variances**2 - 3.0
 
     @property
@@ -57,6 +58,7 @@ class Point:
     @property
     def loss(self) -> float:
         """Minus the log-likelihood of a whitened row."""
+        assert self.energy is not None, "asked for without measured"
         return float(self.energy.sum()) - float(np.linalg.slogdet(self.W)[1])
 
     def seen(self, flipped: np.ndarray, density: Density) -> Point:
@@ -65,14 +67,18 @@ class Point:
         if other is None or not flipped.any():
             return self
         c = float(density.bound or 0.0)
-        second, variances, h = self.W @ self.W.T, self.variances, self.curvature
+        second, variances, h, energy = self.W @ self.W.T, self.variances, self.curvature, self.energy
         return replace(
             self,
             products=np.where(flipped[:, None], c * second - self.products, self.products),
             slopes=np.where(flipped, c - self.slopes, self.slopes),
-            energy=np.where(flipped, 0.5 * c * variances - self.energy + other.constant, self.energy),
+            energy=None if energy is None else np.where(flipped, 0.5 * c * variances - energy + other.constant, energy),
             curvature=None if h is None else np.where(flipped[:, None], c * variances[None, :] - h, h),
         )
+
+    def has(self, curved: bool, measured: bool) -> bool:
+        """Whether all that is asked for is there."""
+        return (self.curvature is not None or not curved) and (self.energy is not None or not measured)
 
     def gradient(self, ortho: bool) -> np.ndarray:
         """The relative gradient E[psi(y) y^T] - I, or its skew part, which is all that rotations can change."""
@@ -93,21 +99,23 @@ class Objective:
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
 
-    def at(self, W: np.ndarray, *, curved: bool, narrow: bool) -> Point:
+    def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
         """The moments at W, `narrow` ones in float32; where one solver goes on from another, those known already."""
         last, narrow = self._last, narrow and self.may_narrow
         epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
-        if last is not None and last.W is W and last.narrow <= narrow and (last.curvature is not None or not curved):
+        if last is not None and last.W is W and last.narrow <= narrow and last.has(curved, measured):
             return last
         self.passes += 1
         like = self._whitening
         A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, curved=curved, narrow=narrow))
+        options = {"curved": curved, "measured": measured, "narrow": narrow}
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
         self.weight = sums.weight
-        products, slopes, energy, fourth = (
-            to_numpy(part) / sums.weight for part in (sums.products, sums.slopes, sums.energy, sums.fourth)
+        products, slopes = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes))
+        energy, fourth, curvature = (
+            None if part is None else to_numpy(part) / sums.weight
+            for part in (sums.energy, sums.fourth, sums.curvature)
         )
-        curvature = to_numpy(sums.curvature) / sums.weight if curved else None
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 

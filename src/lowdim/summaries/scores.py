@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +13,15 @@ from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, dense, total_weight
 
-#: Rows of a block: so many that calls take longer than the turns that threads take at them, and half a dozen arrays of
-#: a few columns stay in a core's own cache.
+#: Rows of a block: so many that calls take longer than the turns that threads take at them, more of narrow ones, as
+#: long as half a dozen arrays of a few columns stay in a core's own cache.
 _BLOCK_ROWS = 2048
+_NARROW_BYTES = 512 << 10
 _BLOCK_BYTES = 2 << 20
 #: Fourth powers of sources are finite up to here, in float32.
 _LARGEST = 1e8
+#: Sources, whose deviations are about one, of rows that are not centred may be so large where float32 is enough.
+_NEAR = 1e6
 _SUMS = ("products", "slopes", "energy", "curvature", "fourth")
 
 
@@ -32,6 +37,8 @@ class ScoreMoments(Summary):
         Of every source: psi = -d ln p / du.
     curved : bool
         Whether to sum up `curvature`, which rotations have no use for.
+    measured : bool
+        Whether to sum up `energy` and `fourth`, which a step that looks at the gradient only has no use for.
     narrow : bool
         Compute scores and their products in float32, for twice the speed and half the digits. Sums are float64.
 
@@ -44,9 +51,9 @@ class ScoreMoments(Summary):
     curvature : array of shape (k, k)
         sum_i w_i psi'(y_ia) y_ib^2, or None.
     energy : array of shape (k,)
-        sum_i w_i (-ln p(y_ia)).
+        sum_i w_i (-ln p(y_ia)), or None.
     fourth : array of shape (k,)
-        sum_i w_i y_ia^4.
+        sum_i w_i y_ia^4, or None.
     weight : float
 
     Notes
@@ -62,12 +69,13 @@ class ScoreMoments(Summary):
        approximations.
     """
 
-    parameters = ("A", "mean", "density", "curved", "narrow")
+    parameters = ("A", "mean", "density", "curved", "measured", "narrow")
     state = (
         "A",
         "mean",
         "density_in_words",
         "curved",
+        "measured",
         "narrow",
         "weight",
         "n_rows",
@@ -78,17 +86,28 @@ class ScoreMoments(Summary):
         "fourth",
     )
 
-    def __init__(self, A: Array, mean: Array, density: Density, *, curved: bool = True, narrow: bool = False) -> None:
-        self.A, self.mean, self.density, self.curved, self.narrow = A, mean, density, curved, narrow
+    def __init__(
+        self,
+        A: Array,
+        mean: Array,
+        density: Density,
+        *,
+        curved: bool = True,
+        measured: bool = True,
+        narrow: bool = False,
+    ) -> None:
+        self.A, self.mean, self.density = A, mean, density
+        self.curved, self.measured, self.narrow = curved, measured, narrow
         self.weight, self.n_rows = 0.0, 0
         self.products: Any = None
         self.slopes: Any = None
         self.curvature: Any = None
         self.energy: Any = None
         self.fourth: Any = None
-        self._ready: tuple[Array, Array] | None = None
+        self._ready: tuple[Array, Array, Array] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
+        self._wide: np.ndarray | None = None
 
     @property
     def density_in_words(self) -> str:
@@ -100,15 +119,18 @@ class ScoreMoments(Summary):
         Y, room = self._sources(dense(block))
         xp = namespace(Y)
         w = None if weights is None else astype(weights, Y.dtype)
-        psi, slope, energy = self.density.terms(Y, w, room)
+        psi, slope, energy = self.density.terms(Y, w, room, measured=self.measured)
         if w is not None:
             psi, slope = psi * w[:, None], slope * w[:, None]
-        sums = {"products": psi.T @ Y, "slopes": column_sums(slope), "energy": energy}
-        squares = _squared(Y, room)
+        sums = {"products": psi.T @ Y, "slopes": column_sums(slope)}
+        if self.curved or self.measured:
+            squares = _squared(Y, room)
         if self.curved:
             sums["curvature"] = slope.T @ squares
-        sums["fourth"] = column_sums(_squared(squares, room), w)
-        if not bool(xp.isfinite(sum(xp.sum(part) for part in sums.values()))):
+        if self.measured:
+            sums["energy"], sums["fourth"] = energy, column_sums(_squared(squares, room), w)
+        # What is not finite in one part is so in the sum of all.
+        if not bool(xp.isfinite(xp.sum(reduce(add, sums.values())))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
         self._add(
@@ -128,10 +150,12 @@ class ScoreMoments(Summary):
             )
 
     def fresh(self) -> Self:
-        return type(self)(self.A, self.mean, self.density, curved=self.curved, narrow=self.narrow)
+        options = {"curved": self.curved, "measured": self.measured, "narrow": self.narrow}
+        return type(self)(self.A, self.mean, self.density, **options)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return max(64, min(_BLOCK_ROWS, _BLOCK_BYTES // (itemsize * max(n_columns, self.A.shape[1]))))
+        row = itemsize * max(n_columns, self.A.shape[1])
+        return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
 
     def _add(self, n: int, weight: float, sums: dict[str, Array]) -> None:
         for name, part in sums.items():
@@ -143,26 +167,37 @@ class ScoreMoments(Summary):
         """Sources of a block, and three arrays of their shape; NumPy's in memory that the next block takes back.
 
         Rows are centred, and float64 ones unmixed, in float64, whatever comes after: their units and means may be any.
+        Where float32 comes after, they may be unmixed first, unless the mean is very far away.
         """
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
         if self._ready is None:
-            self._ready = astype(self.A, unmixed_in), astype(self.mean, wide)
-        A, mean = self._ready
-        Z = astype(self._scratch.difference(astype(block, wide), mean), unmixed_in)
-        if not isinstance(Z, np.ndarray):
-            return astype(Z @ A, dtype), None
-        n, k = len(Z), A.shape[1]
+            mean = astype(self.mean, wide)
+            self._ready = astype(self.A, unmixed_in), mean, mean @ astype(self.A, wide)
+        A, mean, offset = self._ready
+        if not isinstance(block, np.ndarray):
+            return astype(astype(astype(block, wide) - mean, unmixed_in) @ A, dtype), None
+        n, k = len(block), A.shape[1]
         if not self._room or self._room[0].shape[0] < n:
             self._room = [np.empty((n, k), dtype=dtype) for _ in range(4)]
         Y, *room = (part[:n] for part in self._room)
-        if Z.dtype == dtype:
+        if A.dtype != dtype and np.abs(offset).max() < _NEAR:
+            np.subtract(np.matmul(block, A, out=self._wide_room(n, k)), offset, out=Y, casting="same_kind")
+            return Y, room
+        Z = astype(self._scratch.difference(astype(block, wide), mean), unmixed_in)
+        if A.dtype == dtype:
             np.matmul(Z, A, out=Y)
         else:
             Y[...] = Z @ A
         return Y, room
+
+    def _wide_room(self, n: int, k: int) -> np.ndarray:
+        """Memory for n x k numbers in float64, used again for the next block."""
+        if self._wide is None or len(self._wide) < n:
+            self._wide = np.empty((n, k))
+        return self._wide[:n]
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
@@ -171,6 +206,7 @@ class ScoreMoments(Summary):
             state["mean"],
             parsed(str(state["density_in_words"])),
             curved=bool(state["curved"]),
+            measured=bool(state["measured"]),
             narrow=bool(state["narrow"]),
         )
         self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
