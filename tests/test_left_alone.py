@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from inputs import INPUTS, namespace
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Triangle, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
+from lowdim.selection import RULES
 from lowdim.solvers import EM
 
 #: Errors that are meant for users.
@@ -206,6 +207,9 @@ ESTIMATORS = {
     "PCA krylov": lambda: PCA(1, solver="krylov"),
     "PCA whiten": lambda: PCA(whiten=True),
     "PCA 0.9": lambda: PCA(0.9),
+    **{f"PCA {rule}": (lambda rule=rule: PCA(rule)) for rule in RULES},
+    "PPCA bic": lambda: PPCA("bic"),
+    "FactorAnalysis map": lambda: FactorAnalysis("map", solver=EM(max_iter=50)),
     "PCA standardize": lambda: PCA(1, standardize=True),
     "PCA standardize triangle": lambda: PCA(standardize=True, solver="triangle"),
     "PCA ddof 0": lambda: PCA(ddof=0),

@@ -237,7 +237,7 @@ def test_another_array_library(method):
 
 # ---- The number of components
 
-OUT_OF_RANGE = [0, -1, 5, 0.0, 1.0, 1.5, -0.5, True, "mle", float("nan"), float("inf"), np.int64(13), [2]]
+OUT_OF_RANGE = [0, -1, 5, 0.0, 1.0, 1.5, -0.5, True, float("nan"), float("inf"), np.int64(13), [2]]
 
 
 @pytest.mark.parametrize("solver", ["covariance", "triangle", "gram", "krylov", "auto"])

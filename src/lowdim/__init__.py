@@ -1,6 +1,6 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
-from . import densities, errors, features, inspect, kernels, solvers
+from . import densities, errors, features, inspect, kernels, selection, solvers
 from .models import (
     CCA,
     GCCA,
@@ -17,6 +17,7 @@ from .models import (
     PLSRegression,
     Whitening,
 )
+from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
 from .solvers import kernel_plan, plan
 from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
@@ -42,6 +43,9 @@ __all__ = [
     "PLSRegression",
     "Triangle",
     "Whitening",
+    "bootstrap",
+    "choose_n_components",
+    "cross_validate",
     "densities",
     "errors",
     "features",
@@ -49,7 +53,9 @@ __all__ = [
     "kernel_plan",
     "kernels",
     "open_source",
+    "permutation_test",
     "plan",
+    "selection",
     "solvers",
     "summarize",
 ]

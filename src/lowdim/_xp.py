@@ -151,7 +151,7 @@ class Beside:
         rows, columns = key
         if columns != slice(None):
             raise IndexError("only whole rows can be taken")
-        if isinstance(rows, slice):
+        if isinstance(rows, slice | np.ndarray):
             return Beside([piece[rows, :] for piece in self.pieces])
         return np.concatenate([piece[rows, :] for piece in self.pieces])
 

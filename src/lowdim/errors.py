@@ -35,6 +35,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for what was found to mean anything."""
 
 
+class NoComponentWarning(LowdimWarning):
+    """A rule that chooses the number of components found none."""
+
+
 class GaussianWarning(LowdimWarning):
     """Sources that look Gaussian cannot be told from each other."""
 

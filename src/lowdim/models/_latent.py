@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,6 +25,7 @@ from ..errors import (
     warn_user,
 )
 from ..linalg import most_components
+from ..selection.rules import Rule
 from ..solvers.em import EM
 from ..solvers.latent_em import LatentRequest, fit_rows
 from ..solvers.results import LatentFit, Status
@@ -32,6 +35,7 @@ from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.observed import Observed
 from ..summarize import Rows, check_weights
 from ._base import Model
+from ._by_rule import checked_rule, cross_validated
 
 MISSING = ("nan", "unstored")
 
@@ -52,8 +56,11 @@ class LatentModel(Model):
     """
 
     _takes_nan = True
+    #: Rules that may choose the number of components; None for all.
+    _rules: ClassVar[tuple[str, ...] | None] = None
     n_components: Any
     missing: str
+    choice_: Any
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
@@ -89,16 +96,45 @@ class LatentModel(Model):
             n = max(n, 0 if weights is None else int(float(namespace(weights).sum(weights))))
             if n < 2:
                 raise one_row()
-        k = self._k(n, p)
         self._check_weight(None if weights is None else float(namespace(weights).sum(weights)))
         unstored = self.missing == "unstored" and source.traits.sparse
-        try:
-            fit = None if unstored else self._fit_complete(source, rows, k)
-        except MissingValues:
-            fit = None
-        if fit is None:
-            fit = self._fit_holes(source, rows, k)
+        fit: LatentFit | None = None
+        if isinstance(self.n_components, str):
+            fit = self._fit_by_rule(self.n_components, source, rows, unstored)
+        else:
+            self.__dict__.pop("choice_", None)
+            k = self._k(n, p)
+            # Where complete rows are needed, NaN starts the fit anew.
+            with suppress(MissingValues):
+                fit = None if unstored else self._fit_complete(source, rows, k)
+            if fit is None:
+                fit = self._fit_holes(source, rows, k)
         self._finish(fit, source.dtype)
+
+    def _fit_by_rule(self, name: str, source: Source, rows: Rows, unstored: bool) -> LatentFit:
+        """Fit with as many components as a rule says."""
+        rule = checked_rule(name, self._rules)
+        try:
+            if unstored:
+                raise MissingValues
+            if rule.needs != "folds":
+                return self._fit_ruled(source, rows, rule)
+            self.choice_, total = cross_validated(self, source, rows.weights)
+        except MissingValues as error:
+            raise ValueError(
+                f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows with "
+                "holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
+            ) from error
+        fit = self._fit_total(total, self.choice_.best)
+        return replace(fit, passes=self.choice_.n_passes)
+
+    @abstractmethod
+    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
+        """Fit complete rows with as many components as a rule of their eigenvalues says."""
+
+    @abstractmethod
+    def _fit_total(self, summary: Any, k: int) -> LatentFit:
+        """Fit a summary of complete rows."""
 
     def _check_weight(self, weight: float | None) -> None:
         """Refuse weights that the model cannot take for frequencies."""
@@ -319,7 +355,7 @@ class LatentModel(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = not isinstance(self.n_components, str)
         return tags
 
 

@@ -23,6 +23,7 @@ from ..sources import Source, StreamSource, Traits
 from ..summaries import Moments, Triangle
 from ..summarize import Rows, check_weights, summarize
 from ._base import Model, affine
+from ._by_rule import no_partial_fit
 
 #: Which solver starts from which summary.
 _FROM_SUMMARY: list[tuple[Any, type[Covariance] | type[Triangular]]] = [(Moments, Covariance), (Triangle, Triangular)]
@@ -126,6 +127,8 @@ class SpectralModel(Model):
 
     def _streams(self) -> bool:
         """Whether the solver asked for keeps a summary; what is no solver at all is for `fit` to refuse."""
+        if isinstance(self.n_components, str) and self.n_components == "cv":
+            raise no_partial_fit("cv")
         try:
             asked = self._solver()
         except ValueError:

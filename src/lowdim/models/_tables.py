@@ -36,6 +36,7 @@ from ..summaries import Moments, Triangle
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, summarize
 from ._base import Model
+from ._by_rule import cross_validated, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
@@ -45,6 +46,7 @@ class TablesModel(Model):
     scale: Any
     solver: Any
     summary_: Any
+    choice_: Any
     n_components_: int
     _dtype: Any
     #: Deviations have the divisor n - 1, as in scikit-learn and R.
@@ -110,7 +112,7 @@ class TablesModel(Model):
             self._k(None, source.groups)
             seen = self._merged(source, sample_weight, first)
             self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
-            asked = 1 if self.n_components is None else int(self.n_components)
+            asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
                 with warnings.catch_warnings():
                     if seen.n_rows <= 2 * sum(source.groups):
@@ -148,6 +150,8 @@ class TablesModel(Model):
         """The tables side by side, remembered or compared with those of the fit."""
 
     def _streams(self) -> bool:
+        if self.n_components == "cv":
+            raise no_partial_fit("cv")
         if self.solver == "gram" or isinstance(self.solver, ByGram):
             raise AttributeError(
                 "solver='gram' keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or 'triangle'."
@@ -162,12 +166,27 @@ class TablesModel(Model):
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
-        return check_count(self.n_components, upper, n, groups)
+        asked = self._asked()
+        if asked == "cv" and hasattr(self, "_cv_judge"):
+            raise rule_needs_rows(asked)
+        return check_count(asked, upper, n, groups)
+
+    def _asked(self) -> Any:
+        """n_components, or what cross-validation chose."""
+        return self.choice_.best if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         assert isinstance(source, BesideSource)
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         n = source.shape[0]
+        self.__dict__.pop("choice_", None)
+        if self.n_components == "cv" and hasattr(self, "_cv_judge"):
+            self.choice_, total = cross_validated(self, source, weights)
+            if self.solver == "auto":
+                # The folds' summaries, merged, are all that the fit needs.
+                self._fit_from(total, source.members[0].dtype)
+                self.n_passes_ = self.choice_.n_passes
+                return
         self._k(n if weights is None or n is None else max(n, int(namespace(weights).sum(weights))), source.groups)
         tables = tables_of(source, weights, progress)
         way: Way | None = choose_way(tables, self.solver)
@@ -214,7 +233,7 @@ class TablesModel(Model):
 
     def _warn(self, views: Views, fit: Any) -> None:
         """Say what was lost: to rounding, or because there is no more."""
-        asked = self.n_components
+        asked = self._asked()
         unsure = fit.status is Status.UNRESOLVED
         lost = (
             f"solver={self.solver_!r} cannot tell the smallest directions of the tables from rounding, and what "

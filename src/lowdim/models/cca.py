@@ -17,18 +17,20 @@ from ..solvers.results import CanonicalFit
 from ..solvers.views import Views
 from ..solvers.ways import Way
 from ._canonical import Columns, columns_of, lost_directions, unit_free, warn_if_forced
+from ._judged import JudgedByCorrelation
 from ._pair import PairModel
 from ._regression import Predicting
 from ._tables import cast, check_regularization, check_scale
 
 
-class CCA(Predicting, PairModel):
+class CCA(JudgedByCorrelation, Predicting, PairModel):
     """Pairs of variates X w_k and y v_k of unit variance with the largest correlations.
 
     Parameters
     ----------
-    n_components : int or None
-        How many pairs; None takes min(n_features, n_targets), or as many as the ranks allow.
+    n_components : int, "cv" or None
+        How many pairs; None takes min(n_features, n_targets), or as many as the ranks allow. "cv" takes the number with
+        the largest sum of correlations on rows left out, in five folds; `choice_` holds the curve.
     regularization : float or pair of floats
         From 0 (none) to 1 (full), of both tables or of X and of y. Needed with fewer rows than columns, where without
         it correlations of 1 can always be found.
@@ -100,7 +102,7 @@ class CCA(Predicting, PairModel):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Any = None,
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,
@@ -132,6 +134,13 @@ class CCA(Predicting, PairModel):
     def _standardized(self, n_tables: int) -> Sequence[bool]:
         # Without a ridge the units of columns do not matter, and standard ones are the best conditioned.
         return unit_free(self.scale, self.regularization, 2)
+
+    def _permutable(self) -> list[bool]:
+        return list(self._standardized(2))
+
+    def _ridge_pair(self) -> tuple[float, float]:
+        first, second = check_regularization(self.regularization, 2)
+        return first, second
 
     def _solve(self, views: Views, k: int) -> CanonicalFit:
         return canonical(views, k, check_regularization(self.regularization, 2))

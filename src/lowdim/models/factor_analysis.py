@@ -13,6 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..errors import choice
 from ..linalg import fix_signs, most_components, signs
+from ..selection.choices import Choice
+from ..selection.cross_validation import counts_asked
+from ..selection.eigenvalues import Eigenvalues
+from ..selection.held_out import Judged
+from ..selection.rules import Rule
 from ..solvers.em import EM
 from ..solvers.factor import Newton
 from ..solvers.latent_em import LatentRequest, fit_moments
@@ -22,8 +27,12 @@ from ..sources import Source
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
 from ..summarize import Rows
+from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
+from ._judged import JudgedByDensity
 from ._latent import LatentModel, check_components
 
+#: So many factors are tried where none are named.
+_USUAL = 20
 SCORES = ("regression", "bartlett")
 
 
@@ -36,15 +45,16 @@ class FactorTest(NamedTuple):
     p_value: float
 
 
-class FactorAnalysis(LatentModel):
+class FactorAnalysis(JudgedByDensity, LatentModel):
     """The Gaussian x = mean + L f + e, e ~ N(0, diag(psi)), that maximises the likelihood of the rows.
 
     What columns have in common goes into the factors, what each has for itself into its uniqueness psi.
 
     Parameters
     ----------
-    n_components : int or None
-        Factors; None for as many as leave degrees of freedom.
+    n_components : int, str or None
+        Factors; None for as many as leave degrees of freedom. "bic", "aic" (of fits with 1, 2, ... factors), "cv",
+        "kaiser", "parallel" or "map" (of the correlation matrix): as many as that rule says, see `choice_`.
     rotation : None, str or Rotation
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
         options. None leaves L^T Psi^{-1} L diagonal.
@@ -106,6 +116,7 @@ class FactorAnalysis(LatentModel):
     """
 
     _component = "F"
+    _rules = ("kaiser", "bic", "aic", "parallel", "map", "cv")
     _discrepancy: float | None
 
     def __init__(
@@ -142,7 +153,12 @@ class FactorAnalysis(LatentModel):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
-            self._finish(self._fit_moments(summary, self._k(n, summary.n_features)), summary.mean.dtype)
+            if isinstance(self.n_components, str):
+                fit = self._fit_by_moments(summary, checked_rule(self.n_components, self._rules))
+            else:
+                self.__dict__.pop("choice_", None)
+                fit = self._fit_moments(summary, self._k(n, summary.n_features))
+            self._finish(fit, summary.mean.dtype)
         return self
 
     def test(self) -> FactorTest:
@@ -219,6 +235,30 @@ class FactorAnalysis(LatentModel):
         # Columns may have any scale, and float32 has no room for their squares.
         return self._fit_moments(rows.summarize(Moments(source.shape[1], wide=True)), k)
 
+    def _fit_total(self, summary: Any, k: int) -> LatentFit:
+        return self._fit_moments(summary, k)
+
+    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
+        return self._fit_by_moments(rows.summarize(Moments(source.shape[1], wide=True)), rule)
+
+    def _fit_by_moments(self, moments: Moments, rule: Rule) -> LatentFit:
+        """Fit with as many factors as a rule says: of eigenvalues of the correlation matrix, or of the likelihoods of
+        fits with 1, 2, ... factors."""
+        if rule.needs == "folds":
+            raise rule_needs_rows(rule.name)
+        if rule.name not in ("aic", "bic"):
+            self.choice_, k = chosen(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
+            return self._fit_moments(moments, k)
+        n, p = moments.weight, moments.n_features
+        most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
+        fits = [self._fit_moments(moments, k) for k in range(1, min(most, _USUAL) + 1)]
+        likelihoods = [independent_loglike(moments), *(fit.loglike[-1] for fit in fits)]
+        price = 2.0 if rule.name == "aic" else math.log(n)
+        curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
+        best = int(np.argmin(curve))
+        self.choice_ = Choice(rule.name, best, curve, rule.assumes)
+        return self._fit_moments(moments, at_least_one(best, rule.name))
+
     def _fit_moments(self, moments: Moments, k: int) -> LatentFit:
         check_components(k, moments.n_rows, moments.weight, moments.n_features)
         if isinstance(self.solver, EM) or self.solver == "em":
@@ -285,9 +325,28 @@ class FactorAnalysis(LatentModel):
 
         return bartlett
 
+    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        p = source.shape[1]
+        most = min(int(n_train), p)
+        return counts_asked(asked, 1, most, min(self._most_components(most, p), _USUAL))
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        return self._judge_each(train, test, counts)
+
     def _n_parameters(self) -> int:
-        k, p = self.n_components_, self.n_features_in_
-        return p * k - k * (k - 1) // 2 + 2 * p
+        return _parameters(self.n_features_in_, self.n_components_)
+
+
+def _parameters(p: int, k: int) -> int:
+    """Free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
+    return p * k - k * (k - 1) // 2 + 2 * p
+
+
+def independent_loglike(moments: Moments) -> float:
+    """The log-likelihood of columns that have nothing in common: no factor. Constant columns are left out."""
+    n, variances = moments.weight, np.diagonal(to_numpy(moments.scatter)) / moments.weight
+    varying = variances[variances > 0.0]
+    return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
 
 
 def saturated_loglike(moments: Moments) -> float | None:

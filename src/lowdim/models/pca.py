@@ -11,19 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, astype, device, in_range, namespace
 from ..errors import RankWarning, no_variance, warn_user
 from ..linalg import divisor
-from ..solvers import Solver, Spectrum, sklearn_solver
+from ..selection.held_out import Judged
+from ..selection.likelihood import judge_spectrum
+from ..solvers import Covariance, Solver, Spectrum, Triangular, sklearn_solver
+from ..sources import Source
+from ..summaries import Moments
 from ..summaries.base import dense
+from ._by_rule import checked_rule, chosen, cross_validated, eigenvalues_for, rule_needs_rows
+from ._judged import JudgedByDensity
 from ._spectral import SpectralModel, reaching
 
 
-class PCA(SpectralModel):
+class PCA(JudgedByDensity, SpectralModel):
     """Directions of maximal variance; equally, the subspace to which rows have the least squared distance.
 
     Parameters
     ----------
-    n_components : int, float or None
+    n_components : int, float, str or None
         How many to keep. A number in (0, 1) keeps the fewest whose proportion of variance reaches it; None keeps all
-        min(n_samples, n_features).
+        min(n_samples, n_features). The name of a rule ("minka", "parallel", "cv", ...; see `choose_n_components`)
+        keeps what the rule says, and `choice_` says why.
     whiten : bool
         Divide scores by their standard deviation. Directions of zero variance are then dropped, with a warning.
     standardize : bool
@@ -58,6 +65,8 @@ class PCA(SpectralModel):
     rank_ : int
         How many of the components kept have variance, as far as the solver can tell.
     n_components_, n_samples_, n_features_in_, feature_names_in_
+    choice_ : Choice or CrossValidation
+        With a rule: its answer, and the curve behind it.
     solver_, plan_, status_, residual_
         What ran, as planned, how it ended, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
 
@@ -85,6 +94,8 @@ class PCA(SpectralModel):
     proportion      0.9581  0.0419
     cumulative      0.9581  1.0000
     """
+
+    choice_: Any
 
     def __init__(
         self,
@@ -210,7 +221,9 @@ class PCA(SpectralModel):
         xp = namespace(spectrum.values)
         p = self.n_features_in_
         k = spectrum.values.shape[0]
-        if self.n_components is not None and 0.0 < self.n_components < 1.0:
+        if isinstance(self.n_components, str):
+            k = self._by_rule(self.n_components, spectrum)
+        elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = reaching(spectrum, float(self.n_components))
         if self.whiten:
             rank = min(spectrum.rank, k)
@@ -240,6 +253,42 @@ class PCA(SpectralModel):
         self._weight = spectrum.weight
         self.rank_ = min(spectrum.rank, k)
         self._rank_cut = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
+
+    def _k(self, n: int | None, p: int) -> int | None:
+        if not isinstance(self.n_components, str):
+            self.__dict__.pop("choice_", None)
+            return super()._k(n, p)
+        checked_rule(self.n_components)
+        return None
+
+    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+        if self.n_components != "cv":
+            super()._fit_source(source, sample_weight, progress)
+            return
+        self.choice_, total = cross_validated(self, source, sample_weight)
+        asked = self._solver()
+        if asked == "auto":
+            solver = Covariance() if isinstance(total, Moments) else Triangular()
+            self._fit_from(total, solver, source.dtype, passes=self.choice_.n_passes)
+        else:
+            super()._fit_source(source, sample_weight, progress)
+
+    def _by_rule(self, name: str, spectrum: Spectrum) -> int:
+        """What a rule says, from all eigenpairs."""
+        rule = checked_rule(name)
+        if rule.needs == "folds":
+            if not hasattr(self, "choice_"):
+                raise rule_needs_rows(name)
+            return int(self.choice_.best)
+        e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
+        self.choice_, k = chosen(rule, e, self._seed())
+        return k
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=bool(self.standardize))
+
+    def _permutable(self) -> list[bool]:
+        return [bool(self.standardize)]
 
     def _projection(self) -> Array:
         """The p x K matrix that takes centred rows to scores."""

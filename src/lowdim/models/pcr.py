@@ -12,16 +12,18 @@ from ..solvers.results import PairFit
 from ..solvers.views import Views
 from ..solvers.ways import Way
 from ..summarize import map_rows
+from ._judged import JudgedByError
 from ._regression import LatentRegression
 
 
-class PCR(LatentRegression):
+class PCR(JudgedByError, LatentRegression):
     """Least squares of y on principal components of X: minimises |y - T a|^2 over a, T the scores of K components.
 
     Parameters
     ----------
-    n_components : int or None
-        How many components; None takes all that have variance, which is least squares.
+    n_components : int, "cv" or None
+        How many components; None takes all that have variance, which is least squares. "cv" takes the number with the
+        least error on rows left out, in five folds; `choice_` holds the curve.
     select : "variance" or "relevance"
         Which ones: those of largest variance, or those that explain most of y.
     scale : bool or pair of bools
@@ -76,7 +78,7 @@ class PCR(LatentRegression):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: Any = 2,
         *,
         select: str = "variance",
         scale: bool | Sequence[bool] = False,

@@ -13,18 +13,20 @@ from ..solvers.pls import pls_canonical, pls_regression, pls_svd
 from ..solvers.results import PairFit
 from ..solvers.views import Views
 from ..solvers.ways import Way
+from ._judged import JudgedByError
 from ._pair import PairModel
 from ._regression import LatentRegression
 from ._tables import cast
 
 
-class PLSRegression(LatentRegression):
+class PLSRegression(JudgedByError, LatentRegression):
     """Regression of y on the scores of X that have the largest covariance with y, one after the other.
 
     Parameters
     ----------
-    n_components : int or None
-        How many components; None takes all there are, until y is explained as far as X can: least squares.
+    n_components : int, "cv" or None
+        How many components; None takes all there are, until y is explained as far as X can: least squares. "cv" takes
+        the number with the least error on rows left out, in five folds; `choice_` holds the curve.
     scale : bool or pair of bools
         Divide columns by their standard deviation first: of both tables, or of X and of y.
     algorithm : "kernel" or "simpls"
@@ -90,7 +92,7 @@ class PLSRegression(LatentRegression):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: Any = 2,
         *,
         scale: bool | Sequence[bool] = True,
         algorithm: str = "kernel",

@@ -11,6 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..errors import bad_weights, choice, no_variance
 from ..linalg import most_components, rank_cut, signs
+from ..selection.eigenvalues import Eigenvalues
+from ..selection.held_out import Judged
+from ..selection.likelihood import judge_spectrum
+from ..selection.rules import Rule
 from ..solvers import SOLVERS, Covariance, Request, Solver, Spectrum, Triangular
 from ..solvers.em import EM
 from ..solvers.latent_em import LatentRequest, fit_moments
@@ -19,6 +23,8 @@ from ..sources import Source
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ..summarize import Rows
+from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
+from ._judged import JudgedByDensity
 from ._latent import LatentModel, check_components
 from ._spectral import solve_spectrum
 
@@ -28,15 +34,16 @@ _FLOOR = 1e-10
 _RELEVANT = 1e-6
 
 
-class PPCA(LatentModel):
+class PPCA(JudgedByDensity, LatentModel):
     """The Gaussian x = mean + W^T u + e, u ~ N(0, I), e ~ N(0, sigma2 I), that maximises the likelihood of the rows.
 
     Holes in the rows (NaN) are no obstacle: the likelihood is then that of the entries that were observed.
 
     Parameters
     ----------
-    n_components : int or None
-        K; None for min(n_samples, n_features).
+    n_components : int, str or None
+        K; None for min(n_samples, n_features). The name of a rule ("bic", "minka", "cv", ...; see
+        `choose_n_components`) takes what the rule says of complete rows, and `choice_` says why.
     prior : None or "vb"
         "vb" puts a Gaussian prior on the loadings of each component, whose variance is learned from the rows, and keeps
         their posterior: variational Bayes. Components that are not needed fade away and are dropped, and tables with
@@ -125,19 +132,45 @@ class PPCA(LatentModel):
                 )
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
-            k = self._k(n, p)
-            if self._iterates():
-                if not isinstance(summary, Moments):
-                    raise TypeError(f"solver={self.solver!r} needs a Moments, got {type(summary).__name__}.")
-                self.solver_ = "em"
-                fit = fit_moments(summary, self._em(), self._latent_request(k))
+            if isinstance(self.n_components, str):
+                k = self._ruled(Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
             else:
-                request = Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed())
-                solver: Any = Covariance() if isinstance(summary, Moments) else Triangular()
-                self.solver_ = solver.name
-                fit = closed_form(solver.from_summary(summary, request), p)
-            self._finish(fit, summary.mean.dtype)
+                self.__dict__.pop("choice_", None)
+                k = self._k(n, p)
+            self._finish(self._fit_total(summary, k), summary.mean.dtype)
         return self
+
+    def _fit_total(self, summary: Any, k: int) -> LatentFit:
+        if self._iterates():
+            if not isinstance(summary, Moments):
+                raise TypeError(f"solver={self.solver!r} needs a Moments, got {type(summary).__name__}.")
+            self.solver_ = "em"
+            return fit_moments(summary, self._em(), self._latent_request(k))
+        request = Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed())
+        solver: Any = Covariance() if isinstance(summary, Moments) else Triangular()
+        self.solver_ = solver.name
+        return closed_form(solver.from_summary(summary, request), summary.n_features)
+
+    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
+        if self._iterates():
+            # EM starts from the moments, which tell the eigenvalues too.
+            moments = rows.summarize(Moments(source.shape[1], wide=True))
+            e = Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0)
+            return self._fit_total(moments, self._ruled(e))
+        assert not isinstance(self.solver, EM)
+        request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
+        spectrum, the_plan = solve_spectrum(source, rows, request, self.solver)
+        self.solver_ = the_plan.solver.name
+        p = source.shape[1]
+        return closed_form(spectrum.truncated(self._ruled(eigenvalues_for(rule, spectrum, p, 0))), p)
+
+    def _ruled(self, e: Eigenvalues) -> int:
+        """What a rule of eigenvalues says."""
+        rule = checked_rule(self.n_components)
+        if rule.needs == "folds":
+            raise rule_needs_rows(self.n_components)
+        self.choice_, k = chosen(rule, e, self._seed())
+        return k
 
     @property
     def loadings_(self) -> Array:
@@ -232,6 +265,17 @@ class PPCA(LatentModel):
     def _lift(self) -> Array:
         g = self._gaussian
         return astype(g.loadings * g.scale, self._dtype)
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        # A variational posterior is no Gaussian of rows, and EM has no other start than moments.
+        if self.prior is not None or (fine and self._iterates()):
+            return None
+        return super()._cv_summary(source, fine)
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        if self._iterates():
+            return self._judge_each(train, test, counts)
+        return judge_spectrum(train, test, counts, ddof=0, standardize=bool(self.standardize))
 
     def _n_parameters(self) -> int:
         k, p = self.n_components_, self.n_features_in_

@@ -4,6 +4,7 @@ from .columns import Columns
 from .completed import Completed
 from .fourth import FourthMoments
 from .gram import Gram, GramRoot
+from .labelled import Labelled
 from .latent import Latent, LatentGaussian
 from .moments import Moments
 from .observed import Observed
@@ -38,6 +39,7 @@ __all__ = [
     "FourthMoments",
     "Gram",
     "GramRoot",
+    "Labelled",
     "Latent",
     "LatentGaussian",
     "Moments",

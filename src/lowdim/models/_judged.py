@@ -1,0 +1,167 @@
+"""How models are judged by rows that were left out of their fit: from summaries, or from the rows themselves.
+
+`selection.cross_validate` asks these methods; what they compute is in `selection.held_out`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._xp import settled, to_numpy
+from ..selection.cross_validation import counts_asked
+from ..selection.held_out import Judged, LeftOut, correlations, gaussian_density, squared_errors
+from ..solvers import Status
+from ..sources import BesideSource, Source
+from ..summaries import Moments, Triangle
+
+#: So many components are tried where none are named, of models whose every fit takes an effort.
+_USUAL = 20
+
+
+class JudgedByDensity:
+    """Average log-likelihood of a row left out."""
+
+    _cv_score = "log-likelihood"
+    _cv_greater = True
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        # Columns may have any scale, and float32 has no room for their squares.
+        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+
+    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        most = max(min(int(n_train), source.shape[1]) - 1, 1)
+        return counts_asked(asked, 1, min(int(n_train), source.shape[1]), most)
+
+    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        scores = []
+        for k in counts:
+            model = clone(self).set_params(n_components=int(k)).fit(X, sample_weight=weights)
+            each = to_numpy(settled(model.score_samples(X))).astype(np.float64)
+            scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
+        return np.array(scores)
+
+    def _boot_statistics(self) -> dict[str, np.ndarray]:
+        names = ("explained_variance", "explained_variance_ratio", "noise_variance", "loadings")
+        return {name: _host(getattr(self, f"{name}_")) for name in names}
+
+    def _judge_each(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        """A fit for each number of components."""
+        left_out = LeftOut(test)
+        scores = []
+        for k in counts:
+            model: Any = clone(self).set_params(n_components=int(k)).fit_summary(train)
+            mean, C = (to_numpy(a).astype(np.float64) for a in (model.mean_, model.get_covariance()))
+            scores.append(gaussian_density(left_out, mean, C))
+        return Judged(np.array(scores), True)
+
+
+class JudgedByError:
+    """Mean squared error of responses left out."""
+
+    _cv_score = "mean squared error"
+    _cv_greater = False
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        return _of_tables(source, fine)
+
+    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
+        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
+        return counts_asked(asked, 0, most, _USUAL)
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        model: Any = _fitted(self, train, counts)
+        R, Q, x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (*model._raw(), model.x_mean_, model.y_mean_))
+        judged = squared_errors(LeftOut(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
+        return Judged(judged.scores, judged.resolved and model.status_ is not Status.UNRESOLVED)
+
+    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        model: Any = clone(self).set_params(n_components=max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
+        used = test > 0
+        truth = _columns(y)[used]
+        scores = []
+        for k in np.minimum(counts, model.n_components_):
+            errors = _columns(model.predict(X, n_components=int(k)))[used] - truth
+            scores.append(np.average(errors**2, axis=0, weights=test[used]))
+        return np.array(scores)
+
+    def _boot_statistics(self) -> dict[str, np.ndarray]:
+        return {name: _host(getattr(self, f"{name}_")) for name in ("coef", "explained_variance")}
+
+
+class JudgedByCorrelation:
+    """Sum of the correlations of pairs of variates, over rows left out."""
+
+    _cv_score = "sum of correlations"
+    _cv_greater = True
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        return _of_tables(source, fine)
+
+    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
+        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
+        return counts_asked(asked, 1, most, _USUAL)
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        model: Any = _fitted(self, train, counts)
+        A, B = (
+            to_numpy(rotations).astype(np.float64) / to_numpy(scale)[:, None]
+            for rotations, scale in ((model.x_rotations_, model.x_scale_), (model.y_rotations_, model.y_scale_))
+        )
+        scores = _running(correlations(LeftOut(test), A, B), counts)
+        return Judged(scores, model.status_ is not Status.UNRESOLVED)
+
+    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        model: Any = clone(self).set_params(n_components=int(counts[-1])).fit(X, y, sample_weight=weights)
+        used = test > 0
+        T, U = (_columns(scores)[used] for scores in model.transform(X, y))
+        T, U = (A - np.average(A, axis=0, weights=test[used]) for A in (T, U))
+        products, x, y = (test[used] @ (A * B) for A, B in ((T, U), (T, T), (U, U)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return _running(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
+
+    def _boot_statistics(self) -> dict[str, np.ndarray]:
+        return {
+            "correlations": _host(self.correlations_),  # type: ignore[attr-defined] # an attribute of CCA
+            "x_loadings": _host(self.x_structure_),  # type: ignore[attr-defined]
+            "y_loadings": _host(self.y_structure_),  # type: ignore[attr-defined]
+        }
+
+
+def _host(value: Any) -> np.ndarray:
+    """A fitted attribute as float64 on the host."""
+    return np.asarray(to_numpy(value), dtype=np.float64)
+
+
+def _of_tables(source: Source, fine: bool) -> Moments | Triangle:
+    assert isinstance(source, BesideSource)
+    p = source.shape[1]
+    return Triangle(p, groups=source.groups) if fine else Moments(p, groups=source.groups, wide=True)
+
+
+def _fitted(model: Any, train: Any, counts: np.ndarray) -> Any:
+    """A model of as many components as are tried, from the summary of the rows trained on."""
+    fit = clone(model).set_params(n_components=max(int(counts[-1]), 1))
+    fit._one_dimensional = False
+    fit._fit_from(train, train.mean.dtype)
+    return fit
+
+
+def _running(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Sums of the first so many; where there are no more pairs, of all."""
+    if np.any(np.isnan(correlations)):
+        raise ValueError(
+            "cv: a fold has no variance along a pair of variates, so that there is no correlation in it. Folds of at "
+            "least three different rows are needed."
+        )
+    sums = np.concatenate([[0.0], np.cumsum(correlations)])
+    return sums[np.minimum(counts, len(correlations))]
+
+
+def _columns(y: Any) -> np.ndarray:
+    """Responses, or scores, as columns on the host."""
+    values = settled(y)
+    values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
+    return values[:, None] if values.ndim == 1 else values

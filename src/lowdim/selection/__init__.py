@@ -1,0 +1,28 @@
+"""How many components, and how sure: rules, one file a family; cross-validation, bootstrap and permutation tests."""
+
+from .bootstrap import Bootstrap, bootstrap
+from .choices import Choice, Choices
+from .choose import choose_n_components
+from .cross_validation import cross_validate
+from .eigenvalues import Eigenvalues, Unavailable
+from .permutation import PermutationTest, permutation_test
+from .results import CrossValidation
+from .rules import ALIASES, RULES, Rule, rule_of
+
+__all__ = [
+    "ALIASES",
+    "RULES",
+    "Bootstrap",
+    "Choice",
+    "Choices",
+    "CrossValidation",
+    "Eigenvalues",
+    "PermutationTest",
+    "Rule",
+    "Unavailable",
+    "bootstrap",
+    "choose_n_components",
+    "cross_validate",
+    "permutation_test",
+    "rule_of",
+]

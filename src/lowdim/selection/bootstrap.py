@@ -1,0 +1,327 @@
+"""Intervals by the bootstrap: of rows for small tables, of blocks of rows in one reading for all others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._xp import asarray_like, is_sparse, to_numpy
+from ..errors import choice
+from ..solvers.choose import memory_bytes
+from ..sources import ArraySource, BesideSource, Source
+from ..sources.base import cut
+from ..summaries import Labelled, Moments
+from ..summarize import summarize
+
+#: Multiplications that drawing rows may take before blocks are drawn instead.
+_ROW_WORK = 3e10
+#: Blocks that are kept where nothing is said: enough to draw from.
+_BLOCKS = 200
+_FEWEST = 20
+#: Replicates whose scatter is computed at a time, in numbers.
+_CHUNK = 1 << 22
+_KINDS = ("auto", "row", "block")
+_SHOWN = 12
+
+
+@dataclass(frozen=True, repr=False)
+class Bootstrap:
+    """What a model would have been on rows drawn again.
+
+    Attributes
+    ----------
+    estimates : dict of arrays
+        Of the model of all rows.
+    replicates : dict of arrays
+        The same for each draw, first axis; loadings are turned to those of all rows (Procrustes).
+    kind : "row", "block" or "groups"
+    n_blocks : int
+        How many pieces were drawn from.
+    """
+
+    estimator: str
+    estimates: dict[str, np.ndarray]
+    replicates: dict[str, np.ndarray]
+    kind: str
+    n_blocks: int
+    level: float
+
+    def standard_error(self, name: str) -> np.ndarray:
+        """Standard deviation over draws."""
+        return np.asarray(np.std(self._of(name), axis=0, ddof=1))
+
+    def bias(self, name: str) -> np.ndarray:
+        """Mean over draws less the estimate. Leading eigenvalues are biased upwards, and again in each draw."""
+        return np.asarray(np.mean(self._of(name), axis=0) - self.estimates[name])
+
+    def interval(self, name: str, level: float | None = None) -> np.ndarray:
+        """Percentiles of the draws that hold the share `level` between them, (2, ...)."""
+        level = self.level if level is None else level
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level={level!r} must lie between 0 and 1, 0.95 say.")
+        return np.quantile(self._of(name), [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+    def table(self, name: str) -> dict[str, list[Any]]:
+        """Estimate, standard error and interval of every entry, by columns."""
+        low, high = self.interval(name)
+        estimate = self.estimates[name]
+        entries = list(np.ndindex(estimate.shape))
+        columns: dict[str, list[Any]] = {
+            "entry": [", ".join(str(i) for i in entry) for entry in entries],
+            "estimate": estimate.ravel().tolist(),
+            "standard_error": self.standard_error(name).ravel().tolist(),
+            "low": low.ravel().tolist(),
+            "high": high.ravel().tolist(),
+        }
+        return columns
+
+    def to_pandas(self, name: str) -> Any:
+        """The table as a pandas data frame."""
+        return nw.from_dict(self.table(name), backend="pandas").to_native()
+
+    def _of(self, name: str) -> np.ndarray:
+        if name not in self.replicates:
+            raise choice("name", name, list(self.replicates))
+        return self.replicates[name]
+
+    def __repr__(self) -> str:
+        n, names = len(next(iter(self.replicates.values()))), ", ".join(self.estimates)
+        return f"Bootstrap({self.estimator}, {n} draws of {self.n_blocks} {_words(self.kind)}: {names})"
+
+    def __str__(self) -> str:
+        n = len(next(iter(self.replicates.values())))
+        lines = [f"{self.estimator}: {n} draws of {self.n_blocks} {_words(self.kind)}; {self.level:.0%} intervals"]
+        for name in self.estimates:
+            table = self.table(name)
+            count = len(table["entry"])
+            lines.append(f"{name:<26}{'estimate':>11}{'std. error':>12}{'from':>11}{'to':>11}")
+            for i in range(min(count, _SHOWN)):
+                numbers = (table[c][i] for c in ("estimate", "standard_error", "low", "high"))
+                a, b, c, d = (f"{value:.4g}" for value in numbers)
+                lines.append(f"  {table['entry'][i]:<24}{a:>11}{b:>12}{c:>11}{d:>11}")
+            if count > _SHOWN:
+                lines.append(f"  ... {count - _SHOWN} more: to_pandas({name!r})")
+        return "\n".join(lines)
+
+
+def bootstrap(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_boot: int = 1000,
+    kind: str = "auto",
+    n_blocks: int | None = None,
+    groups: Any = None,
+    level: float = 0.95,
+    random_state: Any = None,
+) -> Bootstrap:
+    """Standard errors and intervals of what a model says, from rows drawn again with replacement.
+
+    Parameters
+    ----------
+    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
+        Not changed. A number of components that is not given is that of the fit to all rows.
+    X, y : rows
+    n_boot : int
+        Draws.
+    kind : "auto", "row" or "block"
+        Draw single rows (exact; all rows are needed in memory), or blocks of rows that follow each other, whose
+        summaries are kept from one reading. "auto" draws rows where that is little work.
+    n_blocks : int, optional
+        How many blocks; 200 or as many as there is room for. Rows that depend on those next to them (a time series)
+        need blocks longer than that dependence.
+    groups : vector, optional
+        Draw whole groups of rows instead: patients, say, with several rows each.
+    level : float
+        What share of the draws intervals hold.
+    random_state : int, RandomState or None
+
+    Notes
+    -----
+    A draw counts block i c_i times. Its weight, mean and scatter are
+
+        W = sum c_i w_i,   m = sum c_i w_i m_i / W,   S = sum c_i S_i + sum c_i w_i (m_i - m)(m_i - m)^T
+
+    of the summaries of the blocks [1]_, and the model is solved from these: one pass over the rows however many draws.
+    Blocks that are many and of one size give nearly the intervals of single rows.
+
+    References
+    ----------
+    .. [1] Kunsch (1989), The jackknife and the bootstrap for general stationary observations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, bootstrap
+    >>> draws = bootstrap(PCA(2), load_iris().data, n_boot=200, random_state=0)
+    >>> draws.interval("explained_variance").shape
+    (2, 2)
+    """
+    if not hasattr(estimator, "_boot_statistics"):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
+            "and CCA can."
+        )
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or n_boot < 2:
+        raise ValueError(f"n_boot={n_boot!r} must be a whole number of at least 2.")
+    if kind not in _KINDS:
+        raise choice("kind", kind, _KINDS)
+    random = check_random_state(random_state)
+    model = clone(estimator)
+    model._check_parameters()
+    source = model._open_tables(X, y)
+    used, moments = _blocks(source, kind, n_blocks, groups, int(n_boot))
+    with warnings.catch_warnings():
+        # What a draw lacks shows in its numbers; a warning for each would say no more.
+        warnings.simplefilter("ignore")
+        whole = clone(model).fit_summary(_union(moments))
+        fixed = clone(model)
+        if hasattr(whole, "n_components_"):
+            fixed.set_params(n_components=int(whole.n_components_))
+        estimates = whole._boot_statistics()
+        draws = [
+            _turned(clone(fixed).fit_summary(drawn)._boot_statistics(), estimates)
+            for drawn in _draws(moments, int(n_boot), random)
+        ]
+    replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
+    return Bootstrap(type(model).__name__, estimates, replicates, used, len(moments.weights), level)
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """Weights, means and scatters of all pieces; of single rows the rows themselves, which have no scatter."""
+
+    like: Moments
+    weights: np.ndarray
+    rows: np.ndarray
+    means: np.ndarray
+    scatters: np.ndarray | None
+
+
+def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int) -> tuple[str, _Stack]:
+    """What is drawn from: rows, or the summaries of blocks."""
+    n, p = source.shape
+    members = source.members if isinstance(source, BesideSource) else [source]
+    like = Moments(p, groups=[s.shape[1] for s in members], wide=True)
+    if n is None and groups is None:
+        raise ValueError("the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks.")
+    if groups is None and n_blocks is None and kind != "block":
+        here = source.traits.host and not source.traits.remote
+        if kind == "row" or (here and n is not None and float(n_boot) * n * p * p <= _ROW_WORK):
+            return "row", _single_rows(source, members, like)
+    if groups is not None:
+        if kind == "row" or n_blocks is not None:
+            raise ValueError("groups say what is drawn: leave out kind='row' and n_blocks.")
+        labels = np.unique(to_numpy(groups), return_inverse=True)[1].reshape(-1)
+        if n is not None and len(labels) != n:
+            raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(labels)}.")
+    else:
+        assert n is not None
+        labels = _cut_labels(n, p, n_blocks)
+    count = int(labels.max()) + 1
+    if count < 2:
+        raise ValueError("the bootstrap needs at least 2 pieces to draw from, got 1.")
+    column = ArraySource(asarray_like(labels[:, None], source.empty(0), dtype=source.dtype))
+    column.table = "the labels of blocks"
+    parts = summarize(BesideSource([*members, column]), Labelled(like, [count])).parts[0]
+    weights, rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
+    means = np.stack([to_numpy(m.mean) for m in parts])
+    scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
+    return ("block" if groups is None else "groups"), _Stack(like, weights, rows, means, scatters)
+
+
+def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
+    """Which block each row is in: rows that follow each other, all of nearly one length."""
+    have = memory_bytes()
+    most = int(0.25 * have / (8 * p * p)) if have else n
+    if n_blocks is None:
+        n_blocks = min(n, _BLOCKS, max(most, 1))
+        if n_blocks < min(n, _FEWEST):
+            raise ValueError(
+                f"the summaries of {_FEWEST} blocks of {p} columns do not fit into memory; keep fewer columns, or set "
+                "n_blocks."
+            )
+    if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer) or not 2 <= n_blocks <= n:
+        raise ValueError(f"n_blocks={n_blocks!r} must be a whole number between 2 and {n}, the number of rows.")
+    labels = np.empty(n, dtype=np.int64)
+    for label, (i, j) in enumerate(cut(n, int(n_blocks))):
+        labels[i:j] = label
+    return labels
+
+
+def _single_rows(source: Source, members: list[Source], like: Moments) -> _Stack:
+    """All rows, dense: checked by summing them up."""
+    summarize(source, like.fresh())
+    n = int(source.shape[0] or 0)
+    tables = []
+    for member in members:
+        blocks = [b.toarray() if is_sparse(b) else to_numpy(b) for b in member.blocks(n)]
+        tables.append(np.concatenate(blocks).astype(np.float64))
+    ones = np.ones(n)
+    return _Stack(like, ones, ones.astype(np.int64), np.concatenate(tables, axis=1), None)
+
+
+def _union(stack: _Stack) -> Moments:
+    """All pieces, each once."""
+    return next(_drawn(stack, np.ones((1, len(stack.weights)), dtype=np.int64)))
+
+
+def _draws(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
+    """Moments of each draw."""
+    n, p = len(stack.weights), stack.means.shape[1]
+    chunk = max(1, min(n_boot, _CHUNK // (p * p)))
+    for start in range(0, n_boot, chunk):
+        size = min(chunk, n_boot - start)
+        counts = random.multinomial(n, np.full(n, 1.0 / n), size=size)
+        # A draw of one piece over and over has no variance within it to speak of, if the pieces are rows.
+        while np.any(alone := np.count_nonzero(counts, axis=1) < 2):
+            counts[alone] = random.multinomial(n, np.full(n, 1.0 / n), size=int(alone.sum()))
+        yield from _drawn(stack, counts)
+
+
+def _drawn(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
+    """Moments of pieces counted so often, a row of `counts` each."""
+    centre = np.average(stack.means, axis=0, weights=stack.weights)
+    D = stack.means - centre
+    within = None if stack.scatters is None else counts.astype(np.float64) @ stack.scatters
+    p = len(centre)
+    for b, c in enumerate(counts):
+        w = c * stack.weights
+        total = float(w.sum())
+        d = (w @ D) / total
+        E = (D - d) * np.sqrt(w)[:, None]
+        S = E[c > 0].T @ E[c > 0]
+        if within is not None:
+            S = S + within[b].reshape(p, p)
+        moments = stack.like.fresh()
+        moments.n_rows, moments.weight = int(c @ stack.rows), total
+        moments.mean, moments.rest = centre + d, np.zeros(p)
+        moments.scatter = 0.5 * (S + S.T)
+        yield moments
+
+
+def _turned(draw: dict[str, np.ndarray], estimates: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Statistics of a draw with its loadings turned to those of all rows; NaN for components that it does not have."""
+    out = {}
+    for name, reference in estimates.items():
+        value = np.full(reference.shape, np.nan)
+        value[tuple(slice(s) for s in draw[name].shape)] = draw[name]
+        if name.endswith("loadings"):
+            found = np.where(np.isnan(value), 0.0, value)
+            unit = float(np.abs(reference).max()) or 1.0
+            U, _, Vt = np.linalg.svd((found / unit).T @ (reference / unit))
+            value = found @ (U @ Vt)
+        out[name] = value
+    return out
+
+
+def _words(kind: str) -> str:
+    return {"row": "rows", "block": "blocks of rows", "groups": "groups of rows"}[kind]

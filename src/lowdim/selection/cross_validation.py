@@ -1,0 +1,284 @@
+"""Cross-validation in one reading of the rows: a summary for each fold, merges of them, and scores from summaries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from .. import _threads
+from .._xp import asarray_like, settled, to_numpy
+from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
+from ..solvers.choose import memory_bytes
+from ..sources import ArraySource, BesideSource, Source
+from ..summaries import Labelled, Moments, Triangle
+from ..summarize import check_weights, summarize
+from .folds import Folds, folds_of, trained, union
+from .held_out import Judged
+from .results import CrossValidation
+
+#: Summaries of all folds, and merges of them, may take this share of the memory.
+_SHARE = 0.5
+
+
+class CrossValidated(Protocol):
+    """What a model has to offer to be cross-validated."""
+
+    #: What is measured, and whether more of it is better.
+    _cv_score: str
+    _cv_greater: bool
+
+    def _open_tables(self, X: Any, y: Any) -> Source: ...
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        """What is kept of the rows of a fold; None where what is left out cannot be judged by a summary."""
+
+    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        """Numbers of components to try, checked."""
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        """Scores of the rows left out, for each count, from summaries."""
+
+    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The same from rows: trained on those with `weights`, judged by those with weights `test`."""
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = 5,
+    n_components: Any = None,
+    parameters: Mapping[str, Sequence[Any]] | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+) -> CrossValidation:
+    """How well models of every number of components do on rows that were left out of their fit.
+
+    Parameters
+    ----------
+    estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
+        With the options that all fits share; it is not changed.
+    X, y : rows
+        Whatever the estimator reads. One reading is enough, so that a generator will do where `cv` gives labels.
+    cv : int, labels, splitter, or iterable of pairs
+        A number of folds of rows that follow each other (shuffle with scikit-learn's `KFold(5, shuffle=True)`), a
+        vector with the label of each row, any scikit-learn splitter (repeated ones too), or pairs of row numbers
+        (train, test). None with `groups` leaves out each group in turn.
+    n_components : int or sequence of int, optional
+        Numbers of components to try; None for all that make sense.
+    parameters : dict of sequences, optional
+        Other options of the estimator to try, all combinations of them: `{"regularization": [0.0, 0.1, 0.5]}`.
+    groups : vector, optional
+        Rows of one group stay together.
+    sample_weight : array of shape (n_samples,), optional
+        Frequency weights, in fits and in scores.
+
+    Returns
+    -------
+    CrossValidation
+        For PCA, PPCA and FactorAnalysis the average log-likelihood of a row left out; for PCR and PLSRegression the
+        mean squared error (average over responses); for CCA the sum of the correlations of the first K pairs of
+        variates.
+
+    Notes
+    -----
+    One pass: a summary of each fold is kept. The model without a fold is solved from a merge of the others (of what
+    comes before the fold with what comes after; nothing is ever subtracted), with means and scales of its own, and the
+    fold is judged by its summary. As many times p^2 numbers as twice the folds. Rows with holes, and tables too wide
+    for that, are fitted anew for each fold instead (`n_passes` says).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, cross_validate
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = cross_validate(PLSRegression(), X, y, cv=10, n_components=range(1, 7))
+    >>> print(result)
+    PLSRegression: mean squared error of rows left out, 10 splits of 442 rows
+      K       mean  std. error
+      1   3567.868     181.279
+      2   3009.156     212.497
+      3   2993.526     211.756  best
+      4   2998.857     218.415
+      5   3000.691     220.441
+      6   3011.201     225.070
+    within one standard error of the best: K = 2
+    """
+    if not hasattr(estimator, "_cv_judge"):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be cross-validated here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
+            "and CCA can."
+        )
+    settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
+    models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
+    for model in models:
+        model._check_parameters()
+    source = models[0]._open_tables(X, y)
+    stratify = None if y is None or getattr(y, "ndim", 2) != 1 else to_numpy(settled(y))
+    folds = folds_of(cv, source.shape[0], groups, stratify)
+    return CrossValidator(models, source, folds, sample_weight, settings, (X, y)).run(n_components)
+
+
+class CrossValidator:
+    """One cross-validation: where rows come from, what is tried, and what came of it.
+
+    `total` is a summary of all rows afterwards, where one was kept; `tables` are what rows are read from again where no
+    summary can be kept.
+    """
+
+    def __init__(
+        self,
+        models: list[Any],
+        source: Source,
+        folds: Folds,
+        sample_weight: Any = None,
+        settings: list[dict[str, Any]] | None = None,
+        tables: tuple[Any, Any] | None = None,
+    ) -> None:
+        self.models, self.source, self.folds, self.tables = models, source, folds, tables
+        self.settings = [{}] if settings is None else settings
+        self.weights = None if sample_weight is None else check_weights(sample_weight, source)
+        self.total: Any = None
+        self.passes = 0
+
+    def run(self, n_components: Any = None) -> CrossValidation:
+        """One pass, or one more where products of rows are too coarse, or fits of the rows themselves."""
+        self.counts = self._counts(n_components)
+        judged = None
+        for fine in (False, True):
+            parts = self._parts(fine)
+            if parts is None:
+                break
+            judged = self._judged(parts)
+            self.total = None if np.any(self.folds.labels[:, 0] < 0) else union(parts[0])
+            if all(j.resolved for row in judged for j in row) or not self.source.traits.rereadable:
+                break
+        if judged is None:
+            scores = self._refitted()
+        else:
+            scores = np.array([[j.scores for j in row] for row in judged])
+        return self._result(scores)
+
+    def _counts(self, asked: Any) -> np.ndarray:
+        """Numbers of components that every fold can have."""
+        sizes = self._sizes()
+        if np.any(sizes <= 0):
+            i, side = (int(v) for v in np.argwhere(sizes <= 0)[0])
+            what = "train on" if side == 0 else "leave out"
+            raise ValueError(f"cv: split {i} has no row of positive weight to {what}.")
+        least = float(sizes[:, 0].min())
+        if least < 2:
+            raise ValueError(f"cv: a split trains on {least:g} row; at least 2 are needed.")
+        counts = [model._cv_counts(asked, least, self.source) for model in self.models]
+        return min(counts, key=len)
+
+    def _sizes(self) -> np.ndarray:
+        """Weight of the rows trained on and left out, (splits, 2)."""
+        weights = None if self.weights is None else to_numpy(self.weights)
+        each = [
+            np.bincount(column[column >= 0], None if weights is None else weights[column >= 0], minlength=count)
+            for column, count in zip(self.folds.labels.T, self.folds.counts, strict=True)
+        ]
+        return np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
+
+    def _parts(self, fine: bool) -> list[list[Any]] | None:
+        """Summaries of all cells, from one reading; None where they cannot be had."""
+        like = self.models[0]._cv_summary(self.source, fine)
+        if like is None or not self._fits_memory():
+            return None
+        if self.passes and not self.source.traits.rereadable:
+            raise exhausted_stream("for a second look at rows that were left out")
+        members = self.source.members if isinstance(self.source, BesideSource) else [self.source]
+        labels = ArraySource(asarray_like(self.folds.labels, self.source.empty(0), dtype=self.source.dtype))
+        labels.table = "the labels of cv"
+        tables = BesideSource([*members, labels])
+        try:
+            filled = summarize(tables, Labelled(like, self.folds.counts), weights=self.weights)
+        except MissingValues:
+            if not self.models[0]._takes_nan:
+                raise
+            return None
+        self.passes += 1
+        return filled.parts
+
+    def _fits_memory(self) -> bool:
+        p, have = self.source.shape[1], memory_bytes()
+        return not have or 8 * p * p * (2 * sum(self.folds.counts) + 4) < _SHARE * have
+
+    def _judged(self, parts: list[list[Any]]) -> list[list[Judged]]:
+        """Scores of each split and setting; splits in threads, each with a BLAS of its own."""
+        try:
+            pairs = list(trained(parts, self.folds))
+        except NonFiniteBlock as error:
+            # Each fold has finite squares, but not all of them together.
+            raise ValueError(str(error)) from None
+
+        def judge(pair: tuple[Any, Any], tick: Any) -> list[Judged]:
+            tick()
+            return [model._cv_judge(*pair, self.counts) for model in self.models]
+
+        with warnings.catch_warnings(), ThreadPoolExecutor(_threads.available()) as pool:
+            # What a fold lacks is said by its score; a warning for each fold would say no more.
+            warnings.simplefilter("ignore")
+            return list(_threads.side_by_side([partial(judge, pair) for pair in pairs], pool=pool))
+
+    def _refitted(self) -> np.ndarray:
+        """Fits of the rows themselves, without those left out: they have weight zero."""
+        if not self.source.traits.rereadable:
+            raise exhausted_stream("for fits without a part of the rows")
+        if self.tables is None:
+            raise ValueError(
+                "n_components='cv' needs complete rows (without NaN), and room for a summary of each fold; choose with "
+                "lowdim.cross_validate, which can also fit the rows of each fold."
+            )
+        n = len(self.folds.labels)
+        weights = np.ones(n) if self.weights is None else to_numpy(self.weights).astype(float)
+        scores = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for split in self.folds.splits:
+                column = self.folds.labels[:, split.labelling]
+                train, test = (weights * np.isin(column, cells) for cells in (split.train, split.test))
+                scores.append([m._cv_refit(*self.tables, train, test, self.counts) for m in self.models])
+                self.passes += len(self.models)
+        return np.array(scores)
+
+    def _result(self, scores: np.ndarray) -> CrossValidation:
+        model = self.models[0]
+        by_response = scores.ndim == 4
+        return CrossValidation(
+            estimator=type(model).__name__,
+            what=model._cv_score,
+            greater_is_better=model._cv_greater,
+            n_components=self.counts,
+            settings=self.settings,
+            scores=scores.mean(axis=-1) if by_response else scores,
+            by_response=scores if by_response else None,
+            weights=self._sizes()[:, 1],
+            n_samples=len(self.folds.labels),
+            n_passes=self.passes,
+        )
+
+
+def counts_asked(asked: Any, lowest: int, highest: int, usual: int) -> np.ndarray:
+    """`n_components` of a cross-validation as whole numbers in order; None for all up to `usual`."""
+    if asked is None:
+        return np.arange(max(lowest, 1), max(min(highest, usual), 1) + 1)
+    given = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+    counts = np.unique(np.asarray(given)) if given else np.zeros(0)
+    if counts.dtype.kind not in "iu" or len(counts) == 0:
+        raise ValueError(f"n_components={asked!r} must be whole numbers to try, say range(1, 11).")
+    if counts[0] < lowest or counts[-1] > highest:
+        raise ValueError(
+            f"n_components from {counts[0]} to {counts[-1]} must be between {lowest} and {highest}, the most that a "
+            "fit without the largest fold can have."
+        )
+    return counts

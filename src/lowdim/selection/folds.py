@@ -1,0 +1,211 @@
+"""Which rows are left out when: cross-validation as labels of rows, so that one reading serves all splits."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, check_cv
+
+from .._xp import to_numpy
+from ..summaries.base import Summary
+
+S = TypeVar("S", bound=Summary)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split, as cells of a labelling: which are trained on, and which are left out."""
+
+    labelling: int
+    train: tuple[int, ...]
+    test: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Labels that cut the rows into cells, and splits that are unions of cells.
+
+    Rows that are on the same side in all splits are in one cell: for k folds the cells are the folds. Splits whose
+    cells would be many more than the splits (those of another repetition) begin a labelling of their own.
+    """
+
+    #: (n, number of labellings); -1 for rows that no split of that labelling uses.
+    labels: np.ndarray
+    #: Cells of each labelling.
+    counts: tuple[int, ...]
+    splits: tuple[Split, ...]
+
+
+def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds:
+    """`cv` as labels of n rows.
+
+    Parameters
+    ----------
+    cv : int, labels, splitter, or iterable of pairs
+        A number of folds (of rows that follow each other; of whole groups where `groups` are given), a vector with the
+        label of each row (each label is left out in turn), an object with `split`, or pairs of row numbers (train,
+        test).
+    n : int or None
+        Rows; None where their number is not known, which labels then tell.
+    groups : vector, optional
+        For splitters that keep groups together. With cv=None each group is left out in turn.
+    """
+    labels = _given_labels(cv, n)
+    if labels is not None:
+        values, codes = np.unique(labels, return_inverse=True)
+        if len(values) < 2:
+            raise ValueError(f"cv: all rows have the label {values[0]!r}; at least two labels are needed.")
+        cells = range(len(values))
+        splits = tuple(Split(0, tuple(c for c in cells if c != left), (left,)) for left in cells)
+        return Folds(codes.reshape(-1, 1), (len(values),), splits)
+    if n is None:
+        raise ValueError(
+            "cross-validation needs to know how many rows there are; pass an array, a table or a list of blocks, or "
+            "cv=labels with the label of each row."
+        )
+    return _gathered(list(_pairs(cv, n, groups, y)), n)
+
+
+def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]:
+    """(summary of the rows trained on, summary of those left out), split by split: merges, never a subtraction."""
+    for r, cells in enumerate(parts):
+        splits = [split for split in folds.splits if split.labelling == r]
+        if all(len(s.test) == 1 and len(s.train) == len(cells) - 1 for s in splits):
+            without = _without_each(cells, {s.test[0] for s in splits})
+            yield from ((without[s.test[0]], cells[s.test[0]]) for s in splits)
+        else:
+            yield from ((union([cells[i] for i in s.train]), union([cells[i] for i in s.test])) for s in splits)
+
+
+def union(parts: Sequence[S]) -> S:
+    """All parts as one, which are left as they were."""
+    total = parts[0].fresh()
+    for part in parts:
+        total.merge(part)
+    return total
+
+
+def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
+    """All cells but one, for each of those `wanted`: what comes before it merged with what comes after."""
+    after: list[S] = [cells[0].fresh()]
+    for cell in reversed(cells[1:]):
+        after.append(union([after[-1], cell]))
+    before = cells[0].fresh()
+    without = {}
+    for i, cell in enumerate(cells):
+        rest = after.pop()
+        if i in wanted:
+            rest.merge(before)
+            without[i] = rest
+        before.merge(cell)
+    return without
+
+
+def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
+    """One label a row, where `cv` is that."""
+    if isinstance(cv, numbers.Integral | str) or cv is None or hasattr(cv, "split") or hasattr(cv, "__next__"):
+        return None
+    if isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray)):
+        return None
+    if np.ndim(cv) == 0:
+        return None
+    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(cv)
+    if labels.ndim != 1 or (n is not None and len(labels) != n):
+        rows = "" if n is None else f" of the {n} rows"
+        raise ValueError(f"cv: labels must be a vector with one entry for each{rows}, got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise ValueError("cv: labels must not be NaN or infinite; drop those rows, or give them a label.")
+    return labels
+
+
+def _pairs(cv: Any, n: int, groups: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(train, test) as row numbers, by scikit-learn's splitters."""
+    if groups is not None:
+        groups = to_numpy(groups)
+        if groups.shape != (n,):
+            raise ValueError(f"groups must have one entry for each of the {n} rows, got shape {groups.shape}.")
+        if cv is None:
+            cv = LeaveOneGroupOut()
+        elif isinstance(cv, numbers.Integral):
+            cv = GroupKFold(int(cv))
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and not 2 <= int(cv) <= n:
+        raise ValueError(f"cv={cv} must be at least 2 and at most {n}, the number of rows.")
+    if isinstance(cv, str | bool | np.bool_) or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
+        raise TypeError(
+            f"cv={cv!r} must be a number of folds, a vector of labels, a scikit-learn splitter, or pairs of row "
+            "numbers (train, test)."
+        )
+    rows = np.zeros((n, 1))
+    for train, test in check_cv(5 if cv is None else cv).split(rows, y, groups):
+        yield _numbers(train, n), _numbers(test, n)
+
+
+def _splits(cv: Any) -> bool:
+    return hasattr(cv, "split") or isinstance(cv, numbers.Integral)
+
+
+def _numbers(rows: Any, n: int) -> np.ndarray:
+    """Row numbers, from numbers or from a mask."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+        raise ValueError("cv: a split must have row numbers to train on and row numbers to leave out.")
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"cv: row numbers must be between 0 and {n - 1}, got {rows.min()} to {rows.max()}.")
+    seen = np.zeros(n, dtype=bool)
+    seen[rows] = True
+    if np.count_nonzero(seen) < len(rows):
+        raise ValueError("cv: a split names a row twice; use sample_weight for rows that count more than once.")
+    return rows
+
+
+def _gathered(pairs: list[tuple[np.ndarray, np.ndarray]], n: int) -> Folds:
+    """Splits as unions of cells."""
+    if not pairs:
+        raise ValueError("cv gives no split.")
+    labellings: list[np.ndarray] = []
+    groups: list[list[np.ndarray]] = []
+    for train, test in pairs:
+        side = np.zeros(n, dtype=np.int64)
+        side[train] = 1
+        if np.any(side[test]):
+            raise ValueError("cv: a split leaves out rows that it trains on.")
+        side[test] = 2
+        if groups:
+            codes = _compact(labellings[-1] * 3 + side)
+            if codes.max() < len(groups[-1]) + 3:
+                labellings[-1] = codes
+                groups[-1].append(side)
+                continue
+        labellings.append(_compact(side))
+        groups.append([side])
+    columns, counts, splits = [], [], []
+    for r, (codes, sides) in enumerate(zip(labellings, groups, strict=True)):
+        first = _first_of_each(codes)
+        used = np.flatnonzero(np.any([side[first] > 0 for side in sides], axis=0))
+        renumbered = np.full(len(first), -1)
+        renumbered[used] = np.arange(len(used))
+        columns.append(renumbered[codes])
+        counts.append(len(used))
+        for side in sides:
+            kept, left = (tuple(int(c) for c in renumbered[np.flatnonzero(side[first] == s)]) for s in (1, 2))
+            splits.append(Split(r, kept, left))
+    return Folds(np.column_stack(columns), tuple(counts), tuple(splits))
+
+
+def _compact(codes: np.ndarray) -> np.ndarray:
+    """Small numbers, renumbered so that all from 0 on occur; without sorting."""
+    occurs = np.bincount(codes) > 0
+    return np.asarray((np.cumsum(occurs) - 1)[codes])
+
+
+def _first_of_each(codes: np.ndarray) -> np.ndarray:
+    """A row of each code."""
+    rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    rows[codes] = np.arange(len(codes))
+    return rows

@@ -1,0 +1,191 @@
+"""What rows that were left out say of a model, from their summary alone.
+
+A held-out log-likelihood, squared error or correlation is a function of the weight, mean and scatter of the rows that
+were left out: no row is read again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._xp import to_numpy
+from ..summaries import Moments, Triangle
+
+#: Of what products of rows hold, a share that is smaller has lost too many digits.
+_RESOLVED = 1e-6
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Scores of the rows left out, one for each model that was tried (further axes first)."""
+
+    scores: np.ndarray
+    #: Whether products of rows were fine enough for them.
+    resolved: bool
+
+
+class LeftOut:
+    """Second moments of rows left out, about any centre; from a Triangle nothing is squared before it is projected."""
+
+    def __init__(self, summary: Moments | Triangle) -> None:
+        self.weight = float(summary.weight)
+        mean: np.ndarray = to_numpy(summary.mean)
+        self._mean = mean.astype(np.float64)
+        rest = getattr(summary, "rest", None)
+        self._rest = np.zeros_like(self._mean) if rest is None else to_numpy(rest)
+        self._groups = summary.groups
+        self.squared = isinstance(summary, Moments)
+        if isinstance(summary, Moments):
+            self._scatter = to_numpy(summary.scatter)
+        else:
+            self._root = to_numpy(summary.root)
+
+    def shift(self, centre: np.ndarray) -> np.ndarray:
+        """mean - centre."""
+        return (self._mean - centre) + self._rest
+
+    def within(self, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
+        """A^T S B for the scatter S about the mean of these rows."""
+        if self.squared:
+            return A.T @ self._scatter @ (A if B is None else B)
+        left = self._root @ A
+        return left.T @ (left if B is None else self._root @ B)
+
+    def lengths(self, A: np.ndarray) -> np.ndarray:
+        """The diagonal of A^T S A: sums of squares of the rows along the columns of A."""
+        if self.squared:
+            return np.asarray(np.einsum("ij,ij->j", A, self._scatter @ A))
+        return np.asarray(np.sum((self._root @ A) ** 2, axis=0))
+
+    def columns(self) -> np.ndarray:
+        """The diagonal of S: sums of squares of each column."""
+        return np.diagonal(self._scatter) if self.squared else np.sum(self._root**2, axis=0)
+
+    def group(self, i: int) -> slice:
+        """Where the columns of table i lie."""
+        start = sum(self._groups[:i])
+        return slice(start, start + self._groups[i])
+
+
+def spectral_densities(
+    left_out: LeftOut,
+    centre: np.ndarray,
+    scale: np.ndarray | None,
+    vectors: np.ndarray,
+    variances: np.ndarray,
+    outside: float,
+    counts: np.ndarray,
+) -> Judged:
+    """Average log-density of the rows left out under N(centre, C_K), for each K in `counts`.
+
+    Parameters
+    ----------
+    vectors, variances : arrays of shape (r, p), (r,)
+        All eigenpairs that are not zero of the covariance of the rows trained on (divided by `scale`, if it is given).
+    outside : float
+        Sum of the eigenvalues that are not among them.
+
+    Notes
+    -----
+    C_K has the variances lambda_1 ... lambda_K along the first vectors and the average sigma2_K of all others, so with
+    q_k the second moment of the rows left out along vector k, and q_0 that along all that is left,
+
+        -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
+                + (q_0 + sum_{k>K} q_k) / sigma2_K].
+
+    Running sums give all K at once. Where nothing is left for sigma2_K there is no density, and the answer is minus
+    infinity.
+    """
+    r, p = vectors.shape
+    d = left_out.shift(centre)
+    divisors = np.ones(p) if scale is None else scale
+    A = (vectors / divisors).T
+    along = left_out.lengths(A) / left_out.weight + (d @ A) ** 2
+    total = float(np.sum((left_out.columns() / left_out.weight + d * d) / divisors**2))
+    beyond = max(total - float(along.sum()), 0.0) if r < p else 0.0
+    left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
+    sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
+    constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(divisors)))
+    scores = np.full(len(counts), -math.inf)
+    resolved = True
+    for i, k in enumerate(counts):
+        if k > r:
+            continue
+        noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
+        smallest = min(float(kept.min(initial=math.inf)), noise)
+        if smallest <= 0.0:
+            continue
+        resolved &= smallest >= _RESOLVED * float(variances[0])
+        terms = float(np.sum(np.log(kept) + along[:k] / kept))
+        if k < p:
+            terms += (p - k) * math.log(noise) + left[k] / noise
+        scores[i] = -0.5 * (constant + terms)
+    return Judged(scores, resolved or not left_out.squared)
+
+
+def gaussian_density(left_out: LeftOut, centre: np.ndarray, covariance: np.ndarray) -> float:
+    """Average log-density of the rows left out under N(centre, covariance): with M = S / w + d d^T,
+    -(1/2) [p ln 2 pi + ln |C| + tr(C^{-1} M)]."""
+    unit = np.sqrt(np.diagonal(covariance))
+    L = np.linalg.cholesky(covariance / unit / unit[:, None])
+    # The columns of C^{-1/2}: L^{-T} in units of the deviations.
+    A = np.linalg.inv(L).T / unit[:, None]
+    d = left_out.shift(centre)
+    spread = float(left_out.lengths(A).sum()) / left_out.weight + float(np.sum((d @ A) ** 2))
+    log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(L))) + np.sum(np.log(unit)))
+    return -0.5 * (len(unit) * math.log(2 * math.pi) + log_determinant + spread)
+
+
+def squared_errors(
+    left_out: LeftOut, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
+) -> Judged:
+    """Mean squared error of each response of the rows left out, predicted from the first K scores, (len(counts), q).
+
+    Notes
+    -----
+    The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_j = r_j^T S_xx r_i, h_j = r_j^T S_xy and t_j
+    the mean of score j over the rows left out, the sum of squares of response c is
+
+        S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
+
+    sums over j <= K: running sums give all K at once. From a Triangle the residuals themselves are taken, and nothing
+    is subtracted from squares.
+    """
+    x, y = left_out.group(0), left_out.group(1)
+    p, q = R.shape[0], Q.shape[0]
+    k = R.shape[1]
+    A = np.zeros((p + q, k))
+    A[x] = R
+    d = left_out.shift(np.concatenate([x_mean, y_mean]))
+    # Offsets of the means, (k + 1, q): what is left of d_y after 0, 1, ... scores.
+    offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
+    E = np.zeros((p + q, q))
+    E[y] = np.eye(q)
+    if left_out.squared:
+        total = left_out.columns()[y]
+        H, G = left_out.within(A, E), left_out.within(A)
+        spread = np.empty((k + 1, q))
+        for c in range(q):
+            M = G * Q[c] * Q[c][:, None]
+            steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
+            spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
+        resolved = bool(np.all(spread[counts] >= _RESOLVED * total))
+        spread = np.clip(spread, 0.0, None)
+    else:
+        spread = np.stack([left_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
+        resolved = True
+    return Judged((spread / left_out.weight + offsets**2)[counts], resolved)
+
+
+def correlations(left_out: LeftOut, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Correlation of each pair of variates X a_k, Y b_k over the rows left out."""
+    x, y = left_out.group(0), left_out.group(1)
+    left, right = (np.zeros((len(left_out.columns()), A.shape[1])) for _ in range(2))
+    left[x], right[y] = A, B
+    lengths = np.sqrt(left_out.lengths(left) * left_out.lengths(right))
+    products = np.diagonal(left_out.within(left, right))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)

@@ -1,0 +1,70 @@
+"""Held-out likelihood of principal components: rule "cv", and how PCA and PPCA are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._xp import to_numpy
+from ..solvers import Covariance, Request, Status, Triangular
+from ..sources import Source
+from ..summaries import Moments, Triangle
+from .cross_validation import CrossValidator, counts_asked
+from .folds import folds_of
+from .held_out import Judged, LeftOut, spectral_densities
+from .results import CrossValidation
+
+
+def judge_spectrum(train: Any, test: Any, counts: np.ndarray, *, ddof: int, standardize: bool) -> Judged:
+    """Average log-likelihood of the rows in `test` under PCA of those in `train`, all numbers of components at once."""
+    solver = Covariance() if isinstance(train, Moments) else Triangular()
+    spectrum = solver.from_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
+    p, rank = train.n_features, spectrum.rank
+    values = to_numpy(spectrum.variances(ddof))
+    cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
+    beyond = max(float(values[rank:].sum()), 0.0)
+    judged = spectral_densities(
+        LeftOut(test),
+        to_numpy(spectrum.mean),
+        None if spectrum.scale is None else to_numpy(spectrum.scale),
+        to_numpy(spectrum.vectors)[:rank],
+        values[:rank],
+        beyond if beyond > cut * (p - rank) else 0.0,
+        counts,
+    )
+    # Products of rows do not see directions below their rounding, which may be all the noise there is.
+    lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
+    return Judged(judged.scores, judged.resolved and not lost)
+
+
+@dataclass(frozen=True)
+class SpectralJudge:
+    """PPCA as far as a cross-validation needs it: no more than its eigenvalues."""
+
+    standardize: bool = False
+    ddof: int = 0
+    _cv_score = "log-likelihood"
+    _cv_greater = True
+    _takes_nan = False
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle:
+        # Columns may have any scale, and float32 has no room for their squares.
+        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+
+    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        most = min(int(n_train), source.shape[1])
+        # Without a component rows are N(mean, sigma2 I), which is a model too.
+        return np.arange(most) if asked is None else counts_asked(asked, 0, most, most)
+
+    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
+        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize)
+
+
+def held_out_likelihood(
+    source: Source, cv: Any, sample_weight: Any, *, standardize: bool
+) -> tuple[CrossValidation, Moments | Triangle | None]:
+    """Held-out log-likelihood of PPCA for every K, and the summary of all rows that comes with it."""
+    validator = CrossValidator([SpectralJudge(standardize)], source, folds_of(cv, source.shape[0]), sample_weight)
+    return validator.run(), validator.total

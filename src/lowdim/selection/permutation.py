@@ -1,0 +1,219 @@
+"""Permutation tests: how many components are more than chance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._xp import is_sparse, to_numpy
+from ..linalg import column_lengths, is_constant
+from ..sources import BesideSource, Source
+from ..summaries import Moments
+from ..summarize import summarize
+
+
+@dataclass(frozen=True, repr=False)
+class PermutationTest:
+    """Of each component, whether what it explains is more than in rows without any relation.
+
+    Attributes
+    ----------
+    statistic : array of shape (n_components,)
+        Of PCA, the proportion of variance; of CCA, -ln of Wilks' lambda of the k-th and all later correlations.
+    null : array of shape (n_permutations, n_components)
+        The same for rows that were shuffled.
+    p_values : array of shape (n_components,)
+        Share of shuffles that reach the statistic (with the rows themselves among them); never smaller than that of a
+        component before.
+    n_components : int
+        Components before the first whose p-value is above `level`.
+    """
+
+    estimator: str
+    statistic: np.ndarray
+    null: np.ndarray
+    level: float
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """One for each component, never falling."""
+        # Rounding must not tell a shuffle that changes nothing from the rows themselves.
+        reached = np.count_nonzero(self.null >= self.statistic * (1 - 1e-10), axis=0)
+        return np.maximum.accumulate((1.0 + reached) / (1.0 + len(self.null)))
+
+    @property
+    def n_components(self) -> int:
+        """How many are more than chance."""
+        above = np.flatnonzero(self.p_values > self.level)
+        return int(above[0]) if len(above) else len(self.statistic)
+
+    def table(self) -> dict[str, list[Any]]:
+        """One entry for each component, by columns."""
+        return {
+            "component": list(range(1, len(self.statistic) + 1)),
+            "statistic": self.statistic.tolist(),
+            "chance": np.mean(self.null, axis=0).tolist(),
+            "p_value": self.p_values.tolist(),
+        }
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame."""
+        return nw.from_dict(self.table(), backend="pandas").to_native()
+
+    def __repr__(self) -> str:
+        return f"PermutationTest({self.estimator}, n_components={self.n_components}, {len(self.null)} shuffles)"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.estimator}: {len(self.null)} shuffles; {self.n_components} component(s) with p <= {self.level:g}",
+            f"{'k':>3}{'statistic':>12}{'by chance':>12}{'p':>9}",
+        ]
+        table = self.table()
+        for i in range(min(len(self.statistic), self.n_components + 3)):
+            numbers = f"{table['statistic'][i]:>12.4g}{table['chance'][i]:>12.4g}{table['p_value'][i]:>9.3g}"
+            lines.append(f"{i + 1:>3}{numbers}")
+        return "\n".join(lines)
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_permutations: int = 999,
+    level: float = 0.05,
+    random_state: Any = None,
+) -> PermutationTest:
+    """How many components of PCA, or pairs of variates of CCA, are more than chance.
+
+    Parameters
+    ----------
+    estimator : PCA or CCA
+        Its options (standardize, scale, regularization) are used; it is not changed.
+    X, y : rows
+        All of them are needed in memory.
+    n_permutations : int
+        Shuffles. The smallest p-value is 1 / (1 + n_permutations).
+    level : float
+        p-values up to here count.
+    random_state : int, RandomState or None
+
+    Notes
+    -----
+    PCA: each column is shuffled by itself, which leaves its values and takes away every relation between columns [1]_.
+    The statistic is the proportion of variance of component k, beside that of component k of shuffled columns: parallel
+    analysis without a Gaussian. Strong components leave less for those after them than chance would, so that weak ones
+    behind strong ones may be missed; few are found that are not there.
+
+    CCA: rows of y are shuffled against those of X. For pair k only what the pairs before leave of both tables is
+    shuffled, since their correlations are not in question any more [2]_; otherwise tests of later pairs find too much.
+    The statistic is -sum_{j >= k} ln(1 - r_j^2).
+
+    Memory of n (p + q) numbers; a shuffle costs n p^2 (CCA: n p q) multiplications.
+
+    References
+    ----------
+    .. [1] Buja, Eyuboglu (1992), Remarks on parallel analysis.
+    .. [2] Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import CCA, permutation_test
+    >>> X = load_iris().data
+    >>> permutation_test(CCA(), X[:, :2], X[:, 2:], n_permutations=199, random_state=0)
+    PermutationTest(CCA, n_components=1, 199 shuffles)
+    """
+    if not hasattr(estimator, "_permutable"):
+        raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA and CCA do.")
+    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
+        raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level!r} must lie between 0 and 1, 0.05 say.")
+    model = clone(estimator)
+    model._check_parameters()
+    source = model._open_tables(X, y)
+    random = check_random_state(random_state)
+    if isinstance(source, BesideSource):
+        tables = [_centred(s, scaled) for s, scaled in zip(source.members, model._permutable(), strict=True)]
+        statistic, null = _of_correlations(tables, model._ridge_pair(), int(n_permutations), random)
+    else:
+        statistic, null = _of_variances(_centred(source, model._permutable()[0])[0], int(n_permutations), random)
+    return PermutationTest(type(model).__name__, statistic, null, level)
+
+
+def _centred(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
+    """All rows, dense and centred, in units of the deviations of columns if `scaled`, else of the largest deviation;
+    and that unit."""
+    n, p = source.shape
+    if n is None or not source.traits.whole:
+        raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
+    if n < 3:
+        raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
+    # Refuses what is not finite, and names it.
+    mean = to_numpy(summarize(source, Moments(p, wide=True)).mean)
+    blocks = [b.toarray() if is_sparse(b) else to_numpy(b) for b in source.blocks(n)]
+    Z = np.concatenate(blocks).astype(np.float64) - mean
+    deviation = column_lengths(Z) / math.sqrt(n - 1)
+    deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
+    if not np.any(deviation > 0):
+        raise ValueError(f"no column of {source.table} varies, so that there is nothing to test.")
+    unit = 1.0 if scaled else float(deviation.max())
+    units = np.where(deviation > 0, deviation, 1.0) if scaled else unit
+    return np.where(deviation > 0, Z / units, 0.0), unit
+
+
+def _of_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Proportions of variance, of the rows and of columns shuffled by themselves."""
+    m = min(Z.shape[0] - 1, int(np.count_nonzero(np.any(Z != 0, axis=0))))
+    statistic = _shares(Z, m)
+    generator = np.random.default_rng(random.randint(2**31 - 1))
+    null = np.stack([_shares(generator.permuted(Z, axis=0), m) for _ in range(n_permutations)])
+    return statistic, null
+
+
+def _shares(Z: np.ndarray, m: int) -> np.ndarray:
+    """The m largest lambda_k / (lambda_1 + lambda_2 + ...)."""
+    S = Z.T @ Z if Z.shape[1] <= Z.shape[0] else Z @ Z.T
+    values = np.clip(np.linalg.eigvalsh(S)[::-1], 0.0, None)
+    return values[:m] / values.sum()
+
+
+def _of_correlations(
+    tables: list[tuple[np.ndarray, float]], ridges: tuple[float, float], n_permutations: int, random: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """-ln of Wilks' lambda from each pair on, of the rows and of those of one table shuffled."""
+    bases = []
+    for (Z, unit), c in zip(tables, ridges, strict=True):
+        U, s, _ = np.linalg.svd(Z, full_matrices=False)
+        keep = s > s[0] * max(Z.shape) * np.finfo(float).eps
+        variances = s[keep] ** 2 / (len(Z) - 1)
+        bases.append(U[:, keep] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
+    n = len(tables[0][0])
+    if all(c == 0.0 for c in ridges) and n - 1 <= max(b.shape[1] for b in bases):
+        raise ValueError(
+            f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are correlated perfectly "
+            "whatever is in them; use fewer columns, or CCA(regularization=...)."
+        )
+    L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
+    A, B = bases[0] @ L, bases[1] @ Rt.T
+    k = len(s)
+    statistic = _log_wilks(s)
+    null = np.empty((n_permutations, k))
+    for i in range(n_permutations):
+        M = A.T @ B[random.permutation(n)]
+        for j in range(k):
+            null[i, j] = _log_wilks(np.linalg.svd(M[j:, j:], compute_uv=False))[0]
+    return statistic, null
+
+
+def _log_wilks(r: np.ndarray) -> np.ndarray:
+    """-sum_{j >= k} ln(1 - r_j^2) for each k."""
+    squares = np.clip(r * r, 0.0, 1.0 - 1e-15)
+    return np.cumsum(-np.log1p(-squares)[::-1])[::-1]

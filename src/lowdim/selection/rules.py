@@ -1,0 +1,172 @@
+"""The table of rules: a name, a function, what it assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import choice
+from .evidence import aic, bic, minka
+from .noise import gavish_donoho, marchenko_pastur
+from .partial import velicer
+from .resampling import parallel
+from .variance import broken_stick, elbow, kaiser, proportion_of_variance
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way to choose K."""
+
+    name: str
+    #: (Eigenvalues, **options) -> (K, curve), or None for a rule that needs the rows themselves.
+    function: Callable[..., Any] | None
+    #: What it assumes and where it fails, in one sentence.
+    assumes: str
+    #: What it looks at: "eigenvalues", "variances" (of the columns too), "matrix" (p x p) or "folds" (the rows).
+    needs: str
+    #: The same as `assumes` in a few words.
+    brief: str
+    #: What the curve is: "thresholds" for lambda_1, lambda_2, ..., or something that is made as "large" or as "small"
+    #: as it gets, or that has to "reach" a level.
+    curve: str
+    #: The K of its first entry.
+    first: int = 1
+    #: Options of `choose_n_components` that the function takes.
+    options: tuple[str, ...] = ()
+
+
+_RULES = (
+    Rule(
+        "proportion",
+        proportion_of_variance,
+        "Assumes that variance is what matters and that a fixed share of it is enough; it does not look for structure, "
+        "and with many noisy columns it keeps noise.",
+        "eigenvalues",
+        "a fixed share of the variance is enough",
+        "reach",
+        options=("proportion",),
+    ),
+    Rule(
+        "kaiser",
+        kaiser,
+        "Assumes that a component should have more variance than a column has on average, as if eigenvalues of noise "
+        "were all equal; they are not unless n is far larger than p, so it keeps too many.",
+        "eigenvalues",
+        "noise eigenvalues are all equal (n far above p)",
+        "thresholds",
+    ),
+    Rule(
+        "broken-stick",
+        broken_stick,
+        "Assumes that without structure the variance is shared out like the pieces of a stick broken at random, which "
+        "is more uneven than noise is; it misses components of moderate size.",
+        "eigenvalues",
+        "chance shares variance out like a broken stick",
+        "thresholds",
+    ),
+    Rule(
+        "elbow",
+        elbow,
+        "Assumes that eigenvalues fall into two groups of the same spread, large and small; one dominant component, or "
+        "a slow decay, puts the elbow in the wrong place.",
+        "eigenvalues",
+        "two groups of eigenvalues, equally spread",
+        "large",
+    ),
+    Rule(
+        "minka",
+        minka,
+        "Assumes Gaussian rows with noise of one variance in all columns and n large enough for Laplace's "
+        "approximation; correlated or heavy-tailed noise is taken for components.",
+        "eigenvalues",
+        "Gaussian rows, equal noise, large n",
+        "large",
+    ),
+    Rule(
+        "bic",
+        bic,
+        "Assumes Gaussian rows with noise of one variance in all columns and n far larger than p; weak components are "
+        "missed, correlated noise is taken for components, and with n < p it keeps all.",
+        "eigenvalues",
+        "Gaussian rows, equal noise, n far above p",
+        "small",
+        first=0,
+    ),
+    Rule(
+        "aic",
+        aic,
+        "Assumes what BIC does but aims at prediction: it keeps weaker components, and does not stop keeping too many "
+        "as n grows.",
+        "eigenvalues",
+        "as BIC, for prediction; keeps more",
+        "small",
+        first=0,
+    ),
+    Rule(
+        "parallel",
+        parallel,
+        "Assumes that noise columns are independent, Gaussian and as variable as those seen; strong components inflate "
+        "these variances so that weak ones are missed, and correlated noise is taken for components.",
+        "variances",
+        "noise columns are independent",
+        "thresholds",
+        options=("n_draws", "quantile", "seed"),
+    ),
+    Rule(
+        "map",
+        velicer,
+        "Assumes that each component is shared by several columns, and removes components until the columns are least "
+        "correlated given them; components of few columns are missed.",
+        "matrix",
+        "each component is shared by several columns",
+        "small",
+        first=0,
+    ),
+    Rule(
+        "gavish-donoho",
+        gavish_donoho,
+        "Assumes white noise of one variance in a large table with few components; what helps least squares "
+        "reconstruction is kept, which is less than can be detected, and unequal or correlated noise breaks it.",
+        "eigenvalues",
+        "white noise; keeps what lowers squared error",
+        "thresholds",
+        options=("noise_variance",),
+    ),
+    Rule(
+        "marchenko-pastur",
+        marchenko_pastur,
+        "Assumes white noise of one variance in a large table with few components; even then the largest eigenvalue of "
+        "pure noise is above the edge in one table of six or so, and unequal or correlated noise breaks it.",
+        "eigenvalues",
+        "white noise; keeps what can be detected",
+        "thresholds",
+        options=("noise_variance",),
+    ),
+    # ---- Rules of rows rather than of eigenvalues; choose.py knows how to ask them.
+    Rule(
+        "cv",
+        None,
+        "Assumes that rows are independent, so that those left out are a fair test of a Gaussian fitted to the others; "
+        "repeated or neighbouring rows in different folds make it keep too many.",
+        "folds",
+        "rows are independent",
+        "large",
+        first=0,
+    ),
+)
+
+#: All rules, by name.
+RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}
+
+#: Other names for them; "mle" is scikit-learn's.
+ALIASES = {"mle": "minka", "horn": "parallel", "velicer": "map"}
+
+
+def rule_of(name: Any) -> Rule:
+    """The rule of this name or alias."""
+    rule = RULES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
+    if rule is None:
+        others = ", ".join(f"{alias!r} for {known!r}" for alias, known in ALIASES.items())
+        raise choice("rule", name, list(RULES), f"Also {others}.")
+    return rule

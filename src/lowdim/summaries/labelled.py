@@ -1,0 +1,110 @@
+"""A summary for each label: what cross-validation and the block bootstrap keep of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from .._xp import Array, Beside, astype, is_sparse, namespace, to_numpy
+from .base import Summary
+
+S = TypeVar("S", bound=Summary)
+
+
+class Labelled(Summary, Generic[S]):
+    """One summary of the rows of each label; rows may have several labels at once.
+
+    Parameters
+    ----------
+    like : Summary
+        What is kept of the rows of one label.
+    counts : sequence of int
+        How many labels there are, of each labelling.
+
+    Attributes
+    ----------
+    parts : list of lists of summaries
+        `parts[r][l]` is of the rows whose r-th label is l.
+
+    Notes
+    -----
+    Labels are the last columns of the rows, one column a labelling, whole numbers from 0 on; rows of label -1 are in no
+    part. Parts merge into the summary of any union of them, so that all that leaves out a part can be had without a
+    second reading, and without a subtraction. One pass; as many times the memory of `like` as there are labels.
+    """
+
+    parameters = ("like", "counts")
+    takes_pieces = True
+
+    def __init__(self, like: S, counts: Sequence[int]) -> None:
+        self.like = like
+        self.counts = tuple(int(c) for c in counts)
+        self.parts: list[list[S]] = [[like.fresh() for _ in range(c)] for c in self.counts]
+        self.takes_nan = like.takes_nan  # type: ignore[misc] # as that of its parts
+
+    @property
+    def threaded_blas(self) -> bool:
+        return self.like.threaded_blas
+
+    def merge(self, other: Self) -> None:
+        if not isinstance(other, Labelled) or self.counts != other.counts:
+            raise ValueError("only summaries of the same labels can be merged.")
+        self._merge(other)
+
+    def _update(self, block: Array, weights: Array | None) -> None:
+        rows, labels = self._split(block)
+        for parts, column in zip(self.parts, labels.T, strict=True):
+            for label, where in _runs(column):
+                if label >= 0:
+                    parts[label].update(_taken(rows, where), None if weights is None else _taken(weights, where))
+
+    def _merge(self, other: Self) -> None:
+        for mine, theirs in zip(self.parts, other.parts, strict=True):
+            for part, more in zip(mine, theirs, strict=True):
+                part.merge(more)
+
+    def fresh(self) -> Self:
+        return type(self)(self.like, self.counts)
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return self.like.block_rows(n_columns, itemsize, stored)
+
+    def _split(self, block: Array) -> tuple[Array, np.ndarray]:
+        """Rows without their labels, and the labels."""
+        k = len(self.counts)
+        if isinstance(block, Beside) and block.pieces[-1].shape[1] == k:
+            rows: Any = Beside(block.pieces[:-1]) if len(block.pieces) > 2 else block.pieces[0]
+            return rows, block.pieces[-1].astype(np.int64)
+        if isinstance(block, Beside):
+            block = block.joined()
+        rows, labels = block[:, :-k], block[:, -k:]
+        if is_sparse(block):
+            return rows.tocsr(), labels.toarray().astype(np.int64)
+        return rows, to_numpy(labels).astype(np.int64)
+
+
+def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
+    """(label, rows that have it): slices where these follow each other, else row numbers."""
+    steps = np.flatnonzero(np.diff(labels)) + 1
+    edges = np.concatenate([[0], steps, [len(labels)]])
+    firsts = labels[edges[:-1]]
+    if len(np.unique(firsts)) == len(firsts):
+        return [(int(f), slice(int(i), int(j))) for f, i, j in zip(firsts, edges, edges[1:], strict=False)]
+    order = np.argsort(labels, kind="stable")
+    values, starts = np.unique(labels[order], return_index=True)
+    return [(int(v), rows) for v, rows in zip(values, np.split(order, starts[1:]), strict=True)]
+
+
+def _taken(block: Array, where: Any) -> Array:
+    """Rows of a block, or entries of weights."""
+    if isinstance(where, slice):
+        return block[where] if block.ndim == 1 else block[where, :]
+    if isinstance(block, np.ndarray):
+        return block[where]
+    if isinstance(block, Beside) or is_sparse(block):
+        return block[where, :]
+    xp = namespace(block)
+    index = xp.asarray(where, device=block.device)
+    return xp.take(block, astype(index, xp.int64), axis=0)

@@ -1,0 +1,169 @@
+"""`n_components` as the name of a rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.datasets import load_diabetes, load_wine
+
+from inputs import with_holes
+from lowdim import (
+    CCA,
+    PCA,
+    PCR,
+    PPCA,
+    FactorAnalysis,
+    Moments,
+    PLSRegression,
+    Triangle,
+    Whitening,
+    choose_n_components,
+    cross_validate,
+    summarize,
+)
+from lowdim.errors import NoComponentWarning
+from lowdim.selection import ALIASES, RULES
+
+WINE = load_wine().data
+DIABETES, PROGRESS = load_diabetes(return_X_y=True)
+random = np.random.default_rng(0)
+SCALED = (WINE - WINE.mean(axis=0)) / WINE.std(axis=0)
+WIDE = random.standard_normal((40, 3)) @ random.standard_normal((3, 90)) * 3 + random.standard_normal((40, 90))
+FLAT = np.column_stack([SCALED, np.full(len(SCALED), 7.0)])
+TABLES = {"tall": SCALED, "wide": WIDE, "constant column": FLAT}
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.NoComponentWarning")
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("table", list(TABLES))
+@pytest.mark.parametrize("rule", [*RULES, *ALIASES])
+def test_models_keep_what_the_rule_says(rule, table, standardize):
+    X = TABLES[table]
+    for model, ddof in ((PCA(rule, standardize=standardize), 1), (PPCA(rule, standardize=standardize), 0)):
+        choice = choose_n_components(X, rule, standardize=standardize, ddof=ddof)[rule]
+        model.fit(X)
+        assert model.n_components_ == max(choice.k, 1)
+        if choice.rule != "cv":
+            assert model.choice_.rule == choice.rule
+            assert model.choice_.k == choice.k
+            np.testing.assert_allclose(model.choice_.curve, choice.curve, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["minka", "bic", "parallel", "map"])
+def test_a_summary_will_do(rule):
+    expected = PCA(rule).fit(SCALED).n_components_
+    for kind in (Moments, Triangle):
+        summary = summarize(SCALED, kind)
+        assert PCA(rule).fit_summary(summary).n_components_ == expected
+        assert PPCA(rule).fit_summary(summary).n_components_ == expected
+    assert PCA(rule).partial_fit(SCALED[:100]).partial_fit(SCALED[100:]).n_components_ == expected
+
+
+def test_scikit_learns_name_for_minkas_rule():
+    assert PCA("mle").fit(WINE).n_components_ == decomposition.PCA("mle").fit(WINE).n_components_
+
+
+@pytest.mark.parametrize("model", [PCA("cv"), PPCA("cv"), FactorAnalysis("cv"), PCA("cv", solver="triangle")], ids=str)
+def test_cross_validation_chooses_in_the_same_reading(model):
+    model.fit(SCALED)
+    assert model.choice_.n_passes == 1
+    expected = cross_validate(type(model)(), SCALED)
+    assert model.n_components_ == expected.best
+    np.testing.assert_allclose(model.choice_.scores, expected.scores)
+    fixed = type(model)(model.n_components_).fit(SCALED)
+    np.testing.assert_allclose(model.loadings_, fixed.loadings_, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [PLSRegression("cv"), PCR("cv")], ids=str)
+def test_regressions_are_cross_validated(model):
+    model.fit(DIABETES, PROGRESS)
+    expected = cross_validate(type(model)(), DIABETES, PROGRESS)
+    assert model.n_components_ == expected.best
+    assert model.n_passes_ == 1
+    np.testing.assert_allclose(model.coef_, type(model)(expected.best).fit(DIABETES, PROGRESS).coef_, rtol=1e-9)
+    assert model.predict(DIABETES).shape == PROGRESS.shape
+
+
+def test_canonical_correlations_are_cross_validated():
+    model = CCA("cv").fit(WINE[:, :6], WINE[:, 6:])
+    assert model.n_components_ == cross_validate(CCA(), WINE[:, :6], WINE[:, 6:]).best
+
+
+def test_weights_are_repetitions():
+    weights = random.integers(0, 3, len(SCALED)).astype(float)
+    repeated = np.repeat(SCALED, weights.astype(int), axis=0)
+    for rule in ("minka", "bic", "parallel", "gavish-donoho"):
+        assert PCA(rule).fit(SCALED, sample_weight=weights).n_components_ == PCA(rule).fit(repeated).n_components_
+
+
+@pytest.mark.parametrize("rule", FactorAnalysis._rules)
+def test_numbers_of_factors(rule):
+    """Three factors of nine columns, three columns each."""
+    L = np.kron(np.eye(3), np.array([[0.9, 0.8, 0.7]]))
+    X = random.standard_normal((800, 3)) @ L + 0.5 * random.standard_normal((800, 9))
+    model = FactorAnalysis(rule).fit(X)
+    assert model.n_components_ == 3
+    assert FactorAnalysis(rule, standardize=True).fit(X * np.arange(1, 10)).n_components_ == 3
+    if rule != "cv":
+        assert FactorAnalysis(rule).fit_summary(summarize(X, Moments)).n_components_ == 3
+
+
+def test_bic_of_factors_is_that_of_the_fits():
+    model = FactorAnalysis("bic").fit(SCALED)
+    curve = [FactorAnalysis(k).fit(SCALED).bic(SCALED) for k in range(1, 5)]
+    np.testing.assert_allclose(model.choice_.curve[1:5], curve, rtol=1e-6)
+
+
+def test_noise_keeps_one_component_and_says_so():
+    noise = random.standard_normal((300, 8))
+    with pytest.warns(NoComponentWarning, match="finds no component"):
+        model = PCA("parallel").fit(noise)
+    assert model.n_components_ == 1
+    assert model.choice_.k == 0
+
+
+def test_what_was_chosen_is_forgotten_with_the_next_fit():
+    for model in (PCA("kaiser"), PPCA("kaiser"), FactorAnalysis("kaiser")):
+        model.fit(SCALED)
+        model.set_params(n_components=2).fit(SCALED)
+        assert not hasattr(model, "choice_")
+    model = PLSRegression("cv").fit(DIABETES, PROGRESS)
+    assert not hasattr(model.set_params(n_components=2).fit(DIABETES, PROGRESS), "choice_")
+
+
+def test_sparse_rows_and_streams():
+    S = sparse.csr_array(np.where(np.abs(SCALED) > 0.5, SCALED, 0.0))
+    assert PCA("minka").fit(S).n_components_ == PCA("minka").fit(S.toarray()).n_components_
+    assert PCA("cv").fit([SCALED[:90], SCALED[90:]]).n_components_ == PCA("cv").fit(SCALED).n_components_
+
+
+def test_refusals():
+    for model in (PCA("best"), PPCA("best")):
+        with pytest.raises(ValueError, match=r"n_components='best' is not one of .*'minka'.* Or a number"):
+            model.fit(SCALED)
+    with pytest.raises(ValueError, match="'kaiser', 'bic', 'aic', 'parallel', 'map', 'cv'"):
+        FactorAnalysis("minka").fit(SCALED)
+    with pytest.raises(ValueError, match="n_components='minka'"):
+        PLSRegression("minka").fit(DIABETES, PROGRESS)
+    with pytest.raises(ValueError, match="n_components='kaiser'"):
+        Whitening(n_components="kaiser").fit(SCALED)
+    holes = with_holes(SCALED, 0.05)
+    for model in (PPCA("bic"), PPCA("cv"), FactorAnalysis("map"), PPCA("bic", missing="unstored")):
+        X = sparse.csr_array(SCALED) if model.missing == "unstored" else holes
+        with pytest.raises(ValueError, match="needs complete rows"):
+            model.fit(X)
+    for refused in (
+        lambda: PCA("cv").fit_summary(summarize(SCALED, Moments)),
+        lambda: PPCA("cv").fit_summary(summarize(SCALED, Moments)),
+        lambda: FactorAnalysis("cv").fit_summary(summarize(SCALED, Moments)),
+    ):
+        with pytest.raises(ValueError, match="leaves rows out, and a summary has none"):
+            refused()
+    for model in (PCA("cv"), PLSRegression("cv")):
+        with pytest.raises(AttributeError, match="partial_fit") as refusal:
+            model.partial_fit(DIABETES, PROGRESS)
+        assert "partial_fit keeps none" in str(refusal.value.__cause__)
+    with pytest.raises(ValueError, match="how many rows"):
+        PCA("cv").fit(b for b in (SCALED[:90], SCALED[90:]))

@@ -1,0 +1,146 @@
+"""Intervals by the bootstrap, against refits of drawn rows and against theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+
+from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
+
+IRIS = load_iris().data
+DIABETES, PROGRESS = load_diabetes(return_X_y=True)
+random = np.random.default_rng(0)
+MODELS = {
+    "PCA": (PCA(2), IRIS, None),
+    "PCA standardize": (PCA(2, standardize=True), IRIS, None),
+    "PPCA": (PPCA(2), IRIS, None),
+    "FactorAnalysis": (FactorAnalysis(2), DIABETES, None),
+    "PCR": (PCR(3), DIABETES, PROGRESS),
+    "PLSRegression": (PLSRegression(2), DIABETES, PROGRESS),
+    "CCA": (CCA(2), IRIS[:, :2], IRIS[:, 2:]),
+}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_draws_are_fits_of_rows_counted_so_often(name):
+    """The counts of a draw are frequency weights."""
+    model, X, y = MODELS[name]
+    draws = bootstrap(model, X, y, n_boot=4, random_state=3)
+    assert draws.kind == "row"
+    n = len(X)
+    counts = np.random.RandomState(3).multinomial(n, np.full(n, 1 / n), size=4)
+    for b in range(4):
+        fit = clone(model).fit(X, *([] if y is None else [y]), sample_weight=counts[b].astype(float))
+        for statistic, found in fit._boot_statistics().items():
+            if not statistic.endswith("loadings"):
+                np.testing.assert_allclose(draws.replicates[statistic][b], found, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_blocks_of_one_row_are_rows(name):
+    model, X, y = MODELS[name]
+    rows = bootstrap(model, X, y, n_boot=5, random_state=1, kind="row")
+    blocks = bootstrap(model, X, y, n_boot=5, random_state=1, kind="block", n_blocks=len(X))
+    for statistic in rows.estimates:
+        np.testing.assert_allclose(blocks.replicates[statistic], rows.replicates[statistic], rtol=1e-6, atol=1e-8)
+
+
+def test_the_estimate_is_the_fit_to_all_rows():
+    for model, X, y in MODELS.values():
+        fit = clone(model).fit(X, *([] if y is None else [y]))
+        found = bootstrap(model, X, y, n_boot=2, kind="block", n_blocks=10)
+        for statistic, value in fit._boot_statistics().items():
+            np.testing.assert_allclose(found.estimates[statistic], value, rtol=1e-6, atol=1e-9)
+
+
+def test_standard_errors_of_eigenvalues():
+    """Of Gaussian rows: lambda sqrt(2 / n), by rows and by blocks alike (Anderson 1963)."""
+    X = random.standard_normal((4000, 3)) * [5.0, 3.0, 1.0]
+    expected = np.array([25.0, 9.0, 1.0]) * np.sqrt(2 / len(X))
+    for kind in ("row", "block"):
+        draws = bootstrap(PCA(), X, n_boot=400, kind=kind, random_state=0)
+        np.testing.assert_allclose(draws.standard_error("explained_variance"), expected, rtol=0.2)
+    low, high = draws.interval("explained_variance")
+    assert np.all(low < draws.estimates["explained_variance"])
+    assert np.all(draws.estimates["explained_variance"] < high)
+    wider = draws.interval("explained_variance", level=0.99)
+    assert np.all(wider[0] <= low)
+    assert np.all(wider[1] >= high)
+
+
+def test_groups_are_drawn_whole():
+    """Ten copies of each row tell no more than one: errors are those of the groups."""
+    X = random.standard_normal((60, 3)) * [3.0, 2.0, 1.0]
+    copies, groups = np.repeat(X, 10, axis=0), np.repeat(np.arange(60), 10)
+    by_group = bootstrap(PCA(ddof=0), copies, n_boot=200, groups=groups, random_state=0)
+    by_row = bootstrap(PCA(ddof=0), X, n_boot=200, random_state=0)
+    assert by_group.kind == "groups"
+    assert by_group.n_blocks == 60
+    np.testing.assert_allclose(
+        by_group.standard_error("explained_variance"), by_row.standard_error("explained_variance"), rtol=1e-8
+    )
+
+
+def test_loadings_are_turned_to_those_of_all_rows():
+    """Two directions of nearly the same variance change places from draw to draw; their loadings must not."""
+    X = random.standard_normal((300, 4)) * [2.0, 2.0, 0.5, 0.5]
+    draws = bootstrap(PCA(2), X, n_boot=100, random_state=0)
+    assert draws.standard_error("loadings").max() < 0.3
+    np.testing.assert_allclose(draws.replicates["loadings"].mean(axis=0), draws.estimates["loadings"], atol=0.1)
+
+
+def test_a_seed_gives_the_same_draws():
+    one, other = (bootstrap(PCA(2), IRIS, n_boot=5, random_state=4) for _ in range(2))
+    np.testing.assert_array_equal(one.replicates["loadings"], other.replicates["loadings"])
+
+
+def test_streams_are_read_once():
+    draws = bootstrap(PCA(2), (b for b in (IRIS[:60], IRIS[60:])), n_boot=20, groups=np.arange(150) // 5)
+    assert draws.n_blocks == 30
+    listed = bootstrap(PCA(2), [IRIS[:60], IRIS[60:]], n_boot=5, kind="block")
+    assert listed.n_blocks == 150
+
+
+def test_tables():
+    draws = bootstrap(PCA(2), IRIS, n_boot=20, random_state=0)
+    table = draws.table("loadings")
+    assert list(table) == ["entry", "estimate", "standard_error", "low", "high"]
+    assert len(table["entry"]) == 8
+    assert "20 draws of 150 rows" in str(draws)
+    assert "explained_variance" in repr(draws)
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    assert len(draws.to_pandas("explained_variance")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_boot": 1}, "at least 2"),
+        ({"n_boot": 2.5}, "whole number"),
+        ({"kind": "stationary"}, "'auto', 'row', 'block'"),
+        ({"n_blocks": 1}, "between 2 and 150"),
+        ({"n_blocks": 151}, "between 2 and 150"),
+        ({"groups": np.zeros(150)}, "at least 2 pieces"),
+        ({"groups": np.zeros(3)}, "one entry for each of the 150 rows"),
+        ({"groups": np.arange(150), "n_blocks": 3}, "leave out"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        bootstrap(PCA(2), IRIS, **options)
+
+
+def test_other_refusals():
+    with pytest.raises(TypeError, match="ICA cannot be bootstrapped"):
+        bootstrap(ICA(), IRIS)
+    with pytest.raises(ValueError, match="NaN"):
+        bootstrap(PCA(), np.where(IRIS > 7, np.nan, IRIS))
+    with pytest.raises(ValueError, match="how many rows"):
+        bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))
+    draws = bootstrap(PCA(1), IRIS, n_boot=3)
+    with pytest.raises(ValueError, match="is not one of"):
+        draws.interval("eigenvalues")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        draws.interval("loadings", level=95)

@@ -1,0 +1,243 @@
+"""choose_n_components: whatever the rows come as, the answers are the same, and print as a table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+
+from lowdim import Moments, Triangle, open_source, summarize
+from lowdim.errors import MissingValues, NoVariance
+from lowdim.selection import ALIASES, RULES, Choices, choose_n_components
+from lowdim.selection import choose as choose_module
+
+rng = np.random.default_rng(5)
+WINE = load_wine().data
+WIDE = rng.standard_normal((15, 3)) * [9.0, 7, 5] @ rng.standard_normal((3, 60)) + rng.standard_normal((15, 60))
+#: Rules whose answer comes from eigenvalues.
+NAMES = [name for name, rule in RULES.items() if rule.needs != "folds"]
+
+
+def answers(choices):
+    return {name: choices[name].k for name in NAMES}
+
+
+def as_stream(X):
+    return (X[i : i + 40] for i in range(0, len(X), 40))
+
+
+INPUTS = {
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "pandas": pd.DataFrame,
+    "polars": lambda X: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]),
+    "stream": as_stream,
+    "blocks": lambda X: [X[:7], X[7:]],
+    "source": open_source,
+    "moments": lambda X: summarize(X, Moments),
+    "triangle": lambda X: summarize(X, Triangle),
+}
+
+
+@pytest.mark.parametrize("X", [WINE, WIDE], ids=["wine", "wide"])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("kind", INPUTS)
+def test_the_same_from_everything(X, standardize, kind):
+    plain = choose_n_components(X, standardize=standardize, n_draws=10)
+    other = choose_n_components(INPUTS[kind](X), standardize=standardize, n_draws=10)
+    assert answers(plain) == answers(other)
+    for name in NAMES:
+        np.testing.assert_allclose(plain[name].curve, other[name].curve, rtol=1e-6)
+
+
+def test_float32():
+    X = WINE.astype(np.float32)
+    assert answers(choose_n_components(X)) == answers(choose_n_components(X.astype(np.float64)))
+
+
+def test_known_answers():
+    found = answers(choose_n_components(WINE, standardize=True))
+    # Counted by hand from the eigenvalues of the correlation matrix: 4.71, 2.50, 1.45, 0.92, 0.85, 0.64, ...
+    assert found["kaiser"] == 3 and found["proportion"] == 8 and found["broken-stick"] == 2
+    assert found["parallel"] == 3
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_weights_are_repetitions(standardize):
+    w = rng.integers(0, 3, len(WINE))
+    weighted = choose_n_components(WINE, standardize=standardize, sample_weight=w, n_draws=10)
+    repeated = choose_n_components(np.repeat(WINE, w, axis=0), standardize=standardize, n_draws=10)
+    assert answers(weighted) == answers(repeated)
+    assert weighted.eigenvalues.n == w.sum()
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_the_divisor_changes_no_answer(ddof):
+    assert answers(choose_n_components(WINE, ddof=ddof)) == answers(choose_n_components(WINE))
+
+
+def test_the_divisor_belongs_to_the_eigenvalues():
+    one, zero = (choose_n_components(WINE, "kaiser", ddof=ddof) for ddof in (1, 0))
+    np.testing.assert_allclose(one.eigenvalues.values * 177 / 178, zero.eigenvalues.values)
+
+
+def test_far_fewer_rows_than_columns(monkeypatch):
+    with_matrix = choose_n_components(WIDE)
+    monkeypatch.setattr(choose_module, "_MATRIX_UP_TO", 10)
+    for standardize in (False, True):
+        without = choose_n_components(WIDE, standardize=standardize)
+        assert without.eigenvalues.matrix is None and without["map"].k is None
+        assert "was not formed" in without["map"].note and len(without["map"].curve) == 0
+        full = with_matrix if not standardize else choose_n_components(summarize(WIDE, Moments), standardize=True)
+        for name in set(NAMES) - {"map"}:
+            assert without[name].k == full[name].k
+            np.testing.assert_allclose(without[name].curve, full[name].curve, rtol=1e-8)
+        X = np.column_stack([WIDE, np.full(15, 3.0)])
+        constant = choose_n_components(X, standardize=standardize)
+        for name in set(NAMES) - {"map"}:
+            assert constant[name].k == without[name].k
+
+
+def test_small_eigenvalues_are_read_again_for():
+    X = rng.standard_normal((40, 6)) * [1, 1, 1, 1e-6, 1e-6, 1e-6]
+    assert choose_n_components(X, "bic").eigenvalues.values[5] == pytest.approx(1e-12, rel=2)
+    once = choose_n_components(as_stream(X), "bic")
+    np.testing.assert_allclose(once.eigenvalues.values, choose_n_components(X, "bic").eigenvalues.values, rtol=1e-5)
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / 39
+    np.testing.assert_allclose(once.eigenvalues.values, values, rtol=1e-6)
+
+
+def test_options_reach_their_rules():
+    plain = choose_n_components(WINE, standardize=True)
+    assert choose_n_components(WINE, "proportion", standardize=True, proportion=0.5)["proportion"].k == 2
+    loud = choose_n_components(WINE, ["gavish-donoho", "marchenko-pastur"], standardize=True, noise_variance=100.0)
+    assert [loud[name].k for name in loud] == [0, 0]
+    low = choose_n_components(WINE, "parallel", standardize=True, quantile="mean")["parallel"].curve
+    assert np.all(low < plain["parallel"].curve)
+    for state in (7, np.random.RandomState(1), np.random.default_rng(1)):
+        other = choose_n_components(WINE, "parallel", standardize=True, random_state=state)
+        assert np.any(other["parallel"].curve != plain["parallel"].curve)
+
+
+def test_a_single_rule_and_aliases():
+    choices = choose_n_components(WINE, ("mle", "minka", "horn"), n_draws=5)
+    assert list(choices) == ["minka", "parallel"] and len(choices) == 2
+    assert choices["mle"] is choices["minka"] and "kaiser" not in choices
+    assert list(choose_n_components(WINE, "velicer")) == ["map"]
+    with pytest.raises(KeyError, match="'kaiser' was not asked; asked were 'minka', 'parallel'"):
+        choices["kaiser"]
+    with pytest.raises(ValueError, match="is not one of"):
+        choices["scree"]
+
+
+# ---- What comes back
+
+
+def test_choices():
+    choices = choose_n_components(WINE, standardize=True, n_draws=10)
+    assert isinstance(choices, Choices) and list(choices) == list(RULES)
+    for name, choice in choices.items():
+        assert choice.rule == name and choice.assumes == RULES[name].assumes
+        if choice.k is None:
+            assert choice.note
+            continue
+        assert isinstance(choice.k, int) and choice.note == ""
+        assert len(choice.candidates) == len(choice.curve) and choice.candidates[0] == RULES[name].first
+        kind, at = RULES[name].curve, choice.k - RULES[name].first
+        if kind == "thresholds":
+            above = choices.eigenvalues.values > choice.curve
+            assert np.all(above[: choice.k]) and not above[choice.k]
+        elif kind == "large":
+            assert choice.curve[at] == choice.curve.max()
+        elif kind == "small":
+            assert choice.curve[at] == choice.curve.min()
+        else:
+            assert choice.curve[at] >= 0.9 > choice.curve[at - 1]
+
+
+def test_it_prints():
+    choices = choose_n_components(WINE, ["kaiser", "map"], standardize=True)
+    assert str(choices) == repr(choices)
+    lines = str(choices).splitlines()
+    assert lines[0] == "How many components? 178 rows, 13 columns (correlation)"
+    assert lines[2].split()[:2] == ["kaiser", "3"]
+    html = choices._repr_html_()
+    assert html.startswith("<table>") and html.count("<tr>") == 3 and "kaiser" in html
+    one = choose_n_components(WINE[:, :1], ["minka", "bic"])
+    assert one["minka"].k is None and "not available: " in str(one) and one["bic"].k == 0
+
+
+def test_it_becomes_a_table():
+    choices = choose_n_components(WINE[:, :1], ["minka", "bic"])
+    table = choices.table()
+    assert table["rule"] == ["minka", "bic"] and table["k"] == [None, 0] and table["note"][1] == ""
+    frame = choices.to_pandas()
+    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["rule", "k", "assumes", "note"]
+    assert frame["k"][1] == 0 and pd.isna(frame["k"][0])
+
+
+def test_the_same_call_gives_the_same_bits():
+    first, second = choose_n_components(WINE), choose_n_components(WINE)
+    for name in NAMES:
+        np.testing.assert_array_equal(first[name].curve, second[name].curve)
+
+
+def test_the_rows_are_left_alone():
+    X = WINE.copy()
+    moments = summarize(WINE, Moments)
+    before = moments.scatter.copy()
+    choose_n_components(X, standardize=True, n_draws=2)
+    choose_n_components(moments, standardize=True, n_draws=2)
+    np.testing.assert_array_equal(X, WINE)
+    np.testing.assert_array_equal(moments.scatter, before)
+
+
+# ---- What is refused
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_too_few_rows(ddof):
+    for X in (WINE[:1], as_stream(WINE[:1]), summarize(WINE[:1], Moments)):
+        with pytest.raises(ValueError, match=r"n_samples=1 .*Give more rows"):
+            choose_n_components(X, ddof=ddof)
+    with pytest.raises(ValueError, match="Weights are frequencies"):
+        choose_n_components(WINE, ddof=ddof, sample_weight=np.full(178, 1 / 178))
+
+
+def test_equal_rows():
+    for X in (np.ones((5, 3)), np.ones((3, 5)), np.full((3, 2000), 0.1)):
+        with pytest.raises(NoVariance):
+            choose_n_components(X)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"rules": "scree"}, "is not one of"),
+        ({"rules": ["minka", "scree"]}, "is not one of"),
+        ({"rules": []}, "empty"),
+        ({"ddof": 2}, "ddof=2"),
+        ({"ddof": True}, "ddof=True"),
+        ({"standardize": "yes"}, "standardize='yes'"),
+        ({"proportion": 0}, "proportion=0"),
+        ({"noise_variance": -1.0}, "noise_variance"),
+        ({"n_draws": 0}, "n_draws=0"),
+        ({"quantile": 95}, "quantile=95"),
+        ({"random_state": "x"}, "random_state='x'"),
+    ],
+)
+def test_bad_options(bad, words):
+    with pytest.raises(ValueError, match=words):
+        choose_n_components(WINE, **bad)
+
+
+def test_other_refusals():
+    with pytest.raises(TypeError, match="rules must be"):
+        choose_n_components(WINE, 3)
+    with pytest.raises(ValueError, match="sample_weight belongs to rows"):
+        choose_n_components(summarize(WINE, Moments), sample_weight=np.ones(178))
+    with pytest.raises(MissingValues):
+        choose_n_components(np.where(WINE > 1000, np.nan, WINE))
+    assert "mle" in ALIASES

@@ -1,0 +1,338 @@
+"""Cross-validation in one pass against the slow way: refitting on rows."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+
+from inputs import INPUTS, with_holes
+from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate
+
+random = np.random.default_rng(7)
+N, P, Q = 120, 7, 2
+X = random.standard_normal((N, 3)) @ random.standard_normal((3, P)) * 2 + random.standard_normal((N, P)) + 50.0
+Y = X[:, :3] @ random.standard_normal((3, Q)) + random.standard_normal((N, Q))
+GROUPS = random.integers(0, 5, N)
+
+MODELS = {
+    "PCA": PCA(),
+    "PCA standardize": PCA(standardize=True),
+    "PCA ddof=0": PCA(ddof=0),
+    "PPCA": PPCA(),
+    "PPCA standardize": PPCA(standardize=True),
+    "PPCA em": PPCA(solver="em"),
+    "FactorAnalysis": FactorAnalysis(),
+    "PCR": PCR(),
+    "PCR relevance scale": PCR(select="relevance", scale=True),
+    "PLSRegression": PLSRegression(),
+    "PLSRegression simpls": PLSRegression(algorithm="simpls", scale=False),
+    "CCA": CCA(),
+    "CCA ridge": CCA(regularization=0.3),
+}
+SPLITTERS = {
+    "KFold": KFold(5),
+    "shuffled": KFold(4, shuffle=True, random_state=0),
+    "repeated": RepeatedKFold(n_splits=4, n_repeats=3, random_state=0),
+    "ShuffleSplit": ShuffleSplit(3, test_size=0.3, random_state=0),
+    "TimeSeriesSplit": TimeSeriesSplit(3),
+    "GroupKFold": GroupKFold(3),
+    "LeaveOneGroupOut": LeaveOneGroupOut(),
+}
+
+
+def tables(model):
+    return (X, Y) if isinstance(model, PCR | PLSRegression | CCA) else (X, None)
+
+
+def counts_of(model):
+    """Seven columns identify three factors; beyond that, what a fit of factors predicts depends on where it stopped."""
+    return range(1, 3 if isinstance(model, CCA) else 4 if isinstance(model, FactorAnalysis) else 5)
+
+
+def correlation(t, u, weights):
+    C = np.cov(t, u, fweights=weights.astype(int))
+    return C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
+
+
+def slow(model, X, y, pairs, counts, weights=None):
+    """Fits on rows, one for each split and number of components."""
+    weights = np.ones(len(X)) if weights is None else weights
+    scores = []
+    for train, test in pairs:
+        row = []
+        for k in counts:
+            fit = clone(model).set_params(n_components=k)
+            w, v = weights[train], weights[test]
+            if y is None:
+                fit.fit(X[train], sample_weight=w)
+                row.append(np.average(fit.score_samples(X[test]), weights=v))
+            elif isinstance(model, CCA):
+                T, U = fit.fit(X[train], y[train], sample_weight=w).transform(X[test], y[test])
+                row.append(sum(correlation(T[:, j], U[:, j], v) for j in range(k)))
+            else:
+                errors = fit.fit(X[train], y[train], sample_weight=w).predict(X[test]) - y[test]
+                row.append(np.average((errors**2).reshape(len(test), -1), axis=0, weights=v).mean())
+        scores.append(row)
+    return np.array(scores)
+
+
+@pytest.mark.parametrize("cv", list(SPLITTERS))
+@pytest.mark.parametrize("name", list(MODELS))
+def test_one_pass_agrees_with_refitting_on_rows(name, cv):
+    model, splitter = MODELS[name], SPLITTERS[cv]
+    A, B = tables(model)
+    groups = GROUPS if "Group" in cv else None
+    found = cross_validate(model, A, B, cv=splitter, groups=groups, n_components=counts_of(model))
+    expected = slow(model, A, B, splitter.split(A, groups=groups), counts_of(model))
+    assert found.n_passes == 1
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_weights_are_repetitions(name):
+    model, weights = MODELS[name], random.integers(0, 4, N).astype(float)
+    A, B = tables(model)
+    found = cross_validate(model, A, B, cv=KFold(4), n_components=counts_of(model), sample_weight=weights)
+    pairs = [(r[weights[r] > 0], t[weights[t] > 0]) for r, t in KFold(4).split(A)]
+    np.testing.assert_allclose(found.scores[:, 0], slow(model, A, B, pairs, counts_of(model), weights), rtol=1e-8)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+@pytest.mark.parametrize("name", ["PCA", "PPCA", "FactorAnalysis", "PLSRegression", "CCA"])
+def test_offsets_and_scales_do_no_harm(name, scale, offset):
+    """The log-likelihood moves by ln scale a column, errors by its square, and correlations not at all."""
+    model = MODELS[name]
+    A, B = tables(model)
+    whole = np.round(A * 2**20) / 2**20
+    plain = cross_validate(model, whole, B, n_components=counts_of(model)).mean
+    moved = cross_validate(model, (whole + offset) * scale, B, n_components=counts_of(model)).mean
+    if B is None:
+        moved = moved + P * np.log(scale)
+    np.testing.assert_allclose(moved, plain, rtol=1e-8 if offset == 0.0 else 1e-5)
+
+
+def test_small_noise_is_seen_by_a_second_look_without_squares():
+    """Products of rows lose what is 1e-9 of the largest variance; the R factors of folds do not."""
+    fine = (X[:, :1] - 50.0) * np.ones(4) + 1e-5 * random.standard_normal((N, 4))
+    found = cross_validate(PCA(), fine, n_components=[1, 2])
+    assert found.n_passes == 2
+    expected = slow(PCA(solver="triangle"), fine, None, KFold(5).split(fine), [1, 2])
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    y = fine @ np.ones(4) + 1e-5 * random.standard_normal(N)
+    found = cross_validate(PLSRegression(scale=False), fine, y, n_components=[1, 2])
+    expected = slow(PLSRegression(scale=False, solver="triangle"), fine, y, KFold(5).split(fine), [1, 2])
+    assert found.n_passes == 2
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", list(INPUTS))
+def test_every_input_gives_the_same_scores(name):
+    kind = INPUTS[name]
+    whole = np.round(X)
+    labels = np.arange(N) % 3
+    found = cross_validate(PCA(), kind.make(whole), cv=labels, n_components=[1, 2, 3])
+    expected = cross_validate(PCA(), whole, cv=labels, n_components=[1, 2, 3])
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+    assert found.n_passes == 1
+    pairs = cross_validate(PLSRegression(), kind.make(whole), kind.weights(Y[:, 0]), cv=labels, n_components=[1, 2, 3])
+    plain = cross_validate(PLSRegression(), whole, Y[:, 0], cv=labels, n_components=[1, 2, 3])
+    np.testing.assert_allclose(pairs.scores, plain.scores, rtol=1e-4)
+
+
+def test_rows_are_read_once():
+    reads = []
+
+    def blocks():
+        for i in (0, 50):
+            reads.append(i)
+            yield X[i : i + 50] if i == 0 else X[i:]
+
+    result = cross_validate(PCA(), blocks(), cv=np.arange(N) % 4, n_components=[1, 2])
+    assert result.n_passes == 1
+    assert reads == [0, 50]
+
+
+def test_rows_with_holes_are_fitted_anew():
+    holes = with_holes(X, 0.05)
+    found = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
+    assert found.n_passes == 3
+    expected = slow(PPCA(), holes, None, KFold(3).split(holes), [1, 2])
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="NaN"):
+        cross_validate(PCA(), holes)
+
+
+@pytest.mark.parametrize("model", [PCA(), PLSRegression(), CCA(regularization=0.5), FactorAnalysis()], ids=str)
+def test_tables_too_wide_for_summaries_are_fitted_anew(model, monkeypatch):
+    import lowdim.selection.cross_validation as module
+
+    A, B = tables(model)
+    expected = cross_validate(model, A, B, cv=3, n_components=[1, 2])
+    monkeypatch.setattr(module, "memory_bytes", lambda: 1)
+    found = cross_validate(model, A, B, cv=3, n_components=[1, 2])
+    assert found.n_passes == 3
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-7)
+
+
+def test_fewer_rows_than_columns():
+    wide = random.standard_normal((25, 2)) @ random.standard_normal((2, 60)) + 0.3 * random.standard_normal((25, 60))
+    y = wide[:, :3].sum(axis=1)
+    for model in (PCA(), PPCA(standardize=True)):
+        found = cross_validate(model, wide, n_components=range(1, 6))
+        expected = slow(model, wide, None, KFold(5).split(wide), range(1, 6))
+        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    found = cross_validate(PLSRegression(), wide, y, cv=LeaveOneOut(), n_components=range(1, 5))
+    expected = slow(PLSRegression(), wide, y, LeaveOneOut().split(wide), range(1, 5))
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-7)
+    assert len(found.scores) == 25
+
+
+def test_no_noise_no_density():
+    """Where a model of a fold leaves no variance for its noise there is no density: minus infinity, never the best."""
+    flat = X[:, [0, 1, 2, 0, 1]]
+    found = cross_validate(PCA(), flat, n_components=range(1, 5))
+    assert np.all(np.isfinite(found.mean[0, :2]))
+    assert np.all(np.isneginf(found.mean[0, 2:]))
+    assert found.one_standard_error <= found.best <= 2
+
+
+def test_parameters_are_tried_in_the_same_reading():
+    grid = {"regularization": [0.0, 0.2, 0.9], "scale": [True, False]}
+    result = cross_validate(CCA(), X, Y, parameters=grid)
+    assert result.n_passes == 1
+    assert result.scores.shape == (5, 6, 2)
+    for i, setting in enumerate(result.settings):
+        alone = cross_validate(CCA(**setting), X, Y)
+        np.testing.assert_allclose(result.scores[:, i], alone.scores[:, 0], rtol=1e-12)
+    assert result.best_setting in result.settings
+    table = result.table()
+    assert list(table) == ["regularization", "scale", "n_components", "mean", "standard_error"]
+    assert len(table["mean"]) == 12
+
+
+def test_regression_scores():
+    result = cross_validate(PLSRegression(), X, Y, n_components=range(4))
+    np.testing.assert_allclose(result.mean[0, 0], ((Y - _fold_means(Y)) ** 2).mean(), rtol=1e-10)
+    assert result.by_response.shape == (5, 1, 4, 2)
+    np.testing.assert_allclose(result.by_response.mean(axis=-1), result.scores)
+    np.testing.assert_allclose(result.rmse, np.sqrt(result.mean))
+    with pytest.raises(AttributeError, match="log-likelihood"):
+        _ = cross_validate(PCA(), X).rmse
+
+
+def _fold_means(Y):
+    """Of each row, the mean of the rows of the other folds."""
+    out = np.empty_like(Y)
+    for train, test in KFold(5).split(Y):
+        out[test] = Y[train].mean(axis=0)
+    return out
+
+
+def test_averages_count_rows_not_splits():
+    labels = np.repeat([0, 1, 2], [20, 30, 70])
+    result = cross_validate(PCA(), X, cv=labels, n_components=[2])
+    each = np.concatenate([PCA(2).fit(X[labels != g]).score_samples(X[labels == g]) for g in range(3)])
+    np.testing.assert_allclose(result.mean[0, 0], each.mean(), rtol=1e-12)
+    np.testing.assert_allclose(result.standard_error[0, 0], result.scores[:, 0, 0].std(ddof=1) / np.sqrt(3))
+
+
+def test_one_standard_error_rule():
+    result = cross_validate(PCA(), X, n_components=range(1, 7))
+    best = list(result.n_components).index(result.best)
+    reach = result.mean[0, best] - result.standard_error[0, best]
+    smallest = next(int(k) for k, m in zip(result.n_components, result.mean[0], strict=True) if m >= reach)
+    assert result.one_standard_error == smallest <= result.best == 3
+
+
+def test_the_estimator_is_left_alone_and_nothing_warns():
+    model = PLSRegression(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_validate(model, np.column_stack([X, X[:, 0]]), Y, n_components=range(1, 9))
+    assert vars(model) == vars(PLSRegression(3))
+
+
+def test_labels_and_groups():
+    names = np.array(["a", "b", "c", "d", "e"])[GROUPS]
+    by_name = cross_validate(PCA(), X, cv=names, n_components=[1, 2])
+    by_group = cross_validate(PCA(), X, cv=None, groups=names, n_components=[1, 2])
+    np.testing.assert_allclose(by_name.scores, by_group.scores, rtol=1e-12)
+    y = (Y[:, 0] > np.median(Y[:, 0])).astype(float)
+    stratified = cross_validate(PLSRegression(), X, y, cv=StratifiedKFold(3), n_components=[1])
+    expected = slow(PLSRegression(), X, y, StratifiedKFold(3).split(X, y), [1])
+    np.testing.assert_allclose(stratified.scores[:, 0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 1}, "cv=1 must be at least 2"),
+        ({"cv": 1000}, "at most 120"),
+        ({"cv": "five"}, "must be a number of folds"),
+        ({"cv": 2.5}, "must be a number of folds"),
+        ({"cv": np.zeros(N)}, "at least two labels"),
+        ({"cv": np.zeros(3)}, "one entry for each of the 120 rows"),
+        ({"cv": np.full(N, np.nan)}, "NaN"),
+        ({"cv": [(np.arange(5), np.arange(3))]}, "rows that it trains on"),
+        ({"cv": [(np.arange(5), np.array([500]))]}, "between 0 and 119"),
+        ({"cv": [(np.array([1, 1, 2]), np.array([5]))]}, "twice"),
+        ({"cv": [(np.array([1]), np.array([5]))]}, "trains on 1 row"),
+        ({"cv": []}, "no split"),
+        ({"groups": np.zeros(4)}, "one entry for each of the 120 rows"),
+        ({"n_components": 0}, "between 1 and 7"),
+        ({"n_components": range(1, 50)}, "between 1 and 7"),
+        ({"n_components": [1.5]}, "whole numbers"),
+        ({"n_components": []}, "whole numbers"),
+        ({"n_components": "cv"}, "whole numbers"),
+        ({"sample_weight": np.ones(3)}, "one entry per row"),
+        ({"sample_weight": np.repeat([1.0, 0.0], [96, 24])}, "no row of positive weight to leave out"),
+        ({"parameters": {"regularisation": [1]}}, "regularisation"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        cross_validate(PCA(), X, **options)
+
+
+def test_other_refusals():
+    with pytest.raises(TypeError, match="ICA cannot be cross-validated"):
+        cross_validate(ICA(), X)
+    with pytest.raises(ValueError, match="how many rows"):
+        cross_validate(PCA(), (b for b in (X[:60], X[60:])))
+    with pytest.raises(ValueError, match="requires y"):
+        cross_validate(PLSRegression(), X)
+    with pytest.raises(ValueError, match="no variance along"):
+        cross_validate(CCA(), X, Y, cv=LeaveOneOut())
+
+
+def test_sparse_tables():
+    S = sparse.random_array((90, 12), density=0.4, rng=1, format="csr")
+    found = cross_validate(PCA(), S, cv=3, n_components=[1, 2])
+    expected = cross_validate(PCA(), S.toarray(), cv=3, n_components=[1, 2])
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-9)
+
+
+def test_printing():
+    text = str(cross_validate(PLSRegression(), X, Y, n_components=[1, 2, 3]))
+    assert "mean squared error of rows left out, 5 splits of 120 rows" in text
+    assert text.count("best") == 2
+    result = cross_validate(CCA(), X, Y, parameters={"regularization": [0.0, 0.5]})
+    assert "regularization=0.5" in str(result)
+    assert "CrossValidation(CCA, best n_components=" in repr(result)
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    assert isinstance(result.to_pandas(), pd.DataFrame)

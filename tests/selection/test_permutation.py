@@ -1,0 +1,109 @@
+"""Permutation tests: calibrated without structure, and finding what there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_wine
+
+from lowdim import CCA, PCA, PLSRegression, permutation_test
+
+random = np.random.default_rng(5)
+
+
+def test_the_statistics_are_those_of_the_model():
+    X = load_wine().data
+    for model in (PCA(), PCA(standardize=True)):
+        test = permutation_test(model, X, n_permutations=3)
+        np.testing.assert_allclose(test.statistic, model.fit(X).explained_variance_ratio_, rtol=1e-9, atol=1e-12)
+    A, B = X[:, :4], X[:, 4:7]
+    for model in (CCA(), CCA(regularization=0.2), CCA(regularization=0.2, scale=False)):
+        r = model.fit(A, B).singular_values_
+        expected = [-np.log(np.prod(1 - r[k:] ** 2)) for k in range(3)]
+        np.testing.assert_allclose(permutation_test(model, A, B, n_permutations=3).statistic, expected, rtol=1e-8)
+
+
+def test_p_values_are_uniform_without_structure():
+    """Of the first component, over many tables of noise; later ones are never smaller."""
+    first = {"PCA": [], "CCA": []}
+    for seed in range(120):
+        noise = np.random.default_rng(seed)
+        A, B = noise.standard_normal((25, 3)), noise.exponential(size=(25, 2))
+        for name, test in (
+            ("PCA", permutation_test(PCA(), A, n_permutations=39, random_state=seed)),
+            ("CCA", permutation_test(CCA(), A, B, n_permutations=39, random_state=seed)),
+        ):
+            p = test.p_values
+            assert np.all(np.diff(p) >= 0)
+            first[name].append(p[0] - noise.uniform(0, 1 / 40))
+    for values in first.values():
+        assert stats.kstest(values, "uniform").pvalue > 1e-3
+
+
+def test_what_is_there_is_found():
+    latent = random.standard_normal((200, 2))
+    X = latent @ random.standard_normal((2, 8)) * 2 + random.standard_normal((200, 8))
+    assert permutation_test(PCA(), X, n_permutations=99, random_state=0).n_components == 2
+    A = np.column_stack([latent + 0.3 * random.standard_normal((200, 2)), random.standard_normal((200, 2))])
+    B = np.column_stack([latent + 0.3 * random.standard_normal((200, 2)), random.standard_normal(200)])
+    test = permutation_test(CCA(), A, B, n_permutations=99, random_state=0)
+    assert test.n_components == 2
+    assert test.p_values[0] == pytest.approx(0.01)
+
+
+def test_later_pairs_are_not_found_because_of_the_first():
+    """One strong pair, and noise: without taking it out, the second would be found far too often."""
+    found = 0
+    for seed in range(60):
+        noise = np.random.default_rng(seed)
+        A, B = noise.standard_normal((40, 3)), noise.standard_normal((40, 3))
+        B[:, 0] = A[:, 0] + 0.1 * noise.standard_normal(40)
+        found += permutation_test(CCA(), A, B, n_permutations=39, random_state=seed).n_components > 1
+    # At level 0.05: at most 9 of 60, but for one time in a thousand.
+    assert found <= 9
+
+
+def test_fewer_rows_than_columns():
+    wide = random.standard_normal((15, 40))
+    test = permutation_test(PCA(), wide, n_permutations=19, random_state=0)
+    assert len(test.statistic) == 14
+    with pytest.raises(ValueError, match="correlated perfectly"):
+        permutation_test(CCA(), wide, wide[:, :3])
+    ridge = permutation_test(CCA(regularization=0.5), wide, random.standard_normal((15, 3)), n_permutations=19)
+    assert ridge.n_components <= 1
+
+
+def test_scales_and_offsets_do_no_harm():
+    X = np.round(random.standard_normal((30, 4)) * 2**10) / 2**10
+    plain = permutation_test(PCA(), X, n_permutations=9, random_state=1)
+    moved = permutation_test(PCA(), (X + 1e8) * 1e-150, n_permutations=9, random_state=1)
+    np.testing.assert_allclose(moved.statistic, plain.statistic, rtol=1e-6)
+    np.testing.assert_allclose(moved.null, plain.null, rtol=1e-6)
+
+
+def test_tables():
+    test = permutation_test(PCA(), random.standard_normal((30, 4)), n_permutations=9, random_state=1)
+    assert list(test.table()) == ["component", "statistic", "chance", "p_value"]
+    assert "9 shuffles" in str(test)
+    assert "9 shuffles" in repr(test)
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    assert len(test.to_pandas()) == 4
+
+
+def test_bad_input_is_refused():
+    X = random.standard_normal((30, 4))
+    with pytest.raises(TypeError, match="PLSRegression has no permutation test"):
+        permutation_test(PLSRegression(), X, X)
+    with pytest.raises(ValueError, match="n_permutations=0"):
+        permutation_test(PCA(), X, n_permutations=0)
+    with pytest.raises(ValueError, match="level=5"):
+        permutation_test(PCA(), X, level=5)
+    with pytest.raises(ValueError, match="at least 3"):
+        permutation_test(PCA(), X[:2])
+    with pytest.raises(ValueError, match="no column of X varies"):
+        permutation_test(PCA(), np.ones((10, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        permutation_test(PCA(), np.where(X > 1, np.nan, X))
+    with pytest.raises(TypeError, match="at once"):
+        permutation_test(PCA(), lambda: iter([X]))

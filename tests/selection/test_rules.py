@@ -1,0 +1,551 @@
+"""Each rule against a slow and plain version of itself, and on rows that leave little to choose from."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate, special
+from sklearn import decomposition
+from sklearn.datasets import load_digits, load_iris, load_wine
+
+from lowdim import PPCA, Moments, Triangle, summarize
+from lowdim.errors import NoVariance
+from lowdim.selection import ALIASES, RULES, Eigenvalues, Unavailable, rule_of
+from lowdim.selection.evidence import aic, bic, deviance, minka
+from lowdim.selection.noise import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, omega
+from lowdim.selection.partial import velicer
+from lowdim.selection.resampling import parallel, simulated
+from lowdim.selection.variance import broken_stick, elbow, kaiser, proportion_of_variance
+from lowdim.solvers import Dual, Request
+from lowdim.sources import open_source
+from lowdim.summarize import Rows
+from oracles import exact_spectrum, gaussian_log_density, long_spectrum, ppca_covariance
+
+#: All rules of eigenvalues.
+NAMES = [name for name, rule in RULES.items() if rule.function is not None]
+each_rule = pytest.mark.parametrize("name", NAMES)
+
+
+def eigenvalues(X, standardize=False, ddof=1, summary=Moments, weights=None):
+    return Eigenvalues.from_summary(summarize(X, summary, weights=weights), standardize, ddof)
+
+
+def ask(name, e):
+    options = {"n_draws": 20} if "n_draws" in RULES[name].options else {}
+    return RULES[name].function(e, **options)
+
+
+def with_signal(n, p, k, strength=3.0, seed=0):
+    """k directions of standard deviation about `strength` in white noise."""
+    rng = np.random.default_rng(seed)
+    W = np.linalg.qr(rng.standard_normal((p, k)))[0]
+    return rng.standard_normal((n, k)) * strength * np.linspace(1.5, 1, k) @ W.T + rng.standard_normal((n, p))
+
+
+TALL = with_signal(120, 9, 3)
+DIGITS = load_digits().data[:400, 10:30]
+WIDE = with_signal(14, 40, 2, 8.0)
+UNITS = np.array([1.0, 50.0, 0.02, 3.0, 1.0, 7.0, 1e3, 1.0, 0.5])
+
+
+# ---- The eigenvalues
+
+
+@pytest.mark.parametrize("summary", [Moments, Triangle])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_eigenvalues_of_a_summary(summary, standardize, ddof):
+    X = TALL * UNITS + 100
+    e = eigenvalues(X, standardize, ddof, summary)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=ddof) if standardize else X
+    truth = long_spectrum(Z, ddof)
+    np.testing.assert_allclose(e.values, truth.values, rtol=1e-9 if standardize else 1e-4, atol=1e-13 * truth.values[0])
+    np.testing.assert_allclose(e.matrix, truth.covariance, rtol=1e-9, atol=1e-12 * truth.values[0])
+    np.testing.assert_allclose(e.variances, np.diag(truth.covariance), rtol=1e-11)
+    assert e.total == pytest.approx(np.trace(truth.covariance), rel=1e-12)
+    assert (e.n, e.p, e.ddof, e.standardize, e.n_varying) == (120, 9, ddof, standardize, 9)
+
+
+def test_a_triangle_keeps_small_eigenvalues():
+    X = with_signal(12, 4, 1) * np.array([1.0, 1e-5, 1e-8, 1e-11])
+    e = eigenvalues(X, summary=Triangle)
+    np.testing.assert_allclose(e.values, exact_spectrum(X).values, rtol=1e-4)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_spectrum_gives_the_same_eigenvalues(standardize):
+    rows = Rows(open_source(WIDE))
+    spectrum = Dual().solve(rows, Request(standardize=standardize))
+    e, f = Eigenvalues.from_spectrum(spectrum, 40), eigenvalues(WIDE, standardize)
+    np.testing.assert_allclose(e.values, f.values, rtol=1e-10)
+    assert e.matrix is None and len(e.values) == 13 and e.total == pytest.approx(f.total)
+    for name in set(NAMES) - {"parallel", "map"}:
+        assert ask(name, e)[0] == ask(name, f)[0]
+    for name in ("parallel", "map"):
+        with pytest.raises(Unavailable):
+            ask(name, e)
+    with pytest.raises(ValueError, match="2 of 13 eigenvalues"):
+        Eigenvalues.from_spectrum(spectrum.truncated(2), 40)
+
+
+def test_no_more_values_than_can_be_other_than_zero():
+    assert len(eigenvalues(WIDE).values) == 13
+    assert len(eigenvalues(TALL).values) == 9
+    # Weight 2 equals repeating the row.
+    twice, weighted = eigenvalues(np.repeat(WIDE, 2, axis=0)), eigenvalues(WIDE, weights=np.full(14, 2.0))
+    assert len(twice.values) == len(weighted.values) == 27
+    assert twice.rank == weighted.rank == 13
+    for name in NAMES:
+        assert ask(name, twice)[0] == ask(name, weighted)[0]
+
+
+def test_constant_columns_are_left_at_zero():
+    X = np.column_stack([TALL, np.full(120, 7.0), 1e20 + np.arange(120) % 2 * 1e3])
+    e, without = eigenvalues(X, True), eigenvalues(TALL, True)
+    np.testing.assert_allclose(e.values[:9], without.values, rtol=1e-12)
+    assert len(e.values) == 9 and e.total == 9 and e.n_varying == 9 and e.p == 11
+    np.testing.assert_array_equal(e.variances, [1] * 9 + [0] * 2)
+    for standardize in (False, True):
+        for summary in (Moments, Triangle):
+            e, without = (eigenvalues(Z, standardize, summary=summary) for Z in (X, TALL))
+            for name in NAMES:
+                k, curve = ask(name, e)
+                assert k == ask(name, without)[0]
+                np.testing.assert_allclose(curve, ask(name, without)[1], rtol=1e-6)
+
+
+# ---- Shares of variance
+
+
+def test_proportion():
+    e = eigenvalues(TALL)
+    shares = np.cumsum(np.sort(np.linalg.eigvalsh(np.cov(TALL.T)))[::-1]) / np.trace(np.cov(TALL.T))
+    for wanted in (0.1, 0.5, 0.9, 0.999, 1.0):
+        k, curve = proportion_of_variance(e, wanted)
+        np.testing.assert_allclose(curve, shares)
+        assert k == 1 + next(i for i, s in enumerate(shares) if s >= wanted - 1e-9)
+    for bad in (0.0, -1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="proportion"):
+            proportion_of_variance(e, bad)
+
+
+def test_kaiser():
+    assert kaiser(eigenvalues(TALL * UNITS, True))[0] == np.sum(np.linalg.eigvalsh(np.corrcoef(TALL.T)) > 1)
+    values = np.linalg.eigvalsh(np.cov(TALL.T))
+    k, curve = kaiser(eigenvalues(TALL))
+    assert k == np.sum(values > values.mean())
+    np.testing.assert_allclose(curve, np.full(9, values.mean()))
+
+
+def test_kaiser_of_an_identity_is_no_component():
+    # All eigenvalues are 1, up to rounding.
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((50, 6)) + 1.0)[0]
+    X = np.linalg.qr(Q - Q.mean(axis=0))[0]
+    assert kaiser(eigenvalues(X, True))[0] == kaiser(eigenvalues(X))[0] == 0
+
+
+def test_broken_stick_lengths_are_those_of_broken_sticks():
+    k, curve = broken_stick(eigenvalues(TALL))
+    total, m = np.trace(np.cov(TALL.T)), 9
+    np.testing.assert_allclose(curve / total, [sum(1 / j for j in range(i, m + 1)) / m for i in range(1, m + 1)])
+    rng = np.random.default_rng(0)
+    pieces = np.sort(np.diff(np.sort(rng.random((20000, m - 1))), prepend=0, append=1))[:, ::-1]
+    error = pieces.std(axis=0) / math.sqrt(20000)
+    assert np.all(np.abs(pieces.mean(axis=0) - curve / total) < 5 * error)
+    values = eigenvalues(TALL).values
+    assert k == 2 and values[1] > curve[1] and values[2] < curve[2]
+
+
+def test_elbow_by_the_definition():
+    e = eigenvalues(TALL)
+    d, m = e.values / e.values[0], 9
+    slow = []
+    for q in range(1, m):
+        first, second = d[:q], d[q:]
+        within = ((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum()
+        s2 = within / (m - 2)
+        logs = [-0.5 * math.log(2 * math.pi * s2) - (x - g.mean()) ** 2 / (2 * s2) for g in (first, second) for x in g]
+        slow.append(sum(logs))
+    k, curve = elbow(e)
+    np.testing.assert_allclose(curve, slow, rtol=1e-10)
+    assert k == 1 + int(np.argmax(slow)) == 2
+
+
+def test_elbow_of_two_flat_groups():
+    e = Eigenvalues.from_summary(Moments.from_covariance(np.diag([5.0, 5, 5, 1, 1, 1, 1]), 100))
+    assert elbow(e)[0] == 3
+
+
+# ---- Evidence and information criteria
+
+
+def slow_minka(values, n, p):
+    """The evidence by its formula, in 40 digits: zeros are listed, and both sums are loops."""
+    with mpmath.workdps(40):
+        d = [mpmath.mpf(float(v)) for v in values] + [mpmath.mpf(0)] * (p - len(values))
+        out = []
+        for k in range(1, len(values)):
+            v = mpmath.fsum(d[k:]) / (p - k)
+            h = d[:k] + [v] * (p - k)
+            ln_u = -k * mpmath.log(2)
+            for i in range(1, k + 1):
+                ln_u += mpmath.loggamma(mpmath.mpf(p - i + 1) / 2) - mpmath.mpf(p - i + 1) / 2 * mpmath.log(mpmath.pi)
+            ln_a = mpmath.mpf(0)
+            for i in range(k):
+                for j in range(i + 1, p):
+                    ln_a += mpmath.log((1 / h[j] - 1 / h[i]) * (d[i] - d[j])) + mpmath.log(n)
+            m = p * k - k * (k + 1) / mpmath.mpf(2)
+            out.append(
+                ln_u
+                - mpmath.mpf(n) / 2 * mpmath.fsum(mpmath.log(x) for x in d[:k])
+                - mpmath.mpf(n) * (p - k) / 2 * mpmath.log(v)
+                + (m + k) / 2 * mpmath.log(2 * mpmath.pi)
+                - ln_a / 2
+                - mpmath.mpf(k) / 2 * mpmath.log(n)
+            )
+        return np.array([float(x) for x in out])
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE, load_iris().data, TALL * UNITS], ids=["tall", "wide", "iris", "units"])
+def test_minka_by_the_double_loop(X):
+    e = eigenvalues(X, summary=Triangle)
+    slow = slow_minka(e.values / e.values[0], len(X), X.shape[1])
+    k, curve = minka(e)
+    np.testing.assert_allclose(curve, slow, rtol=1e-9)
+    assert k == 1 + int(np.argmax(slow))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        load_iris().data,
+        load_wine().data,
+        (load_wine().data - load_wine().data.mean(axis=0)) / load_wine().data.std(axis=0),
+        DIGITS[:, DIGITS.std(axis=0) > 0],
+        TALL,
+        with_signal(500, 20, 4),
+        with_signal(60, 30, 5, 2.0, seed=3),
+    ],
+    ids=["iris", "wine", "wine-units", "digits", "tall", "strong", "narrow"],
+)
+def test_minka_agrees_with_scikit_learn(X):
+    assert minka(eigenvalues(X))[0] == decomposition.PCA(n_components="mle").fit(X).n_components_
+
+
+def test_minka_finds_components_of_fewer_rows_than_columns():
+    assert minka(eigenvalues(with_signal(60, 200, 4, 12.0)))[0] == 4
+
+
+def test_minka_leaves_out_rotations_of_ties():
+    flat = Eigenvalues.from_summary(Moments.from_covariance(np.diag([5.0, 5, 5, 1, 1, 1, 1]), 100))
+    k, curve = minka(flat)
+    assert k == 3 and np.all(np.isfinite(curve))
+    # Two eigenvalues: K = 1 has one pair only, and ln |A| = 0 is what is left of it.
+    n = 100
+    tied = Eigenvalues.from_summary(Moments.from_covariance(np.eye(2), n))
+    sphere = special.gammaln(1) - math.log(math.pi) - math.log(2)
+    assert minka(tied)[1] == pytest.approx([sphere + 2 / 2 * math.log(2 * math.pi) - 0.5 * math.log(n)])
+
+
+@pytest.mark.parametrize("X", [TALL, TALL * 1e-3 + 5, load_iris().data], ids=["tall", "moved", "iris"])
+def test_bic_and_aic_are_those_of_the_gaussian(X):
+    n, p = X.shape
+    truth = long_spectrum(X, ddof=0)
+    for rule, price in ((bic, math.log(n)), (aic, 2.0)):
+        slow = []
+        for k in range(p):
+            C = ppca_covariance(truth.values, truth.vectors, k)
+            parameters = p * k - k * (k - 1) // 2 + 1 + p
+            slow.append(-2 * gaussian_log_density(X, truth.mean, C).sum() + price * parameters)
+        k, curve = rule(eigenvalues(X))
+        np.testing.assert_allclose(curve, slow, rtol=1e-8)
+        assert k == int(np.argmin(slow))
+
+
+def test_bic_and_aic_are_those_of_ppca():
+    for X in (TALL, WIDE):
+        e = eigenvalues(X)
+        for k in (1, 2, 5, len(e.values) - 1):
+            ppca = PPCA(k).fit(X)
+            assert bic(e)[1][k] == pytest.approx(ppca.bic(X), rel=1e-9)
+            assert aic(e)[1][k] == pytest.approx(ppca.aic(X), rel=1e-9)
+
+
+def test_the_divisor_changes_no_likelihood():
+    np.testing.assert_allclose(deviance(eigenvalues(TALL, ddof=0)), deviance(eigenvalues(TALL, ddof=1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["minka", "bic", "aic"])
+def test_rows_without_noise_have_as_many_components_as_dimensions(name):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 8)) + 2
+    for summary in (Moments, Triangle):
+        k, curve = ask(name, eigenvalues(X, summary=summary))
+        assert k == 3 and not np.any(np.isnan(curve))
+
+
+# ---- Random matrices
+
+
+def slow_median(beta):
+    """The median of the law from its density, by adaptive quadrature and bisection."""
+    low, high = (1 - math.sqrt(beta)) ** 2, (1 + math.sqrt(beta)) ** 2
+    a, b = low, high
+
+    def below(x):
+        # The roots at both ends are taken out by x = middle + radius sin(u).
+        middle, radius = (low + high) / 2, (high - low) / 2
+        upper = math.asin(max(-1.0, min(1.0, (x - middle) / radius)))
+
+        def density(u):
+            y = middle + radius * math.sin(u)
+            return radius**2 * math.cos(u) ** 2 / (2 * math.pi * beta * y) if y > 0 else 0.0
+
+        return integrate.quad(density, -math.pi / 2, upper, epsabs=1e-13, epsrel=1e-13, limit=200)[0]
+
+    for _ in range(60):
+        x = (a + b) / 2
+        a, b = (x, b) if below(x) < 0.5 else (a, x)
+    return (a + b) / 2
+
+
+@pytest.mark.parametrize("beta", [0.001, 0.05, 0.2, 0.5, 0.8, 0.95, 0.999, 1.0])
+def test_median_of_the_law(beta):
+    assert median_of_law(beta) == pytest.approx(slow_median(beta), abs=1e-10)
+
+
+def test_median_of_the_law_of_very_tall_tables():
+    # The law shrinks to a semicircle about 1, whose median is 1 up to a multiple of beta.
+    for beta in (1e-6, 1e-9, 1e-12):
+        assert abs(median_of_law(beta) - 1) < 2 * beta
+
+
+def test_median_of_the_law_is_that_of_simulated_noise():
+    rng = np.random.default_rng(0)
+    for m, n in ((200, 200), (100, 400)):
+        medians = [np.median(np.linalg.svd(rng.standard_normal((m, n)))[1] ** 2 / n) for _ in range(20)]
+        assert np.mean(medians) == pytest.approx(median_of_law(m / n), abs=0.02)
+
+
+def test_published_thresholds():
+    assert hard_threshold(1.0) == pytest.approx(4 / math.sqrt(3), rel=1e-15)
+    assert omega(1.0) == pytest.approx(2.858, abs=5e-4)
+    # Their polynomial for omega, said to be right to about 0.02.
+    for beta in np.arange(0.05, 1.01, 0.05):
+        assert abs(omega(beta) - (0.56 * beta**3 - 0.95 * beta**2 + 1.82 * beta + 1.43)) < 0.02
+
+
+def test_hard_threshold_is_where_keeping_and_dropping_cost_the_same():
+    # A component of singular value x, times sqrt(n sigma2), is seen at y(x) and overlaps with what is seen; at the
+    # threshold the squared error of keeping it equals x^2, that of dropping it.
+    for beta in (0.1, 0.5, 1.0):
+        y = hard_threshold(beta)
+        x = math.sqrt((y * y - beta - 1 + math.sqrt((y * y - beta - 1) ** 2 - 4 * beta)) / 2)
+        overlap = (x**4 - beta) / (x * x * y)
+        assert y * y - 2 * y * overlap + x * x == pytest.approx(x * x, rel=1e-12)
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
+@pytest.mark.parametrize("sigma2", [None, 1.0, 0.5])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_thresholds_in_terms_of_singular_values(X, sigma2, ddof):
+    n, p = X.shape
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(n - 1, p)]
+    N, beta = max(n - 1, p), min(n - 1, p) / max(n - 1, p)
+    unit = np.median(s) / math.sqrt(slow_median(beta)) if sigma2 is None else math.sqrt(N * sigma2)
+    for rule, factor in ((gavish_donoho, hard_threshold(beta)), (marchenko_pastur, 1 + math.sqrt(beta))):
+        k, curve = rule(eigenvalues(X, ddof=ddof), sigma2)
+        assert k == np.sum(s > factor * unit)
+        np.testing.assert_allclose(np.sqrt(curve * (n - ddof)), factor * unit, rtol=1e-8)
+
+
+def test_noise_variance_must_be_positive():
+    for bad in (0.0, -1.0, float("nan"), float("inf")):
+        for rule in (gavish_donoho, marchenko_pastur):
+            with pytest.raises(ValueError, match="noise_variance"):
+                rule(eigenvalues(TALL), bad)
+
+
+# ---- Simulations
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(("n", "p"), [(30, 6), (12, 11), (9, 15)])
+def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, standardize):
+    deviations = np.linspace(0.5, 2, p)
+    draws, m = 600, min(n - 1, p)
+    rng = np.random.default_rng(1)
+    quick = np.array([simulated(rng, n, deviations, standardize)[:m] for _ in range(draws)])
+    slow = []
+    for _ in range(draws):
+        Z = rng.standard_normal((n, p)) * deviations
+        C = np.corrcoef(Z.T) if standardize else np.cov(Z.T) * (n - 1)
+        slow.append(np.linalg.eigvalsh(C)[::-1][:m])
+    slow = np.array(slow)
+    error = np.sqrt(quick.var(axis=0) + slow.var(axis=0)) / math.sqrt(draws)
+    assert np.all(np.abs(quick.mean(axis=0) - slow.mean(axis=0)) < 4 * error)
+    np.testing.assert_allclose(np.log(quick.std(axis=0)), np.log(slow.std(axis=0)), atol=0.2)
+
+
+def test_parallel_finds_components_and_noise():
+    assert parallel(eigenvalues(with_signal(300, 10, 3), True))[0] == 3
+    noise = np.random.default_rng(2).standard_normal((300, 10)) * np.linspace(1, 5, 10)
+    assert parallel(eigenvalues(noise))[0] == parallel(eigenvalues(noise, True))[0] == 0
+
+
+def test_parallel_thresholds():
+    e = eigenvalues(TALL, True)
+    mean, high = parallel(e, 200, "mean")[1], parallel(e, 200, 0.95)[1]
+    # Eigenvalues of correlations add up to p in every draw.
+    assert mean.sum() == pytest.approx(9) and np.all(high > mean)
+    np.testing.assert_array_equal(high, parallel(e, 200, 0.95)[1])
+    assert np.any(parallel(e, 200, 0.95, seed=1)[1] != high)
+
+
+def test_parallel_stops_at_the_first_that_is_not_above():
+    covariance = np.diag([9.0, 1, 1, 1])
+    e = Eigenvalues.from_summary(Moments.from_covariance(covariance, 1000))
+    k, thresholds = parallel(e)
+    # The first is no more than its own column gives by chance; what comes after it does not matter.
+    assert k == 0 and e.values[0] < thresholds[0]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"n_draws": 0}, {"n_draws": 1.5}, {"n_draws": True}, {"quantile": 1.0}, {"quantile": "x"}]
+)
+def test_parallel_refuses(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        parallel(eigenvalues(TALL), **bad)
+
+
+# ---- Partial correlations
+
+
+@pytest.mark.parametrize("X", [TALL, TALL * UNITS, load_wine().data, WIDE], ids=["tall", "units", "wine", "wide"])
+def test_map_by_explicit_partial_correlations(X):
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    n, p = Z.shape
+    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    slow = []
+    for k in range(min(n - 1, p)):
+        # What is left of each column after a regression on the scores, and how that is correlated.
+        left = Z - (U[:, :k] * s[:k]) @ Vt[:k]
+        R = np.corrcoef(left.T)
+        slow.append((R[~np.eye(p, dtype=bool)] ** 2).mean())
+    k, curve = velicer(eigenvalues(X))
+    np.testing.assert_allclose(curve, slow, rtol=1e-6)
+    assert k == int(np.argmin(slow)) == velicer(eigenvalues(X, True))[0]
+
+
+def test_map_ends_where_nothing_is_left_of_a_column():
+    X = np.column_stack([TALL[:, :4], TALL[:, 0] * 2 + 1, np.zeros(120)])
+    k, curve = velicer(eigenvalues(X))
+    assert len(curve) <= 4 and np.all(np.isfinite(curve)) and 0 <= k < len(curve)
+
+
+# ---- What all rules share
+
+
+@each_rule
+@pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e100, 1e150])
+def test_units_do_not_matter(name, X, standardize, unit):
+    k, curve = ask(name, eigenvalues(X, standardize))
+    far, other = ask(name, eigenvalues(X * unit, standardize))
+    assert far == k and np.all(np.isfinite(other)) and len(other) == len(curve)
+
+
+@each_rule
+@pytest.mark.parametrize("X", [TALL * UNITS, WIDE], ids=["tall", "wide"])
+def test_order_of_columns_offsets_and_merges_do_not_matter(name, X):
+    k, _ = ask(name, eigenvalues(X, True))
+    if name == "parallel":
+        # Its draws are given to columns in their order; correlations have no such order.
+        assert ask(name, eigenvalues(X[:, ::-1], True))[0] == k
+    else:
+        assert ask(name, eigenvalues(X[:, ::-1]))[0] == ask(name, eigenvalues(X))[0]
+    assert ask(name, eigenvalues(X + 1e6, True))[0] == k
+    for summary in (Moments, Triangle):
+        parts = [summarize(part, summary) for part in (X[:5], X[5:6], X[6:])]
+        total = parts[0]
+        for part in parts[1:]:
+            total.merge(part)
+        assert ask(name, Eigenvalues.from_summary(total, True))[0] == k
+
+
+DEGENERATE = {
+    "two rows": np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 7.0]]),
+    "three rows": WIDE[:3],
+    "two columns": TALL[:, :2],
+    "two tied columns": np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]),
+    "one column": TALL[:, :1],
+    "constant columns": np.column_stack([np.ones(120), TALL[:, :3], np.full(120, 1e8)]),
+    "one column that varies": np.column_stack([np.ones(120), TALL[:, 0], np.zeros(120)]),
+    "rank one": np.outer(np.arange(10.0), [1, 2, 3, 4]),
+    "rank two": TALL[:, :2] @ np.array([[1.0, 2, 3, 4, 5], [1, 0, -1, 2, 2]]),
+    "repeated columns": TALL[:, [0, 0, 1, 1, 2]],
+    "repeated rows": np.repeat(TALL[:3], 20, axis=0),
+    "ties": np.concatenate([np.eye(8), -np.eye(8)]),
+    "fewer rows": WIDE,
+    "float32": TALL.astype(np.float32),
+    "integers": np.random.default_rng(0).integers(0, 3, (40, 5)),
+    "far scales": TALL * np.logspace(-140, 140, 9),
+}
+
+
+@each_rule
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("summary", [Moments, Triangle])
+@pytest.mark.parametrize("X", DEGENERATE.values(), ids=DEGENERATE.keys())
+def test_degenerate_rows(X, summary, standardize, name):
+    e = eigenvalues(X, standardize, summary=summary)
+    m = min(len(X) - 1, e.n_varying)
+    try:
+        k, curve = ask(name, e)
+    except Unavailable as reason:
+        # Nothing to choose from, and the message says so.
+        assert "at least 2 columns" in str(reason)
+        assert m < 2 or e.n_varying < 2
+        return
+    assert isinstance(k, int) and 0 <= k <= m
+    assert not np.any(np.isnan(curve))
+    rule = RULES[name]
+    if rule.curve in ("thresholds", "reach"):
+        assert len(curve) == m and np.all(np.isfinite(curve))
+    else:
+        assert rule.first <= k < rule.first + len(curve) and np.isfinite(curve[k - rule.first])
+        assert len(curve) == m - rule.first or name == "map"
+
+
+@pytest.mark.parametrize("summary", [Moments, Triangle])
+def test_one_row_and_equal_rows_are_refused(summary):
+    for ddof in (0, 1):
+        with pytest.raises(ValueError, match=r"n_samples=1 .* is too few"):
+            eigenvalues(TALL[:1], ddof=ddof, summary=summary)
+        with pytest.raises(NoVariance, match="all rows of X are the same"):
+            eigenvalues(np.repeat(TALL[:1], 5, axis=0), ddof=ddof, summary=summary)
+    with pytest.raises(ValueError, match="empty"):
+        Eigenvalues.from_summary(summary(3))
+    with pytest.raises(NoVariance):
+        eigenvalues(TALL[:1], weights=[3.0], summary=summary)
+
+
+# ---- The table
+
+
+def test_names_and_aliases():
+    assert rule_of("minka") is rule_of("mle") is RULES["minka"]
+    assert rule_of("horn").name == "parallel" and rule_of("velicer").name == "map"
+    assert set(ALIASES.values()) <= set(RULES)
+    for bad in ("scree", None, 3, ["minka"]):
+        with pytest.raises(ValueError, match=r"is not one of 'proportion', 'kaiser'.*'mle' for 'minka'"):
+            rule_of(bad)
+
+
+def test_each_rule_says_what_it_assumes():
+    for name, rule in RULES.items():
+        assert rule.name == name and rule.assumes.startswith("Assumes ") and rule.assumes.endswith(".")
+        assert len(rule.brief) < 60 and rule.curve in ("thresholds", "large", "small", "reach")
+        assert rule.needs in ("eigenvalues", "variances", "matrix", "folds")
