@@ -122,8 +122,8 @@ class LatentModel(Model):
             self.choice_, total = cross_validated(self, source, rows.weights)
         except MissingValues as error:
             raise ValueError(
-                f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows with "
-                "holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
+                f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows "
+                "with holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
             ) from error
         fit = self._fit_total(total, self.choice_.best)
         return replace(fit, passes=self.choice_.n_passes)
