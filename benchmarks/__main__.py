@@ -15,6 +15,7 @@ from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
 from benchmarks.pca import CASES as PCA
+from benchmarks.selection import CASES as SELECTION
 from benchmarks.tables import CASES as TABLES
 
 README = Path(__file__).parent / "README.md"
@@ -30,7 +31,7 @@ PACKAGES = [
     "ikpls",
     "python-picard",
 ]
-CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA]
+CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION]
 BY_NAME = {case.name: case for case in CASES}
 
 
