@@ -58,18 +58,29 @@ class JudgedByDensity:
         return Judged(np.array(scores), True)
 
 
-class JudgedByError:
+class JudgedTables:
+    """What models of tables side by side share: a summary of them all, and one fit for all numbers of components."""
+
+    #: The fewest components that can be tried.
+    _cv_least = 1
+
+    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        assert isinstance(source, BesideSource)
+        p = source.shape[1]
+        return Triangle(p, groups=source.groups) if fine else Moments(p, groups=source.groups, wide=True)
+
+    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
+        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
+        return counts_asked(asked, self._cv_least, most, _USUAL)
+
+
+class JudgedByError(JudgedTables):
     """Mean squared error of responses left out."""
 
     _cv_score = "mean squared error"
     _cv_greater = False
-
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
-        return _of_tables(source, fine)
-
-    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
-        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
-        return counts_asked(asked, 0, most, _USUAL)
+    #: The mean alone.
+    _cv_least = 0
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         model: Any = _fitted(self, train, counts)
@@ -91,18 +102,11 @@ class JudgedByError:
         return {name: _host(getattr(self, f"{name}_")) for name in ("coef", "explained_variance")}
 
 
-class JudgedByCorrelation:
+class JudgedByCorrelation(JudgedTables):
     """Sum of the correlations of pairs of variates, over rows left out."""
 
     _cv_score = "sum of correlations"
     _cv_greater = True
-
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
-        return _of_tables(source, fine)
-
-    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
-        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
-        return counts_asked(asked, 1, most, _USUAL)
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         model: Any = _fitted(self, train, counts)
@@ -133,12 +137,6 @@ class JudgedByCorrelation:
 def _host(value: Any) -> np.ndarray:
     """A fitted attribute as float64 on the host."""
     return np.asarray(to_numpy(value), dtype=np.float64)
-
-
-def _of_tables(source: Source, fine: bool) -> Moments | Triangle:
-    assert isinstance(source, BesideSource)
-    p = source.shape[1]
-    return Triangle(p, groups=source.groups) if fine else Moments(p, groups=source.groups, wide=True)
 
 
 def _fitted(model: Any, train: Any, counts: np.ndarray) -> Any:

@@ -1,0 +1,34 @@
+"""Tables with and without signal, and how the rules are asked about them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from lowdim import Moments, summarize
+from lowdim.selection import RULES, Eigenvalues
+
+#: All rules of eigenvalues.
+NAMES = [name for name, rule in RULES.items() if rule.function is not None]
+each_rule = pytest.mark.parametrize("name", NAMES)
+
+
+def eigenvalues(X, standardize=False, ddof=1, summary=Moments, weights=None):
+    return Eigenvalues.from_summary(summarize(X, summary, weights=weights), standardize, ddof)
+
+
+def ask(name, e):
+    options = {"n_draws": 20} if "n_draws" in RULES[name].options else {}
+    return RULES[name].function(e, **options)
+
+
+def with_signal(n, p, k, strength=3.0, seed=0):
+    """k directions of standard deviation about `strength` in white noise."""
+    rng = np.random.default_rng(seed)
+    W = np.linalg.qr(rng.standard_normal((p, k)))[0]
+    return rng.standard_normal((n, k)) * strength * np.linspace(1.5, 1, k) @ W.T + rng.standard_normal((n, p))
+
+
+TALL = with_signal(120, 9, 3)
+DIGITS = load_digits().data[:400, 10:30]
+WIDE = with_signal(14, 40, 2, 8.0)
+UNITS = np.array([1.0, 50.0, 0.02, 3.0, 1.0, 7.0, 1e3, 1.0, 0.5])
