@@ -43,9 +43,16 @@ class JudgedByDensity:
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
+    #: What a bootstrap looks at, and what the axes of it are.
+    _boot_axes = {
+        "explained_variance": ("components",),
+        "explained_variance_ratio": ("components",),
+        "noise_variance": ("features",),
+        "loadings": ("features", "components"),
+    }
+
     def _boot_statistics(self) -> dict[str, np.ndarray]:
-        names = ("explained_variance", "explained_variance_ratio", "noise_variance", "loadings")
-        return {name: _host(getattr(self, f"{name}_")) for name in names}
+        return {name: _host(getattr(self, f"{name}_")) for name in self._boot_axes}
 
     def _judge_each(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         """A fit for each number of components."""
@@ -98,8 +105,10 @@ class JudgedByError(JudgedTables):
             scores.append(np.average(errors**2, axis=0, weights=test[used]))
         return np.array(scores)
 
+    _boot_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
+
     def _boot_statistics(self) -> dict[str, np.ndarray]:
-        return {name: _host(getattr(self, f"{name}_")) for name in ("coef", "explained_variance")}
+        return {name: _host(getattr(self, f"{name}_")) for name in self._boot_axes}
 
 
 class JudgedByCorrelation(JudgedTables):
@@ -125,6 +134,12 @@ class JudgedByCorrelation(JudgedTables):
         products, x, y = (test[used] @ (A * B) for A, B in ((T, U), (T, T), (U, U)))
         with np.errstate(invalid="ignore", divide="ignore"):
             return _running(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
+
+    _boot_axes = {
+        "correlations": ("components",),
+        "x_loadings": ("features", "components"),
+        "y_loadings": ("targets", "components"),
+    }
 
     def _boot_statistics(self) -> dict[str, np.ndarray]:
         return {

@@ -52,6 +52,8 @@ class Bootstrap:
     kind: str
     n_blocks: int
     level: float
+    #: What the entries of each statistic belong to, one list of labels an axis.
+    labels: dict[str, tuple[list[str], ...]]
 
     def standard_error(self, name: str) -> np.ndarray:
         """Standard deviation over draws."""
@@ -72,9 +74,9 @@ class Bootstrap:
         """Estimate, standard error and interval of every entry, by columns."""
         low, high = self.interval(name)
         estimate = self.estimates[name]
-        entries = list(np.ndindex(estimate.shape))
+        entries = np.ndindex(estimate.shape)
         columns: dict[str, list[Any]] = {
-            "entry": [", ".join(str(i) for i in entry) for entry in entries],
+            "entry": [", ".join(axis[i] for axis, i in zip(self.labels[name], e, strict=True)) for e in entries],
             "estimate": estimate.ravel().tolist(),
             "standard_error": self.standard_error(name).ravel().tolist(),
             "low": low.ravel().tolist(),
@@ -101,11 +103,13 @@ class Bootstrap:
         for name in self.estimates:
             table = self.table(name)
             count = len(table["entry"])
-            lines.append(f"{name:<26}{'estimate':>11}{'std. error':>12}{'from':>11}{'to':>11}")
-            for i in range(min(count, _SHOWN)):
+            shown = min(count, _SHOWN)
+            width = max([26, *(len(entry) + 4 for entry in table["entry"][:shown])])
+            lines.append(f"{name:<{width}}{'estimate':>11}{'std. error':>12}{'from':>11}{'to':>11}")
+            for i in range(shown):
                 numbers = (table[c][i] for c in ("estimate", "standard_error", "low", "high"))
                 a, b, c, d = (f"{value:.4g}" for value in numbers)
-                lines.append(f"  {table['entry'][i]:<24}{a:>11}{b:>12}{c:>11}{d:>11}")
+                lines.append(f"  {table['entry'][i]:<{width - 2}}{a:>11}{b:>12}{c:>11}{d:>11}")
             if count > _SHOWN:
                 lines.append(f"  ... {count - _SHOWN} more: to_pandas({name!r})")
         return "\n".join(lines)
@@ -192,7 +196,8 @@ def bootstrap(
             for drawn in _draws(moments, int(n_boot), random)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
-    return Bootstrap(type(model).__name__, estimates, replicates, used, len(moments.weights), level)
+    labels = {name: _labels(model, name, value) for name, value in estimates.items()}
+    return Bootstrap(type(model).__name__, estimates, replicates, used, len(moments.weights), level, labels)
 
 
 @dataclass(frozen=True)
@@ -321,6 +326,19 @@ def _turned(draw: dict[str, np.ndarray], estimates: dict[str, np.ndarray]) -> di
             value = found @ (U @ Vt)
         out[name] = value
     return out
+
+
+def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
+    """Labels of the axes of a statistic: names of columns where they have any, else their numbers."""
+    names = {"features": getattr(model, "feature_names_in_", None), "targets": getattr(model, "target_names_in_", None)}
+    labels = []
+    for axis, size in zip(model._boot_axes[name], value.shape, strict=False):
+        if axis == "components":
+            labels.append([f"{model._component}{k + 1}" for k in range(size)])
+        else:
+            known = names[axis]
+            labels.append([str(label) for label in (range(size) if known is None else known)])
+    return tuple(labels)
 
 
 def _words(kind: str) -> str:
