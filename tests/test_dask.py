@@ -107,6 +107,12 @@ def test_the_other_table_may_be_stored_otherwise(partner):
         np.testing.assert_allclose(PLSRegression(2).fit(X, made).coef_, expected, atol=1e-12)
 
 
+def test_weights_may_be_in_dask_too():
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    found = PCA(2).fit(da.from_array(X, chunks=100), sample_weight=da.from_array(weights, chunks=70))
+    np.testing.assert_allclose(found.components_, PCA(2).fit(X, sample_weight=weights).components_, atol=1e-12)
+
+
 def test_columns_of_a_frame_keep_their_names():
     frame = pd.DataFrame(X, columns=list("abcde"))
     lazy = dd.from_pandas(frame, npartitions=4)
@@ -144,6 +150,9 @@ def test_chunks_may_be_sparse_and_their_number_unknown():
     U = U[U[:, 0] > 3]
     assert np.isnan(U.shape[0])
     np.testing.assert_allclose(PCA(2).fit(U).mean_, X[X[:, 0] > 3].mean(axis=0), rtol=1e-12)
+    wide = da.from_array(rng.normal(size=(20, 60)), chunks=(7, 60))
+    wide = wide[wide[:, 0] > 0]
+    np.testing.assert_allclose(PCA(2).fit(wide).components_, PCA(2).fit(wide.compute()).components_, atol=1e-10)
 
 
 def test_refusals_say_what_to_do():
@@ -159,8 +168,9 @@ def test_refusals_say_what_to_do():
         open_source(da.ones((3, 2), dtype=complex))
     with pytest.raises(ValueError, match="'word'"):
         open_source(dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "word": ["x", "y"]}), npartitions=1))
-    with pytest.raises(TypeError, match="cannot read rows from Delayed"):
-        open_source(dask.delayed(X))
+    for delayed in (dask.delayed(X), [dask.delayed(X)]):
+        with pytest.raises(TypeError, match="cannot read rows from Delayed"):
+            open_source(delayed)
     with pytest.raises(ValueError, match="one entry per row"):
         PCA(2).fit(da.from_array(X, chunks=100), sample_weight=np.ones(3))
     with pytest.raises(ValueError, match=r"400.*300|300.*400"):

@@ -111,7 +111,7 @@ def too_large(row: int, column: int, value: float, names: Sequence[str] | None, 
     )
 
 
-def bad_ndim(ndim: int, shape: tuple[int | None, ...]) -> ValueError:
+def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
     """A table has two axes."""
     return ValueError(
         f"Expected 2D array, got {'scalar' if ndim == 0 else f'{ndim}D'} array instead, of shape {shape}. Rows are "

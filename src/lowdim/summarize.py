@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _threads
 from ._threads import Progress
-from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, to_numpy
+from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
 from .sources import CountedSource, FilledSource, MappedSource, Source, open_source, stacked, tasks, tree
 from .summaries.base import Summary
@@ -199,7 +199,7 @@ class Rows:
 
 def check_weights(weights: Any, source: Source) -> Array:
     """Frequency weights as an array of the kind and dtype of the rows."""
-    w = to_numpy(weights)
+    w = to_numpy(settled(weights))
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.model_selection import KFold
 
 from inputs import with_holes
 from lowdim import (
@@ -29,6 +30,8 @@ from lowdim.selection import ALIASES, RULES
 WINE = load_wine().data
 DIABETES, PROGRESS = load_diabetes(return_X_y=True)
 random = np.random.default_rng(0)
+#: The folds of n_components="cv": rows are often sorted, as these are.
+SHUFFLED = KFold(5, shuffle=True, random_state=0)
 SCALED = (WINE - WINE.mean(axis=0)) / WINE.std(axis=0)
 WIDE = random.standard_normal((40, 3)) @ random.standard_normal((3, 90)) * 3 + random.standard_normal((40, 90))
 FLAT = np.column_stack([SCALED, np.full(len(SCALED), 7.0)])
@@ -45,10 +48,11 @@ def test_models_keep_what_the_rule_says(rule, table, standardize):
         choice = choose_n_components(X, rule, standardize=standardize, ddof=ddof)[rule]
         model.fit(X)
         assert model.n_components_ == max(choice.k, 1)
+        assert model.choice_.rule == choice.rule
         if choice.rule != "cv":
-            assert model.choice_.rule == choice.rule
             assert model.choice_.k == choice.k
             np.testing.assert_allclose(model.choice_.curve, choice.curve, rtol=1e-7, atol=1e-9)
+        assert str(model.choice_).startswith(f"{choice.rule}: K = {model.choice_.k}")
 
 
 @pytest.mark.parametrize("rule", ["minka", "bic", "parallel", "map"])
@@ -68,10 +72,15 @@ def test_scikit_learns_name_for_minkas_rule():
 @pytest.mark.parametrize("model", [PCA("cv"), PPCA("cv"), FactorAnalysis("cv"), PCA("cv", solver="triangle")], ids=str)
 def test_cross_validation_chooses_in_the_same_reading(model):
     model.fit(SCALED)
-    assert model.choice_.n_passes == 1
-    expected = cross_validate(type(model)(), SCALED)
-    assert model.n_components_ == expected.best
-    np.testing.assert_allclose(model.choice_.scores, expected.scores)
+    result = model.choice_.cross_validation
+    assert result.n_passes == 1
+    # PCA is judged as PPCA is: by the likelihood of variances with divisor n. No component at all is tried too.
+    judged = FactorAnalysis() if isinstance(model, FactorAnalysis) else PPCA()
+    expected = cross_validate(judged, SCALED, cv=SHUFFLED, n_components=model.choice_.candidates)
+    assert model.n_components_ == model.choice_.k == expected.best
+    assert model.choice_.candidates[0] == 0
+    np.testing.assert_allclose(result.scores, expected.scores)
+    np.testing.assert_array_equal(model.choice_.candidates, expected.n_components)
     fixed = type(model)(model.n_components_).fit(SCALED)
     np.testing.assert_allclose(model.loadings_, fixed.loadings_, atol=1e-5)
 
@@ -79,7 +88,7 @@ def test_cross_validation_chooses_in_the_same_reading(model):
 @pytest.mark.parametrize("model", [PLSRegression("cv"), PCR("cv")], ids=str)
 def test_regressions_are_cross_validated(model):
     model.fit(DIABETES, PROGRESS)
-    expected = cross_validate(type(model)(), DIABETES, PROGRESS)
+    expected = cross_validate(type(model)(), DIABETES, PROGRESS, cv=SHUFFLED)
     assert model.n_components_ == expected.best
     assert model.n_passes_ == 1
     np.testing.assert_allclose(model.coef_, type(model)(expected.best).fit(DIABETES, PROGRESS).coef_, rtol=1e-9)
@@ -88,7 +97,7 @@ def test_regressions_are_cross_validated(model):
 
 def test_canonical_correlations_are_cross_validated():
     model = CCA("cv").fit(WINE[:, :6], WINE[:, 6:])
-    assert model.n_components_ == cross_validate(CCA(), WINE[:, :6], WINE[:, 6:]).best
+    assert model.n_components_ == cross_validate(CCA(), WINE[:, :6], WINE[:, 6:], cv=SHUFFLED).best
 
 
 def test_weights_are_repetitions():
@@ -116,12 +125,38 @@ def test_bic_of_factors_is_that_of_the_fits():
     np.testing.assert_allclose(model.choice_.curve[1:5], curve, rtol=1e-6)
 
 
-def test_noise_keeps_one_component_and_says_so():
-    noise = random.standard_normal((300, 8))
+@pytest.mark.parametrize("model", [PCA("parallel"), PCA("cv"), PPCA("cv"), PPCA("bic"), FactorAnalysis("cv")], ids=str)
+def test_noise_keeps_one_component_and_says_so(model):
+    noise = np.random.default_rng(8).standard_normal((300, 8))
     with pytest.warns(NoComponentWarning, match="finds no component"):
-        model = PCA("parallel").fit(noise)
+        model.fit(noise)
     assert model.n_components_ == 1
     assert model.choice_.k == 0
+
+
+def test_columns_of_very_different_scales_are_all_columns():
+    X = with_scales(np.linspace(-4, 4, 8))
+    for rule in ("gavish-donoho", "marchenko-pastur", "minka"):
+        assert PCA(rule).fit(X).n_components_ == max(choose_n_components(X, rule)[rule].k, 1)
+
+
+def with_scales(powers):
+    return np.random.default_rng(1).standard_normal((200, len(powers))) * 10.0**powers
+
+
+def test_the_divisor_is_no_matter_of_rules():
+    X = random.standard_normal((10, 4))
+    one, other = (choose_n_components(X, ["parallel"], ddof=ddof) for ddof in (0, 1))
+    ratios = [c["parallel"].curve / c.eigenvalues.values for c in (one, other)]
+    np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-12)
+
+
+def test_a_matrix_that_does_not_fit_is_not_made(monkeypatch):
+    import lowdim.models._by_rule as module
+
+    monkeypatch.setattr(module, "memory_bytes", lambda: 1000)
+    with pytest.raises(ValueError, match="n_components='map': partial correlations need the p x p matrix"):
+        PCA("map").fit(SCALED)
 
 
 def test_what_was_chosen_is_forgotten_with_the_next_fit():
@@ -145,7 +180,7 @@ def test_refusals():
             model.fit(SCALED)
     with pytest.raises(ValueError, match="'kaiser', 'bic', 'aic', 'parallel', 'map', 'cv'"):
         FactorAnalysis("minka").fit(SCALED)
-    with pytest.raises(ValueError, match="n_components='minka'"):
+    with pytest.raises(ValueError, match="n_components='minka' is not one of 'cv'"):
         PLSRegression("minka").fit(DIABETES, PROGRESS)
     with pytest.raises(ValueError, match="n_components='kaiser'"):
         Whitening(n_components="kaiser").fit(SCALED)

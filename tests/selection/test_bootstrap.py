@@ -8,6 +8,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
+from lowdim.errors import SmallSampleWarning
+from lowdim.selection.bootstrap import ALIGNMENTS, _aligned
 
 IRIS = load_iris().data
 DIABETES, PROGRESS = load_diabetes(return_X_y=True)
@@ -34,7 +36,7 @@ def test_draws_are_fits_of_rows_counted_so_often(name):
     for b in range(4):
         fit = clone(model).fit(X, *([] if y is None else [y]), sample_weight=counts[b].astype(float))
         for statistic, found in fit._boot_statistics().items():
-            if not statistic.endswith("loadings"):
+            if not statistic.endswith(("loadings", "structure")):
                 np.testing.assert_allclose(draws.replicates[statistic][b], found, rtol=1e-6, atol=1e-9)
 
 
@@ -50,7 +52,7 @@ def test_blocks_of_one_row_are_rows(name):
 def test_the_estimate_is_the_fit_to_all_rows():
     for model, X, y in MODELS.values():
         fit = clone(model).fit(X, *([] if y is None else [y]))
-        found = bootstrap(model, X, y, n_boot=2, kind="block", n_blocks=10)
+        found = bootstrap(model, X, y, n_boot=2, kind="block", n_blocks=20)
         for statistic, value in fit._boot_statistics().items():
             np.testing.assert_allclose(found.estimates[statistic], value, rtol=1e-6, atol=1e-9)
 
@@ -83,12 +85,34 @@ def test_groups_are_drawn_whole():
     )
 
 
-def test_loadings_are_turned_to_those_of_all_rows():
-    """Two directions of nearly the same variance change places from draw to draw; their loadings must not."""
+def test_loadings_can_be_turned_to_those_of_all_rows():
+    """Two directions of nearly the same variance change places from draw to draw; what they span does not."""
     X = random.standard_normal((300, 4)) * [2.0, 2.0, 0.5, 0.5]
-    draws = bootstrap(PCA(2), X, n_boot=100, random_state=0)
+    draws = bootstrap(PCA(2), X, n_boot=100, align="procrustes", random_state=0)
     assert draws.standard_error("loadings").max() < 0.3
     np.testing.assert_allclose(draws.replicates["loadings"].mean(axis=0), draws.estimates["loadings"], atol=0.1)
+
+
+@pytest.mark.parametrize("align", ["match", "procrustes"])
+def test_alignment_undoes_what_says_nothing(align):
+    """Signs and order, or any rotation."""
+    reference = {"loadings": random.standard_normal((6, 3)), "y_structure": random.standard_normal((4, 3))}
+    turn = np.eye(3)[:, [2, 0, 1]] * [1, -1, -1]
+    if align == "procrustes":
+        turn = np.linalg.qr(random.standard_normal((3, 3)))[0]
+    found = _aligned({name: L @ turn for name, L in reference.items()}, reference, ALIGNMENTS[align])
+    for name, L in reference.items():
+        np.testing.assert_allclose(found[name], L, atol=1e-12)
+
+
+def test_intervals_of_loadings_hold_the_truth():
+    """Matched loadings do at about the level asked for, however many components are kept."""
+    deviations, held = np.sqrt([8.0, 4.0, 2.0, 1.0]), []
+    for seed in range(40):
+        X = np.random.default_rng(seed).standard_normal((200, 4)) * deviations
+        low, high = bootstrap(PCA(4), X, n_boot=100, random_state=seed).interval("loadings")
+        held.append((low <= np.diag(deviations)) & (np.diag(deviations) <= high))
+    assert np.mean(held) > 0.85
 
 
 def test_a_seed_gives_the_same_draws():
@@ -122,6 +146,7 @@ def test_tables():
         ({"n_boot": 1}, "at least 2"),
         ({"n_boot": 2.5}, "whole number"),
         ({"kind": "stationary"}, "'auto', 'row', 'block'"),
+        ({"align": "signs"}, "'match', 'procrustes'"),
         ({"n_blocks": 1}, "between 2 and 150"),
         ({"n_blocks": 151}, "between 2 and 150"),
         ({"groups": np.zeros(150)}, "at least 2 pieces"),
@@ -139,6 +164,10 @@ def test_other_refusals():
         bootstrap(ICA(), IRIS)
     with pytest.raises(ValueError, match="NaN"):
         bootstrap(PCA(), np.where(IRIS > 7, np.nan, IRIS))
+    with pytest.raises(ValueError, match="complete rows"):
+        bootstrap(PPCA(), np.where(IRIS > 7, np.nan, IRIS))
+    with pytest.warns(SmallSampleWarning, match="draws from 3 pieces"):
+        bootstrap(PCA(1), IRIS, n_boot=3, groups=np.arange(150) // 50)
     with pytest.raises(ValueError, match="how many rows"):
         bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))
     draws = bootstrap(PCA(1), IRIS, n_boot=3)

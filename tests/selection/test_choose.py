@@ -128,8 +128,10 @@ def test_a_single_rule_and_aliases():
     assert list(choose_n_components(WINE, "velicer")) == ["map"]
     with pytest.raises(KeyError, match="'kaiser' was not asked; asked were 'minka', 'parallel'"):
         choices["kaiser"]
-    with pytest.raises(ValueError, match="is not one of"):
+    with pytest.raises(KeyError, match="'scree' was not asked"):
         choices["scree"]
+    assert choices.get("scree") is None
+    assert "mle" in choices
 
 
 # ---- What comes back
@@ -174,7 +176,7 @@ def test_it_becomes_a_table():
     table = choices.table()
     assert table["rule"] == ["minka", "bic"] and table["k"] == [None, 0] and table["note"][1] == ""
     frame = choices.to_pandas()
-    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["rule", "k", "assumes", "note"]
+    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["rule", "k", "note", "assumes", "curve"]
     assert frame["k"][1] == 0 and pd.isna(frame["k"][0])
 
 

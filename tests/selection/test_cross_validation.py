@@ -202,13 +202,62 @@ def test_fewer_rows_than_columns():
     assert len(found.scores) == 25
 
 
-def test_no_noise_no_density():
-    """Where a model of a fold leaves no variance for its noise there is no density: minus infinity, never the best."""
-    flat = X[:, [0, 1, 2, 0, 1]]
-    found = cross_validate(PCA(), flat, n_components=range(1, 5))
+def test_rows_without_noise_have_all_their_density_in_a_subspace():
+    """Three columns and copies of them lie in three dimensions, on both sides of every split."""
+    found = cross_validate(PCA(), X[:, [0, 1, 2, 0, 1]], n_components=range(1, 5))
     assert np.all(np.isfinite(found.mean[0, :2]))
-    assert np.all(np.isneginf(found.mean[0, 2:]))
-    assert found.one_standard_error <= found.best <= 2
+    assert np.isposinf(found.mean[0, 2])
+    assert found.best == found.one_standard_error == 3
+    assert "best" in str(found)
+
+
+def test_rows_that_leave_the_subspace_of_the_others_have_no_density():
+    rows = np.zeros((20, 5))
+    rows[:10, 0], rows[10:, 1] = np.arange(10.0), np.arange(10.0)
+    found = cross_validate(PCA(), rows, cv=2, n_components=[1])
+    assert np.all(np.isneginf(found.mean))
+    assert "no model has a score" in str(found)
+    assert "no score" in repr(found)
+    with pytest.raises(ValueError, match="drop columns"):
+        _ = found.best
+
+
+@pytest.mark.parametrize("model", [PCA(), PPCA(), PPCA(solver="em"), PPCA(standardize=True), FactorAnalysis()], ids=str)
+def test_no_components_is_a_model_too(model):
+    """Columns that have nothing in common: of one variance for principal components, of their own for factors."""
+    found = cross_validate(model, X, n_components=[0, 1])
+    for (train, test), score in zip(KFold(5).split(X), found.scores[:, 0, 0], strict=True):
+        variances = X[train].var(axis=0, ddof=getattr(model, "ddof", 0))
+        if not isinstance(model, FactorAnalysis) and not model.standardize:
+            variances = np.full(P, variances.mean())
+        Z = X[test] - X[train].mean(axis=0)
+        expected = -0.5 * np.mean(np.sum(Z**2 / variances + np.log(2 * np.pi * variances), axis=1))
+        assert score == pytest.approx(expected, rel=1e-9)
+
+
+def test_entries_that_are_not_stored_are_unknown():
+    mask = np.random.default_rng(3).random(X.shape) < 0.1
+    stored = sparse.csr_array(np.where(mask, 0.0, X))
+    holes = np.where(mask, np.nan, X)
+    found = cross_validate(PPCA(missing="unstored"), stored, cv=3, n_components=[1, 2])
+    expected = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
+
+
+def test_labels_of_other_kinds():
+    labels = np.arange(N) % 4
+    expected = cross_validate(PCA(), X, cv=labels, n_components=[1]).scores
+    kinds = [labels.tolist(), labels.astype(str)]
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    for kind in [*kinds, da.from_array(labels, chunks=50)]:
+        np.testing.assert_allclose(cross_validate(PCA(), X, cv=kind, n_components=[1]).scores, expected)
+    by_groups = cross_validate(PCA(), (b for b in (X[:50], X[50:])), cv=None, groups=labels, n_components=[1])
+    np.testing.assert_allclose(by_groups.scores, expected)
+    with pytest.raises(ValueError, match="NaN or None"):
+        cross_validate(PCA(), X, cv=[None, *range(N - 1)])
+    y = (Y[:, 0] > 0).astype(float)
+    for given in (y.tolist(), y[:, None]):
+        assert len(cross_validate(PLSRegression(), X, given, cv=StratifiedKFold(3), n_components=[1]).scores) == 3
 
 
 def test_parameters_are_tried_in_the_same_reading():
@@ -294,8 +343,13 @@ def test_labels_and_groups():
         ({"cv": [(np.array([1]), np.array([5]))]}, "trains on 1 row"),
         ({"cv": []}, "no split"),
         ({"groups": np.zeros(4)}, "one entry for each of the 120 rows"),
-        ({"n_components": 0}, "between 1 and 7"),
-        ({"n_components": range(1, 50)}, "between 1 and 7"),
+        ({"n_components": -1}, "between 0 and 7"),
+        ({"n_components": range(1, 50)}, "between 0 and 7"),
+        ({"cv": np.arange(N) % 3, "groups": GROUPS}, "groups have no say"),
+        ({"cv": b"abc"}, "must be a number of folds"),
+        ({"cv": {"a": 1}}, "must be a number of folds"),
+        ({"parameters": {"n_components": [1, 2]}}, "an argument of their own"),
+        ({"parameters": [{"standardize": [True]}]}, "must be a dict"),
         ({"n_components": [1.5]}, "whole numbers"),
         ({"n_components": []}, "whole numbers"),
         ({"n_components": "cv"}, "whole numbers"),
@@ -310,7 +364,9 @@ def test_bad_input_is_refused(options, message):
 
 
 def test_other_refusals():
-    with pytest.raises(TypeError, match="ICA cannot be cross-validated"):
+    with pytest.raises(ValueError, match="class of each row"):
+        cross_validate(PCA(), X, cv=StratifiedKFold(3))
+    with pytest.raises(TypeError, match=r"ICA cannot be cross-validated here; lowdim's PCA"):
         cross_validate(ICA(), X)
     with pytest.raises(ValueError, match="how many rows"):
         cross_validate(PCA(), (b for b in (X[:60], X[60:])))

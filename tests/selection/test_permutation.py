@@ -15,13 +15,14 @@ random = np.random.default_rng(5)
 def test_the_statistics_are_those_of_the_model():
     X = load_wine().data
     for model in (PCA(), PCA(standardize=True)):
-        test = permutation_test(model, X, n_permutations=3)
+        test = permutation_test(model, X, n_permutations=3, level=0.5)
         np.testing.assert_allclose(test.statistic, model.fit(X).explained_variance_ratio_, rtol=1e-9, atol=1e-12)
     A, B = X[:, :4], X[:, 4:7]
     for model in (CCA(), CCA(regularization=0.2), CCA(regularization=0.2, scale=False)):
         r = model.fit(A, B).singular_values_
         expected = [-np.log(np.prod(1 - r[k:] ** 2)) for k in range(3)]
-        np.testing.assert_allclose(permutation_test(model, A, B, n_permutations=3).statistic, expected, rtol=1e-8)
+        found = permutation_test(model, A, B, n_permutations=3, level=0.5).statistic
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_p_values_are_uniform_without_structure():
@@ -76,14 +77,14 @@ def test_fewer_rows_than_columns():
 
 def test_scales_and_offsets_do_no_harm():
     X = np.round(random.standard_normal((30, 4)) * 2**10) / 2**10
-    plain = permutation_test(PCA(), X, n_permutations=9, random_state=1)
-    moved = permutation_test(PCA(), (X + 1e8) * 1e-150, n_permutations=9, random_state=1)
+    plain = permutation_test(PCA(), X, n_permutations=9, level=0.5, random_state=1)
+    moved = permutation_test(PCA(), (X + 1e8) * 1e-150, n_permutations=9, level=0.5, random_state=1)
     np.testing.assert_allclose(moved.statistic, plain.statistic, rtol=1e-6)
     np.testing.assert_allclose(moved.null, plain.null, rtol=1e-6)
 
 
 def test_tables():
-    test = permutation_test(PCA(), random.standard_normal((30, 4)), n_permutations=9, random_state=1)
+    test = permutation_test(PCA(), random.standard_normal((30, 4)), n_permutations=9, level=0.5, random_state=1)
     assert list(test.table()) == ["component", "statistic", "chance", "p_value"]
     assert "9 shuffles" in str(test)
     assert "9 shuffles" in repr(test)
@@ -97,6 +98,8 @@ def test_bad_input_is_refused():
         permutation_test(PLSRegression(), X, X)
     with pytest.raises(ValueError, match="n_permutations=0"):
         permutation_test(PCA(), X, n_permutations=0)
+    with pytest.raises(ValueError, match="smallest p-value of n_permutations=9"):
+        permutation_test(PCA(), X, n_permutations=9)
     with pytest.raises(ValueError, match="level=5"):
         permutation_test(PCA(), X, level=5)
     with pytest.raises(ValueError, match="at least 3"):
@@ -107,3 +110,7 @@ def test_bad_input_is_refused():
         permutation_test(PCA(), np.where(X > 1, np.nan, X))
     with pytest.raises(TypeError, match="at once"):
         permutation_test(PCA(), lambda: iter([X]))
+    blocks = permutation_test(PCA(), [X[:7], X[7:]], n_permutations=5, level=0.5, random_state=0)
+    np.testing.assert_allclose(
+        blocks.null, permutation_test(PCA(), X, n_permutations=5, level=0.5, random_state=0).null
+    )

@@ -13,21 +13,25 @@ from ..linalg import divisor, is_constant
 from ..selection.choices import Choice
 from ..selection.cross_validation import CrossValidator
 from ..selection.eigenvalues import Eigenvalues, Unavailable
-from ..selection.folds import folds_of
-from ..selection.results import CrossValidation
+from ..selection.folds import folds_of, shuffled
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
+from ..solvers.choose import memory_bytes
 from ..sources import Source
 
 #: Folds of n_components="cv".
 _FOLDS = 5
+#: Squares of eigenvectors are zero up to here.
+_ROUNDING = 1e-26
+#: A matrix of all columns may take this share of the memory.
+_SHARE = 0.1
 
 
 def checked_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     """The rule that `n_components` names, if this model knows it."""
     names = tuple(RULES) if allowed is None else allowed
     if ALIASES.get(name, name) not in names:
-        raise choice("n_components", name, names, "Or a number.")
+        raise choice("n_components", name, names, "Or a number, or None.")
     return rule_of(name)
 
 
@@ -46,16 +50,18 @@ def no_partial_fit(name: str) -> AttributeError:
 
 
 def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
-    """What a rule looks at, from all eigenpairs: the matrix too, where it needs that."""
+    """What a rule looks at, from all eigenpairs: the matrix too, where it needs that and there is room."""
     V = to_numpy(spectrum.vectors).astype(np.float64)
     values = to_numpy(spectrum.values).astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
     # Columns that vary by rounding only are constant, and no rule counts them; standardized ones have no variance then.
-    varying = variances > np.finfo(np.float64).eps * float(variances.max())
+    varying = variances > _ROUNDING * float(variances.max())
     if spectrum.scale is None:
         varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
     e = Eigenvalues.from_spectrum(spectrum, p, ddof, variances=np.where(varying, variances, 0.0), varying=varying)
-    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" else e
+    have = memory_bytes()
+    fits = not have or 8 * p * p < _SHARE * have
+    return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
 def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
@@ -66,16 +72,20 @@ def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
         k, curve = rule.function(e, **options)
     except Unavailable as reason:
         raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes), at_least_one(k, rule.name)
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
 
 
-def cross_validated(model: Any, source: Source, weights: Any) -> tuple[CrossValidation, Any]:
-    """Held-out scores of a model for every number of components, and a summary of all rows, from one reading."""
+def cross_validated(model: Any, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
+    """What cross-validation in folds of shuffled rows chooses, and a summary of all rows, from one reading."""
     n = source.shape[0]
     if n is not None and n < 3:
         raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
-    validator = CrossValidator([model], source, folds_of(_FOLDS if n is None else min(_FOLDS, n), n), weights)
-    return validator.run(), validator.total
+    folds = folds_of(_FOLDS if n is None else shuffled(min(_FOLDS, n), seed), n)
+    validator = CrossValidator([model], source, folds, weights)
+    result = validator.run(from_zero=model._cv_from_zero)
+    first, rule = int(result.n_components[0]), RULES["cv"]
+    answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
+    return answer, validator.total
 
 
 def at_least_one(k: int, rule: str) -> int:

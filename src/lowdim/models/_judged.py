@@ -26,16 +26,26 @@ class JudgedByDensity:
 
     _cv_score = "log-likelihood"
     _cv_greater = True
+    #: Whether rows without any component are a model to be chosen too.
+    _cv_from_zero = True
 
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+        if self._has_holes(source):
+            return None
         # Columns may have any scale, and float32 has no room for their squares.
         return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
 
+    def _has_holes(self, source: Source) -> bool:
+        """Whether entries that a sparse matrix does not store are unknown."""
+        return bool(source.traits.sparse and getattr(self, "missing", "nan") == "unstored")
+
     def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        most = max(min(int(n_train), source.shape[1]) - 1, 1)
-        return counts_asked(asked, 1, min(int(n_train), source.shape[1]), most)
+        most = min(int(n_train), source.shape[1])
+        return counts_asked(asked, 0, most, max(most - 1, 1))
 
     def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        if counts[0] == 0:
+            raise ValueError("n_components=0 cannot be fitted to rows with holes, or of so many columns; begin with 1.")
         scores = []
         for k in counts:
             model = clone(self).set_params(n_components=int(k)).fit(X, sample_weight=weights)
@@ -59,10 +69,18 @@ class JudgedByDensity:
         left_out = LeftOut(test)
         scores = []
         for k in counts:
+            if k == 0:
+                variances = np.diagonal(to_numpy(train.scatter)) / train.weight
+                scores.append(gaussian_density(left_out, to_numpy(train.mean), np.diag(self._unrelated(variances))))
+                continue
             model: Any = clone(self).set_params(n_components=int(k)).fit_summary(train)
             mean, C = (to_numpy(a).astype(np.float64) for a in (model.mean_, model.get_covariance()))
             scores.append(gaussian_density(left_out, mean, C))
         return Judged(np.array(scores), True)
+
+    def _unrelated(self, variances: np.ndarray) -> np.ndarray:
+        """Variances of columns that have nothing in common: each its own."""
+        return variances
 
 
 class JudgedTables:
@@ -70,6 +88,7 @@ class JudgedTables:
 
     #: The fewest components that can be tried.
     _cv_least = 1
+    _cv_from_zero = False
 
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
         assert isinstance(source, BesideSource)
@@ -137,15 +156,15 @@ class JudgedByCorrelation(JudgedTables):
 
     _boot_axes = {
         "correlations": ("components",),
-        "x_loadings": ("features", "components"),
-        "y_loadings": ("targets", "components"),
+        "x_structure": ("features", "components"),
+        "y_structure": ("targets", "components"),
     }
 
     def _boot_statistics(self) -> dict[str, np.ndarray]:
         return {
             "correlations": _host(self.correlations_),  # type: ignore[attr-defined] # an attribute of CCA
-            "x_loadings": _host(self.x_structure_),  # type: ignore[attr-defined]
-            "y_loadings": _host(self.y_structure_),  # type: ignore[attr-defined]
+            "x_structure": _host(self.x_structure_),  # type: ignore[attr-defined]
+            "y_structure": _host(self.y_structure_),  # type: ignore[attr-defined]
         }
 
 

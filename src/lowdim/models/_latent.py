@@ -35,7 +35,7 @@ from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.observed import Observed
 from ..summarize import Rows, check_weights
 from ._base import Model
-from ._by_rule import checked_rule, cross_validated
+from ._by_rule import at_least_one, checked_rule, cross_validated
 
 MISSING = ("nan", "unstored")
 
@@ -119,14 +119,18 @@ class LatentModel(Model):
                 raise MissingValues
             if rule.needs != "folds":
                 return self._fit_ruled(source, rows, rule)
-            self.choice_, total = cross_validated(self, source, rows.weights)
+            self.choice_, total = cross_validated(self._judge(), source, rows.weights, self._seed())
         except MissingValues as error:
             raise ValueError(
                 f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows "
                 "with holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
             ) from error
-        fit = self._fit_total(total, self.choice_.best)
-        return replace(fit, passes=self.choice_.n_passes)
+        fit = self._fit_total(total, at_least_one(self.choice_.k, name))
+        return replace(fit, passes=self.choice_.cross_validation.n_passes)
+
+    def _judge(self) -> Any:
+        """What is cross-validated for n_components="cv"."""
+        return self
 
     @abstractmethod
     def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:

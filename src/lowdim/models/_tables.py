@@ -36,7 +36,7 @@ from ..summaries import Moments, Triangle
 from ..summaries.base import dense
 from ..summarize import Rows, check_weights, summarize
 from ._base import Model
-from ._by_rule import cross_validated, no_partial_fit, rule_needs_rows
+from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
@@ -167,13 +167,14 @@ class TablesModel(Model):
         """n_components as a number; None is all there can be."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
         asked = self._asked()
-        if asked == "cv" and hasattr(self, "_cv_judge"):
+        if hasattr(self, "_cv_judge") and isinstance(asked, str):
+            checked_rule(asked, ("cv",))
             raise rule_needs_rows(asked)
         return check_count(asked, upper, n, groups)
 
     def _asked(self) -> Any:
         """n_components, or what cross-validation chose."""
-        return self.choice_.best if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
+        return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
     def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
         assert isinstance(source, BesideSource)
@@ -185,7 +186,7 @@ class TablesModel(Model):
             if self.solver == "auto":
                 # The folds' summaries, merged, are all that the fit needs.
                 self._fit_from(total, source.members[0].dtype)
-                self.n_passes_ = self.choice_.n_passes
+                self.n_passes_ = self.choice_.cross_validation.n_passes
                 return
         self._k(n if weights is None or n is None else max(n, int(namespace(weights).sum(weights))), source.groups)
         tables = tables_of(source, weights, progress)

@@ -30,7 +30,7 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
     ----------
     n_components : int, "cv" or None
         How many pairs; None takes min(n_features, n_targets), or as many as the ranks allow. "cv" takes the number with
-        the largest sum of correlations on rows left out, in five folds; `choice_` holds the curve.
+        the largest sum of correlations on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
     regularization : float or pair of floats
         From 0 (none) to 1 (full), of both tables or of X and of y. Needed with fewer rows than columns, where without
         it correlations of 1 can always be found.

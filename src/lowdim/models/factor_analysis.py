@@ -33,6 +33,11 @@ from ._latent import LatentModel, check_components
 
 #: So many factors are tried where none are named.
 _USUAL = 20
+#: What BIC and AIC assume of factors, which is less than of principal components.
+_LIKELIHOOD = (
+    "Assumes Gaussian rows, and as many of them as the chi-square test needs: far more than columns. Each column may "
+    "have noise of its own; noise that columns share is taken for a factor."
+)
 SCORES = ("regression", "bartlett")
 
 
@@ -256,7 +261,7 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
         price = 2.0 if rule.name == "aic" else math.log(n)
         curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
         best = int(np.argmin(curve))
-        self.choice_ = Choice(rule.name, best, curve, rule.assumes)
+        self.choice_ = Choice(rule.name, best, curve, _LIKELIHOOD)
         return self._fit_moments(moments, at_least_one(best, rule.name))
 
     def _fit_moments(self, moments: Moments, k: int) -> LatentFit:
@@ -328,7 +333,7 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
     def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         p = source.shape[1]
         most = min(int(n_train), p)
-        return counts_asked(asked, 1, most, min(self._most_components(most, p), _USUAL))
+        return counts_asked(asked, 0, most, min(self._most_components(most, p), _USUAL))
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         return self._judge_each(train, test, counts)

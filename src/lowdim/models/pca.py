@@ -12,12 +12,12 @@ from .._xp import Array, asarray_like, astype, device, in_range, namespace
 from ..errors import RankWarning, no_variance, warn_user
 from ..linalg import divisor
 from ..selection.held_out import Judged
-from ..selection.likelihood import judge_spectrum
+from ..selection.likelihood import SpectralJudge, judge_spectrum
 from ..solvers import Covariance, Solver, Spectrum, Triangular, sklearn_solver
 from ..sources import Source
 from ..summaries import Moments
 from ..summaries.base import dense
-from ._by_rule import checked_rule, chosen, cross_validated, eigenvalues_for, rule_needs_rows
+from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for, rule_needs_rows
 from ._judged import JudgedByDensity
 from ._spectral import SpectralModel, reaching
 
@@ -65,7 +65,7 @@ class PCA(JudgedByDensity, SpectralModel):
     rank_ : int
         How many of the components kept have variance, as far as the solver can tell.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-    choice_ : Choice or CrossValidation
+    choice_ : Choice
         With a rule: its answer, and the curve behind it.
     solver_, plan_, status_, residual_
         What ran, as planned, how it ended, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
@@ -265,11 +265,12 @@ class PCA(JudgedByDensity, SpectralModel):
         if self.n_components != "cv":
             super()._fit_source(source, sample_weight, progress)
             return
-        self.choice_, total = cross_validated(self, source, sample_weight)
+        judge = SpectralJudge(bool(self.standardize))
+        self.choice_, total = cross_validated(judge, source, sample_weight, self._seed())
         asked = self._solver()
         if asked == "auto":
             solver = Covariance() if isinstance(total, Moments) else Triangular()
-            self._fit_from(total, solver, source.dtype, passes=self.choice_.n_passes)
+            self._fit_from(total, solver, source.dtype, passes=self.choice_.cross_validation.n_passes)
         else:
             super()._fit_source(source, sample_weight, progress)
 
@@ -279,7 +280,7 @@ class PCA(JudgedByDensity, SpectralModel):
         if rule.needs == "folds":
             if not hasattr(self, "choice_"):
                 raise rule_needs_rows(name)
-            return int(self.choice_.best)
+            return at_least_one(int(self.choice_.k), name)
         e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
         self.choice_, k = chosen(rule, e, self._seed())
         return k

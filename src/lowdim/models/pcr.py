@@ -23,7 +23,7 @@ class PCR(JudgedByError, LatentRegression):
     ----------
     n_components : int, "cv" or None
         How many components; None takes all that have variance, which is least squares. "cv" takes the number with the
-        least error on rows left out, in five folds; `choice_` holds the curve.
+        least error on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
     select : "variance" or "relevance"
         Which ones: those of largest variance, or those that explain most of y.
     scale : bool or pair of bools

@@ -26,7 +26,7 @@ class PLSRegression(JudgedByError, LatentRegression):
     ----------
     n_components : int, "cv" or None
         How many components; None takes all there are, until y is explained as far as X can: least squares. "cv" takes
-        the number with the least error on rows left out, in five folds; `choice_` holds the curve.
+        the number with the least error on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
     scale : bool or pair of bools
         Divide columns by their standard deviation first: of both tables, or of X and of y.
     algorithm : "kernel" or "simpls"

@@ -13,7 +13,7 @@ from ..errors import bad_weights, choice, no_variance
 from ..linalg import most_components, rank_cut, signs
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.held_out import Judged
-from ..selection.likelihood import judge_spectrum
+from ..selection.likelihood import SpectralJudge, judge_spectrum
 from ..selection.rules import Rule
 from ..solvers import SOLVERS, Covariance, Request, Solver, Spectrum, Triangular
 from ..solvers.em import EM
@@ -164,6 +164,9 @@ class PPCA(JudgedByDensity, LatentModel):
         p = source.shape[1]
         return closed_form(spectrum.truncated(self._ruled(eigenvalues_for(rule, spectrum, p, 0))), p)
 
+    def _judge(self) -> Any:
+        return self if self.prior is not None else SpectralJudge(bool(self.standardize))
+
     def _ruled(self, e: Eigenvalues) -> int:
         """What a rule of eigenvalues says."""
         rule = checked_rule(self.n_components)
@@ -276,6 +279,9 @@ class PPCA(JudgedByDensity, LatentModel):
         if self._iterates():
             return self._judge_each(train, test, counts)
         return judge_spectrum(train, test, counts, ddof=0, standardize=bool(self.standardize))
+
+    def _unrelated(self, variances: np.ndarray) -> np.ndarray:
+        return variances if self.standardize else np.full_like(variances, variances.mean())
 
     def _n_parameters(self) -> int:
         k, p = self.n_components_, self.n_features_in_

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from .._xp import asarray_like, is_sparse, to_numpy
-from ..errors import choice
+from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
 from ..solvers.choose import memory_bytes
 from ..sources import ArraySource, BesideSource, Source
 from ..sources.base import cut
 from ..summaries import Labelled, Moments
 from ..summarize import summarize
+from .resampling import seed_of
 
-#: Multiplications that drawing rows may take before blocks are drawn instead.
-_ROW_WORK = 3e10
+#: Rows times draws, and multiplications, that drawing rows may take before blocks are drawn instead.
+_ROW_DRAWS, _ROW_WORK = 1e7, 3e10
 #: Blocks that are kept where nothing is said: enough to draw from.
 _BLOCKS = 200
 _FEWEST = 20
@@ -31,7 +33,7 @@ _KINDS = ("auto", "row", "block")
 _SHOWN = 12
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Bootstrap:
     """What a model would have been on rows drawn again.
 
@@ -40,7 +42,7 @@ class Bootstrap:
     estimates : dict of arrays
         Of the model of all rows.
     replicates : dict of arrays
-        The same for each draw, first axis; loadings are turned to those of all rows (Procrustes).
+        The same for each draw, first axis; loadings are aligned with those of all rows.
     kind : "row", "block" or "groups"
     n_blocks : int
         How many pieces were drawn from.
@@ -124,6 +126,7 @@ def bootstrap(
     kind: str = "auto",
     n_blocks: int | None = None,
     groups: Any = None,
+    align: str = "match",
     level: float = 0.95,
     random_state: Any = None,
 ) -> Bootstrap:
@@ -144,6 +147,11 @@ def bootstrap(
         need blocks longer than that dependence.
     groups : vector, optional
         Draw whole groups of rows instead: patients, say, with several rows each.
+    align : "match" or "procrustes"
+        How loadings of a draw are made comparable with those of all rows: each component takes the sign and the place
+        of the one it is most like (Procrustes over signed permutations); or all of them are turned together (Procrustes
+        over rotations). The turn hides how far single directions vary, the more of them there are the more: it is for
+        what K components span, where eigenvalues are close to each other.
     level : float
         What share of the draws intervals hold.
     random_state : int, RandomState or None
@@ -178,11 +186,20 @@ def bootstrap(
         raise ValueError(f"n_boot={n_boot!r} must be a whole number of at least 2.")
     if kind not in _KINDS:
         raise choice("kind", kind, _KINDS)
-    random = check_random_state(random_state)
+    if align not in ALIGNMENTS:
+        raise choice("align", align, list(ALIGNMENTS))
+    random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
     model._check_parameters()
     source = model._open_tables(X, y)
-    used, moments = _blocks(source, kind, n_blocks, groups, int(n_boot))
+    if getattr(model, "_has_holes", lambda source: False)(source):
+        raise ValueError("the bootstrap needs complete rows: entries that are not stored have to be filled in first.")
+    try:
+        used, moments = _blocks(source, kind, n_blocks, groups, int(n_boot))
+    except MissingValues as error:
+        if not model._takes_nan:
+            raise
+        raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
     with warnings.catch_warnings():
         # What a draw lacks shows in its numbers; a warning for each would say no more.
         warnings.simplefilter("ignore")
@@ -192,7 +209,7 @@ def bootstrap(
             fixed.set_params(n_components=int(whole.n_components_))
         estimates = whole._boot_statistics()
         draws = [
-            _turned(clone(fixed).fit_summary(drawn)._boot_statistics(), estimates)
+            _aligned(clone(fixed).fit_summary(drawn)._boot_statistics(), estimates, ALIGNMENTS[align])
             for drawn in _draws(moments, int(n_boot), random)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
@@ -217,10 +234,16 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
     members = source.members if isinstance(source, BesideSource) else [source]
     like = Moments(p, groups=[s.shape[1] for s in members], wide=True)
     if n is None and groups is None:
-        raise ValueError("the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks.")
+        raise ValueError(
+            "the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks, or groups "
+            "with the label of each row."
+        )
+    if kind == "row" and n_blocks is not None:
+        raise ValueError("n_blocks is a number of blocks, and kind='row' draws rows; leave out one of them.")
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
-        if kind == "row" or (here and n is not None and float(n_boot) * n * p * p <= _ROW_WORK):
+        few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
+        if kind == "row" or (here and few):
             return "row", _single_rows(source, members, like)
     if groups is not None:
         if kind == "row" or n_blocks is not None:
@@ -234,6 +257,12 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
     count = int(labels.max()) + 1
     if count < 2:
         raise ValueError("the bootstrap needs at least 2 pieces to draw from, got 1.")
+    if count < _FEWEST:
+        warn_user(
+            f"draws from {count} pieces say little: errors are known to about {1 / math.sqrt(2 * count):.0%}, and "
+            f"intervals end at what few draws can give. Take at least {_FEWEST} blocks or groups.",
+            SmallSampleWarning,
+        )
     column = ArraySource(asarray_like(labels[:, None], source.empty(0), dtype=source.dtype))
     column.table = "the labels of blocks"
     parts = summarize(BesideSource([*members, column]), Labelled(like, [count])).parts[0]
@@ -282,7 +311,7 @@ def _union(stack: _Stack) -> Moments:
 def _draws(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
     """Moments of each draw."""
     n, p = len(stack.weights), stack.means.shape[1]
-    chunk = max(1, min(n_boot, _CHUNK // (p * p)))
+    chunk = max(1, min(n_boot, _CHUNK // max(p * p, n)))
     for start in range(0, n_boot, chunk):
         size = min(chunk, n_boot - start)
         counts = random.multinomial(n, np.full(n, 1.0 / n), size=size)
@@ -313,19 +342,43 @@ def _drawn(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
         yield moments
 
 
-def _turned(draw: dict[str, np.ndarray], estimates: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Statistics of a draw with its loadings turned to those of all rows; NaN for components that it does not have."""
+def _aligned(
+    draw: dict[str, np.ndarray], estimates: dict[str, np.ndarray], align: Callable[[np.ndarray], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Statistics of a draw with its loadings aligned with those of all rows; NaN for components that it does not have.
+
+    Two tables of loadings that belong together (x and y) are turned together.
+    """
     out = {}
     for name, reference in estimates.items():
-        value = np.full(reference.shape, np.nan)
-        value[tuple(slice(s) for s in draw[name].shape)] = draw[name]
-        if name.endswith("loadings"):
-            found = np.where(np.isnan(value), 0.0, value)
-            unit = float(np.abs(reference).max()) or 1.0
-            U, _, Vt = np.linalg.svd((found / unit).T @ (reference / unit))
-            value = found @ (U @ Vt)
-        out[name] = value
+        out[name] = np.full(reference.shape, np.nan)
+        out[name][tuple(slice(s) for s in draw[name].shape)] = draw[name]
+    loadings = [name for name in estimates if name.endswith(("loadings", "structure"))]
+    if loadings:
+        found = {name: np.where(np.isnan(out[name]), 0.0, out[name]) for name in loadings}
+        unit = max(float(np.abs(estimates[name]).max()) for name in loadings) or 1.0
+        products = [(found[name] / unit).T @ (estimates[name] / unit) for name in loadings]
+        turn = align(np.sum(products, axis=0))
+        out |= {name: found[name] @ turn for name in loadings}
     return out
+
+
+def _rotation(products: np.ndarray) -> np.ndarray:
+    """The rotation Q that maximises tr(Q^T A^T B): A Q is nearest to B."""
+    U, _, Vt = np.linalg.svd(products)
+    return np.asarray(U @ Vt)
+
+
+def _signed_permutation(products: np.ndarray) -> np.ndarray:
+    """The same over matrices with one 1 or -1 in each row and column."""
+    rows, columns = linear_sum_assignment(-np.abs(products))
+    Q = np.zeros_like(products)
+    Q[rows, columns] = np.where(products[rows, columns] < 0, -1.0, 1.0)
+    return Q
+
+
+#: How loadings are made comparable.
+ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_permutation, "procrustes": _rotation}
 
 
 def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:

@@ -11,12 +11,20 @@ import narwhals as nw
 import numpy as np
 
 from .eigenvalues import Eigenvalues
-from .rules import RULES, rule_of
+from .results import CrossValidation
+from .rules import ALIASES, RULES
+
+#: What curves are called in tables.
+_CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}
+#: So many entries of a curve are printed beyond the one chosen.
+_SHOWN = 6
+#: Variances of columns further apart than this are a matter of units.
+_UNITS = 100.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
-    """The answer of one rule."""
+    """The answer of one rule; prints the curve behind it."""
 
     rule: str
     #: The number of components; None where the rule cannot be had.
@@ -27,11 +35,44 @@ class Choice:
     assumes: str
     #: Why there is no answer, or what else is to be known; empty where nothing is.
     note: str = ""
+    #: What thresholds are compared with.
+    eigenvalues: np.ndarray | None = None
+    #: The K of the first entry of the curve, where it is not the usual one of the rule.
+    first: int | None = None
+    #: All scores of rows left out, of rule "cv".
+    cross_validation: CrossValidation | None = None
 
     @property
     def candidates(self) -> np.ndarray:
         """The K of each entry of the curve (for a curve of thresholds: the number of the eigenvalue)."""
-        return RULES[self.rule].first + np.arange(len(self.curve))
+        return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
+
+    def table(self) -> dict[str, list[Any]]:
+        """The curve by columns: k, the eigenvalue where thresholds are compared with it, and the curve."""
+        columns: dict[str, list[Any]] = {"k": self.candidates.tolist()}
+        if self.eigenvalues is not None and RULES[self.rule].curve == "thresholds":
+            columns["eigenvalue"] = self.eigenvalues[: len(self.curve)].tolist()
+        return columns | {_CURVES[RULES[self.rule].curve]: self.curve.tolist()}
+
+    def to_pandas(self) -> Any:
+        """The curve as a pandas data frame, for those who have pandas."""
+        return nw.from_dict(self.table(), backend="pandas").to_native()
+
+    def __repr__(self) -> str:
+        return f"Choice({self.rule!r}, k={self.k})"
+
+    def __str__(self) -> str:
+        if self.k is None:
+            return f"{self.rule}: not available: {self.note}"
+        columns = self.table()
+        lines = [f"{self.rule}: K = {self.k}", f"{'k':>4}" + "".join(f"{name:>17}" for name in list(columns)[1:])]
+        last = min(len(self.curve), max(self.k - int(self.candidates[0]), 0) + _SHOWN)
+        for i in range(last):
+            numbers = "".join(f"{values[i]:>17.6g}" for values in list(columns.values())[1:])
+            lines.append(f"{columns['k'][i]:>4}{numbers}{'  *' if columns['k'][i] == self.k else ''}")
+        if last < len(self.curve):
+            lines.append(f"... {len(self.curve) - last} more")
+        return "\n".join([*lines, self.assumes])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +89,7 @@ class Choices(Mapping[str, Choice]):
     answers: tuple[Choice, ...]
 
     def __getitem__(self, name: str) -> Choice:
-        wanted = rule_of(name).name
+        wanted = ALIASES.get(name, name)
         for answer in self.answers:
             if answer.rule == wanted:
                 return answer
@@ -62,15 +103,16 @@ class Choices(Mapping[str, Choice]):
         return len(self.answers)
 
     def __contains__(self, name: object) -> bool:
-        return any(answer.rule == name for answer in self.answers)
+        return any(answer.rule == ALIASES.get(str(name), name) for answer in self.answers)
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns by name: rule, k, assumes, note."""
+        """Columns by name: rule, k, note, assumes, curve."""
         return {
             "rule": [answer.rule for answer in self.answers],
             "k": [answer.k for answer in self.answers],
-            "assumes": [answer.assumes for answer in self.answers],
             "note": [answer.note for answer in self.answers],
+            "assumes": [answer.assumes for answer in self.answers],
+            "curve": [answer.curve.tolist() for answer in self.answers],
         }
 
     def to_pandas(self) -> Any:
@@ -81,6 +123,14 @@ class Choices(Mapping[str, Choice]):
         width = max(len("rule"), *(len(name) for name in self))
         lines = [self._headline(), f"{'rule':<{width}}    K  assumes"]
         lines += [f"{name:<{width}}  {k:>3}  {words}" for name, k, words in self._rows()]
+        e = self.eigenvalues
+        if e.variances is not None and not e.standardize:
+            varying = e.variances[e.variances > 0]
+            if len(varying) > 1 and varying.max() > _UNITS * varying.min():
+                share = float(varying.max() / varying.sum())
+                lines.append(
+                    f"One column has {share:.0%} of the variance: standardize=True looks at correlations instead."
+                )
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -18,9 +18,12 @@ from ..sources import Source, StreamSource, open_source
 from ..summaries import Columns, Moments, Triangle
 from ..summarize import Rows, check_weights
 from .choices import Choice, Choices
+from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
+from .folds import shuffled
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
+from .results import CrossValidation
 from .rules import RULES, Rule, rule_of
 
 #: Up to this many columns the p x p matrix is formed for the rules that need it, though inner products of fewer rows
@@ -62,7 +65,7 @@ def choose_n_components(
     n_draws, quantile : int; float or "mean"
         Simulations of "parallel", and which quantile of their eigenvalues has to be exceeded.
     cv : int, labels or splitter
-        Folds of rule "cv".
+        Folds of rule "cv"; a number of folds is of shuffled rows.
     sample_weight : array of shape (n_samples,), optional
         Frequency weights: weight 2 equals repeating the row.
     random_state : int, RandomState, Generator or None
@@ -99,9 +102,10 @@ def choose_n_components(
         "quantile": quantile,
         "seed": seed_of(random_state),
     }
-    held_out, note = None, ""
+    held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, held_out, note = _cross_validated(X, standardize, cv, sample_weight)
+        X, sample_weight, result, note = _cross_validated(X, standardize, cv, sample_weight, options["seed"])
+        held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
         standardize=standardize,
@@ -112,11 +116,12 @@ def choose_n_components(
     answers = []
     for rule in asked:
         if rule.needs == "folds":
-            answers.append(_answer(rule, held_out, note))
+            answers.append(_answer(rule, held_out, note, e.values, result))
             continue
         assert rule.function is not None
         try:
-            answers.append(_answer(rule, rule.function(e, **{name: options[name] for name in rule.options})))
+            found = rule.function(e, **{name: options[name] for name in rule.options})
+            answers.append(_answer(rule, found, "", e.values))
         except Unavailable as reason:
             answers.append(_answer(rule, None, str(reason)))
     return Choices(e, tuple(answers))
@@ -203,10 +208,9 @@ def _from_dual(rows: Rows, solver: Dual, request: Request) -> Eigenvalues:
 
 
 def _cross_validated(
-    X: Any, standardize: bool, cv: Any, sample_weight: Any
-) -> tuple[Any, Any, tuple[int, np.ndarray] | None, str]:
-    """What the other rules are to look at, with its weights; K and the curve of the rule that leaves rows out, or why
-    it has none.
+    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any
+) -> tuple[Any, Any, CrossValidation | None, str]:
+    """What the other rules are to look at, with its weights; the scores of rows left out, or why there are none.
 
     One reading serves all rules: the summaries of the folds are merged into that of all rows.
     """
@@ -221,17 +225,25 @@ def _cross_validated(
     weight = n if sample_weight is None else float(np.sum(to_numpy(check_weights(sample_weight, source))))
     if p < 2 or (weight is not None and min(weight, n or 10) < 10):
         return source, sample_weight, None, "needs at least 2 columns and 10 rows"
-    result, total = held_out_likelihood(source, cv, sample_weight, standardize=standardize)
-    curve = result.mean[0]
-    found = (result.best, curve) if np.any(np.isfinite(curve)) else None
+    try:
+        result, total = held_out_likelihood(source, shuffled(cv, seed), sample_weight, standardize=standardize)
+    except NoFoldSummaries:
+        return source, sample_weight, None, f"needs room for a matrix of {p} x {p} for each fold; use fewer columns"
+    found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
     note = "" if found else "nothing is left for the noise of a model without a fold"
     return (source, sample_weight, found, note) if total is None else (total, None, found, note)
 
 
-def _answer(rule: Rule, found: tuple[int, np.ndarray] | None, note: str = "") -> Choice:
+def _answer(
+    rule: Rule,
+    found: tuple[int, np.ndarray] | None,
+    note: str = "",
+    eigenvalues: np.ndarray | None = None,
+    result: CrossValidation | None = None,
+) -> Choice:
     if found is None:
         return Choice(rule.name, None, np.zeros(0), rule.assumes, note)
-    return Choice(rule.name, *found, rule.assumes)
+    return Choice(rule.name, *found, rule.assumes, eigenvalues=eigenvalues, cross_validation=result)
 
 
 def _asked(rules: Any) -> list[Rule]:

@@ -27,6 +27,10 @@ from .results import CrossValidation
 _SHARE = 0.5
 
 
+class NoFoldSummaries(ValueError):
+    """Folds that cannot be kept as summaries, where rows are not to be fitted again."""
+
+
 class CrossValidated(Protocol):
     """What a model has to offer to be cross-validated."""
 
@@ -65,7 +69,7 @@ def cross_validate(
     Parameters
     ----------
     estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
-        With the options that all fits share; it is not changed.
+        With the options that all fits share; it is not changed, and its own `n_components` is not used.
     X, y : rows
         Whatever the estimator reads. One reading is enough, so that a generator will do where `cv` gives labels.
     cv : int, labels, splitter, or iterable of pairs
@@ -114,16 +118,20 @@ def cross_validate(
     """
     if not hasattr(estimator, "_cv_judge"):
         raise TypeError(
-            f"{type(estimator).__name__} cannot be cross-validated here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
-            "and CCA can."
+            f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
+            "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can."
+        )
+    if parameters is not None and (not isinstance(parameters, Mapping) or "n_components" in parameters):
+        raise ValueError(
+            f"parameters={parameters!r} must be a dict from options other than n_components to values to try, say "
+            "{'regularization': [0.0, 0.1]}; numbers of components are an argument of their own."
         )
     settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     for model in models:
         model._check_parameters()
     source = models[0]._open_tables(X, y)
-    stratify = None if y is None or getattr(y, "ndim", 2) != 1 else to_numpy(settled(y))
-    folds = folds_of(cv, source.shape[0], groups, stratify)
+    folds = folds_of(cv, source.shape[0], groups, _classes(y))
     return CrossValidator(models, source, folds, sample_weight, settings, (X, y)).run(n_components)
 
 
@@ -149,9 +157,14 @@ class CrossValidator:
         self.total: Any = None
         self.passes = 0
 
-    def run(self, n_components: Any = None) -> CrossValidation:
-        """One pass, or one more where products of rows are too coarse, or fits of the rows themselves."""
+    def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
+        """One pass, or one more where products of rows are too coarse, or fits of the rows themselves.
+
+        With `from_zero` a model without components is tried too.
+        """
         self.counts = self._counts(n_components)
+        if from_zero and self.counts[0] == 1:
+            self.counts = np.concatenate([[0], self.counts])
         judged = None
         for fine in (False, True):
             parts = self._parts(fine)
@@ -235,7 +248,7 @@ class CrossValidator:
         if not self.source.traits.rereadable:
             raise exhausted_stream("for fits without a part of the rows")
         if self.tables is None:
-            raise ValueError(
+            raise NoFoldSummaries(
                 "n_components='cv' needs complete rows (without NaN), and room for a summary of each fold; choose with "
                 "lowdim.cross_validate, which can also fit the rows of each fold."
             )
@@ -266,6 +279,18 @@ class CrossValidator:
             n_samples=len(self.folds.labels),
             n_passes=self.passes,
         )
+
+
+def _classes(y: Any) -> np.ndarray | None:
+    """y as a vector, for splitters that look at it; None where it is none."""
+    if y is None or callable(y) or hasattr(y, "__next__"):
+        return None
+    y = settled(y)
+    values = np.asarray(y) if isinstance(y, list | tuple) else y
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if getattr(values, "ndim", 0) == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    return to_numpy(values) if getattr(values, "ndim", 0) == 1 else None
 
 
 def counts_asked(asked: Any, lowest: int, highest: int, usual: int) -> np.ndarray:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, check_cv
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._xp import to_numpy
+from .._xp import settled, to_numpy
 from ..summaries.base import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -54,8 +54,12 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds
     groups : vector, optional
         For splitters that keep groups together. With cv=None each group is left out in turn.
     """
+    if cv is None and n is None and groups is not None:
+        cv, groups = groups, None
     labels = _given_labels(cv, n)
     if labels is not None:
+        if groups is not None:
+            raise ValueError("cv gives the label of each row, so that groups have no say; pass one of them.")
         values, codes = np.unique(labels, return_inverse=True)
         if len(values) < 2:
             raise ValueError(f"cv: all rows have the label {values[0]!r}; at least two labels are needed.")
@@ -68,6 +72,13 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds
             "cv=labels with the label of each row."
         )
     return _gathered(list(_pairs(cv, n, groups, y)), n)
+
+
+def shuffled(cv: Any, seed: int) -> Any:
+    """A number of folds as folds of shuffled rows, since rows are often sorted; other kinds of `cv` as they are."""
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and int(cv) > 1:
+        return KFold(int(cv), shuffle=True, random_state=seed % 2**32)
+    return cv
 
 
 def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]:
@@ -107,18 +118,21 @@ def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
 
 def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
     """One label a row, where `cv` is that."""
-    if isinstance(cv, numbers.Integral | str) or cv is None or hasattr(cv, "split") or hasattr(cv, "__next__"):
+    if isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__"):
+        return None
+    if hasattr(cv, "split") and not hasattr(cv, "shape"):
         return None
     if isinstance(cv, list | tuple) and (len(cv) == 0 or isinstance(cv[0], list | tuple | np.ndarray)):
         return None
     if np.ndim(cv) == 0:
         return None
-    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(cv)
+    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(settled(cv))
     if labels.ndim != 1 or (n is not None and len(labels) != n):
         rows = "" if n is None else f" of the {n} rows"
         raise ValueError(f"cv: labels must be a vector with one entry for each{rows}, got shape {labels.shape}.")
-    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
-        raise ValueError("cv: labels must not be NaN or infinite; drop those rows, or give them a label.")
+    missing = np.array([v is None or v != v for v in labels.tolist()])
+    if missing.any():
+        raise ValueError("cv: labels must not be NaN or None; drop those rows, or give them a label.")
     return labels
 
 
@@ -134,12 +148,15 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any) -> Iterator[tuple[np.ndarray, n
             cv = GroupKFold(int(cv))
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and not 2 <= int(cv) <= n:
         raise ValueError(f"cv={cv} must be at least 2 and at most {n}, the number of rows.")
-    if isinstance(cv, str | bool | np.bool_) or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
+    odd = isinstance(cv, str | bytes | dict | set | bool | np.bool_)
+    if odd or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
         raise TypeError(
             f"cv={cv!r} must be a number of folds, a vector of labels, a scikit-learn splitter, or pairs of row "
             "numbers (train, test)."
         )
     rows = np.zeros((n, 1))
+    if y is None and "Stratified" in type(cv).__name__:
+        raise ValueError(f"cv={cv!r} needs a vector y with the class of each row; pass another splitter, or labels.")
     for train, test in check_cv(5 if cv is None else cv).split(rows, y, groups):
         yield _numbers(train, n), _numbers(test, n)
 

@@ -16,6 +16,8 @@ from ..summaries import Moments, Triangle
 
 #: Of what products of rows hold, a share that is smaller has lost too many digits.
 _RESOLVED = 1e-6
+#: What rows have beside a space that they lie in, to rounding, in units of all that they have.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,18 @@ class LeftOut:
             return np.asarray(np.einsum("ij,ij->j", A, self._scatter @ A))
         return np.asarray(np.sum((self._root @ A) ** 2, axis=0))
 
+    def beyond(self, centre: np.ndarray, divisors: np.ndarray, vectors: np.ndarray) -> float:
+        """Second moment about the centre of what rows (divided by `divisors`) have beside the span of `vectors`."""
+        d = self.shift(centre) / divisors
+        rest = d - (d @ vectors.T) @ vectors
+        if self.squared:
+            A = (vectors / divisors).T
+            within = float(np.sum(self.columns() / divisors**2)) - float(self.lengths(A).sum())
+        else:
+            root = self._root / divisors
+            within = float(np.sum((root - (root @ vectors.T) @ vectors) ** 2))
+        return max(within, 0.0) / self.weight + float(rest @ rest)
+
     def columns(self) -> np.ndarray:
         """The diagonal of S: sums of squares of each column."""
         return np.diagonal(self._scatter) if self.squared else np.sum(self._root**2, axis=0)
@@ -78,8 +92,9 @@ def spectral_densities(
     variances: np.ndarray,
     outside: float,
     counts: np.ndarray,
+    p: int,
 ) -> Judged:
-    """Average log-density of the rows left out under N(centre, C_K), for each K in `counts`.
+    """Average log-density of the rows left out under N(centre, C_K), for each K in `counts`, of p columns.
 
     Parameters
     ----------
@@ -96,16 +111,17 @@ def spectral_densities(
         -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
                 + (q_0 + sum_{k>K} q_k) / sigma2_K].
 
-    Running sums give all K at once. Where nothing is left for sigma2_K there is no density, and the answer is minus
-    infinity.
+    Running sums give all K at once. Where nothing is left for sigma2_K all density is in the span of the vectors: the
+    answer is infinity where the rows left out lie there too, to rounding, and minus infinity where they do not.
     """
-    r, p = vectors.shape
+    r = len(vectors)
+    if r == 0:
+        return Judged(np.full(len(counts), -math.inf), True)
     d = left_out.shift(centre)
-    divisors = np.ones(p) if scale is None else scale
+    divisors = np.ones(vectors.shape[1]) if scale is None else scale
     A = (vectors / divisors).T
     along = left_out.lengths(A) / left_out.weight + (d @ A) ** 2
-    total = float(np.sum((left_out.columns() / left_out.weight + d * d) / divisors**2))
-    beyond = max(total - float(along.sum()), 0.0) if r < p else 0.0
+    beyond = left_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
     left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
     sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
     constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(divisors)))
@@ -117,6 +133,8 @@ def spectral_densities(
         noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
         smallest = min(float(kept.min(initial=math.inf)), noise)
         if smallest <= 0.0:
+            # Rows in a space that the model has no variance outside of: all density is there.
+            scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
             continue
         resolved &= smallest >= _RESOLVED * float(variances[0])
         terms = float(np.sum(np.log(kept) + along[:k] / kept))

@@ -17,11 +17,16 @@ from .held_out import Judged, LeftOut, spectral_densities
 from .results import CrossValidation
 
 
-def judge_spectrum(train: Any, test: Any, counts: np.ndarray, *, ddof: int, standardize: bool) -> Judged:
-    """Average log-likelihood of the rows in `test` under PCA of those in `train`, all numbers of components at once."""
+def judge_spectrum(
+    train: Any, test: Any, counts: np.ndarray, *, ddof: int, standardize: bool, constant: bool = True
+) -> Judged:
+    """Average log-likelihood of the rows in `test` under PCA of those in `train`, all numbers of components at once. If
+    not `constant`, columns that are constant in both do not count."""
     solver = Covariance() if isinstance(train, Moments) else Triangular()
     spectrum = solver.from_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
     p, rank = train.n_features, spectrum.rank
+    if not constant:
+        p = max(int(np.count_nonzero(LeftOut(train).columns() + LeftOut(test).columns() > 0.0)), rank)
     values = to_numpy(spectrum.variances(ddof))
     cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
     beyond = max(float(values[rank:].sum()), 0.0)
@@ -33,6 +38,7 @@ def judge_spectrum(train: Any, test: Any, counts: np.ndarray, *, ddof: int, stan
         values[:rank],
         beyond if beyond > cut * (p - rank) else 0.0,
         counts,
+        p,
     )
     # Products of rows do not see directions below their rounding, which may be all the noise there is.
     lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
@@ -48,6 +54,7 @@ class SpectralJudge:
     _cv_score = "log-likelihood"
     _cv_greater = True
     _takes_nan = False
+    _cv_from_zero = True
 
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle:
         # Columns may have any scale, and float32 has no room for their squares.
@@ -59,7 +66,7 @@ class SpectralJudge:
         return np.arange(most) if asked is None else counts_asked(asked, 0, most, most)
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize)
+        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize, constant=False)
 
 
 def held_out_likelihood(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from .._xp import is_sparse, to_numpy
 from ..linalg import column_lengths, is_constant
 from ..sources import BesideSource, Source
 from ..summaries import Moments
 from ..summarize import summarize
+from .resampling import seed_of
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class PermutationTest:
     """Of each component, whether what it explains is more than in rows without any relation.
 
@@ -78,6 +79,8 @@ class PermutationTest:
         for i in range(min(len(self.statistic), self.n_components + 3)):
             numbers = f"{table['statistic'][i]:>12.4g}{table['chance'][i]:>12.4g}{table['p_value'][i]:>9.3g}"
             lines.append(f"{i + 1:>3}{numbers}")
+        if len(self.statistic) > self.n_components + 3:
+            lines.append(f"... {len(self.statistic) - self.n_components - 3} more")
         return "\n".join(lines)
 
 
@@ -95,7 +98,7 @@ def permutation_test(
     Parameters
     ----------
     estimator : PCA or CCA
-        Its options (standardize, scale, regularization) are used; it is not changed.
+        Its options (standardize, scale, regularization) are used, but for n_components; it is not changed.
     X, y : rows
         All of them are needed in memory.
     n_permutations : int
@@ -134,12 +137,17 @@ def permutation_test(
         raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA and CCA do.")
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
-    if not 0.0 < level < 1.0:
+    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
         raise ValueError(f"level={level!r} must lie between 0 and 1, 0.05 say.")
+    if 1.0 / (1 + n_permutations) > level:
+        raise ValueError(
+            f"the smallest p-value of n_permutations={n_permutations} is {1 / (1 + n_permutations):.3g}, above "
+            f"level={level:g}; take at least {math.ceil(1 / level) - 1}."
+        )
     model = clone(estimator)
     model._check_parameters()
     source = model._open_tables(X, y)
-    random = check_random_state(random_state)
+    random = np.random.RandomState(seed_of(random_state))
     if isinstance(source, BesideSource):
         tables = [_centred(s, scaled) for s, scaled in zip(source.members, model._permutable(), strict=True)]
         statistic, null = _of_correlations(tables, model._ridge_pair(), int(n_permutations), random)
@@ -152,7 +160,7 @@ def _centred(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
     """All rows, dense and centred, in units of the deviations of columns if `scaled`, else of the largest deviation;
     and that unit."""
     n, p = source.shape
-    if n is None or not source.traits.whole:
+    if n is None:
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
     if n < 3:
         raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")

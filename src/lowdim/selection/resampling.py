@@ -59,7 +59,8 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
             values = simulated(rng, e.n, deviations, e.standardize)[:m]
             draw[: len(values)] = values
     over = draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0)
-    thresholds = over * (unit if e.standardize else unit / (e.n - e.ddof))
+    # Variances have the divisor n - ddof already; n - 1 is what scatter matrices are worth.
+    thresholds = over * (unit if e.standardize else unit / (e.n - 1.0))
     return leading_above(e.values, thresholds), thresholds
 
 

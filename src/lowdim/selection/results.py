@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation:
     """Scores of rows that were left out, for each number of components (and each setting of other options).
 
@@ -44,7 +44,8 @@ class CrossValidation:
     @property
     def mean(self) -> np.ndarray:
         """Average over all rows left out: each split counts as much as its rows."""
-        return np.asarray(np.average(self.scores, axis=0, weights=self.weights))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.average(self.scores, axis=0, weights=self.weights))
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -96,8 +97,11 @@ class CrossValidation:
     @property
     def _best(self) -> tuple[int, int]:
         mean = self._ordered()
-        if not np.any(np.isfinite(mean)):
-            raise ValueError(f"no model has a finite {self.what}: nothing is left of the rows for its noise.")
+        if np.all(np.isneginf(mean)):
+            raise ValueError(
+                f"no model has a {self.what}: without a fold nothing is left of the rows for its noise. Try fewer "
+                "components, or drop columns that depend on others."
+            )
         s, j = np.unravel_index(int(np.argmax(mean)), mean.shape)
         return int(s), int(j)
 
@@ -107,12 +111,16 @@ class CrossValidation:
         return np.where(np.isnan(mean), -np.inf, mean)
 
     def __repr__(self) -> str:
-        best = f"best n_components={self.best}" if np.any(np.isfinite(self._ordered())) else "no finite score"
+        if np.all(np.isneginf(self._ordered())):
+            return f"CrossValidation({self.estimator}, no score, {len(self.scores)} splits)"
+        words = "".join(f", {name}={value}" for name, value in self.best_setting.items())
+        best = f"best n_components={self.best}{words}, within one standard error: {self.one_standard_error}"
         return f"CrossValidation({self.estimator}, {best}, {len(self.scores)} splits)"
 
     def __str__(self) -> str:
         lines = [f"{self.estimator}: {self.what} of rows left out, {len(self.scores)} splits of {self.n_samples} rows"]
-        s_best, j_best = self._best
+        known = not np.all(np.isneginf(self._ordered()))
+        s_best, j_best = self._best if known else (-1, -1)
         for s, setting in enumerate(self.settings):
             if setting:
                 lines.append(", ".join(f"{name}={value}" for name, value in setting.items()))
@@ -120,6 +128,11 @@ class CrossValidation:
             for j, k in enumerate(self.n_components):
                 end = "  best" if (s, j) == (s_best, j_best) else ""
                 lines.append(f"{k:>3}{_number(self.mean[s, j]):>11}{_number(self.standard_error[s, j]):>12}{end}")
+        if not known:
+            return "\n".join([*lines, "no model has a score: nothing is left for the noise of any of them"])
+        words = "".join(f"{name}={value}, " for name, value in self.best_setting.items())
+        if words:
+            lines.append(f"best: {words}K = {self.best}")
         lines.append(f"within one standard error of the best: K = {self.one_standard_error}")
         return "\n".join(lines)
 

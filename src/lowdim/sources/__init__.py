@@ -48,6 +48,8 @@ def open_source(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
+    if isinstance(X, list | tuple) and X and hasattr(X[0], "__dask_graph__") and not is_dask(X[0]):
+        raise _unknown(X[0])
     if isinstance(X, np.ndarray):
         return ArraySource(X)
     if is_sparse(X):

@@ -45,6 +45,10 @@ class DaskSource(Source):
         framed = not hasattr(X, "chunks")
         self._sample = sample = open_block(X._meta_nonempty if framed else _one_row(X))
         lengths = _lengths(X, framed)
+        if not framed and np.isnan(X.shape[0]):
+            # Counted now, so that columns can be read too.
+            self._X = X = X.copy()
+            X._chunks = (tuple(lengths), X.chunks[1])
         self._delayed = list(np.ravel(X.to_delayed()))
         self._edges = list(accumulate(lengths, initial=0))
         n, p = self._edges[-1], sample.shape[1]
@@ -179,8 +183,10 @@ def _opened(
 def _whole_rows(X: Any) -> Any:
     """A Dask array with all columns of a row in one chunk; data frames as they are."""
     if not hasattr(X, "chunks"):
-        if not hasattr(X, "columns"):
-            raise bad_ndim(1, (None,))
+        if getattr(X, "ndim", 1) != 2:
+            raise ValueError(
+                "Expected 2D array, got 1D array instead: a Dask series has one column; pass X.to_frame()."
+            )
         return X
     if X.ndim != 2:
         raise bad_ndim(X.ndim, X.shape)
