@@ -4,6 +4,7 @@ answers agree, and which sources look Gaussian."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -179,14 +180,20 @@ def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
     For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). What the estimate of the difference
     scatters by over n rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
-    weights = weights / weights.sum()
+    nodes, weights = _gaussian_nodes()
     variances = np.einsum("ij,ij->i", answer.W, answer.W)
     y = nodes * np.sqrt(variances)[:, None]
     slope, score = density.slope(y), density.score(y)
     influence = variances[:, None] * slope + y * y * (slope @ weights)[:, None] - score * y
     scatter = np.sqrt((influence - (influence @ weights)[:, None]) ** 2 @ weights / n)
     return np.where(answer.flipped, -answer.stability, answer.stability) / scatter
+
+
+@cache
+def _gaussian_nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights for averages over a standard Gaussian."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    return nodes, weights / weights.sum()
 
 
 def gaussian_sources(deviations: np.ndarray) -> np.ndarray:

@@ -204,8 +204,8 @@ class CrossValidator:
 
     def _parts(self, fine: bool) -> list[list[Any]] | None:
         """Summaries of all cells, from one reading; None where they cannot be had."""
-        like = self.models[0]._cv_summary(self.source, fine)
-        if like is None or not self._fits_memory():
+        likes = [model._cv_summary(self.source, fine) for model in self.models]
+        if any(like is None for like in likes) or not self._fits_memory():
             return None
         if self.passes and not self.source.traits.rereadable:
             raise exhausted_stream("for a second look at rows that were left out")
@@ -214,7 +214,7 @@ class CrossValidator:
         labels.table = "the labels of cv"
         tables = BesideSource([*members, labels])
         try:
-            filled = summarize(tables, Labelled(like, self.folds.counts), weights=self.weights)
+            filled = summarize(tables, Labelled(likes[0], self.folds.counts), weights=self.weights)
         except MissingValues:
             if not self.models[0]._takes_nan:
                 raise
@@ -268,7 +268,7 @@ class CrossValidator:
         model = self.models[0]
         by_response = scores.ndim == 4
         return CrossValidation(
-            estimator=type(model).__name__,
+            estimator=getattr(model, "_cv_name", type(model).__name__),
             what=model._cv_score,
             greater_is_better=model._cv_greater,
             n_components=self.counts,

@@ -51,6 +51,7 @@ class SpectralJudge:
 
     standardize: bool = False
     ddof: int = 0
+    _cv_name = "PPCA"
     _cv_score = "log-likelihood"
     _cv_greater = True
     _takes_nan = False
