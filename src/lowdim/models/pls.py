@@ -78,7 +78,7 @@ class PLSRegression(JudgedByError, LatentRegression):
     >>> pls = PLSRegression(2).fit(X, y)
     >>> print(pls)
     PLSRegression of 20 rows, 3 and 3 columns (covariance)
-                 comp1   comp2
+                    comp1   comp2
     variance of X  0.7354  0.1582
     cumulative     0.7354  0.8936
     variance of y  0.2069  0.0785
