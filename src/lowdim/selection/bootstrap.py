@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -67,9 +68,7 @@ class Bootstrap:
 
     def interval(self, name: str, level: float | None = None) -> np.ndarray:
         """Percentiles of the draws that hold the share `level` between them, (2, ...)."""
-        level = self.level if level is None else level
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level={level!r} must lie between 0 and 1, 0.95 say.")
+        level = self.level if level is None else check_level(level)
         return np.quantile(self._of(name), [(1 - level) / 2, (1 + level) / 2], axis=0)
 
     def table(self, name: str) -> dict[str, list[Any]]:
@@ -115,6 +114,13 @@ class Bootstrap:
             if count > _SHOWN:
                 lines.append(f"  ... {count - _SHOWN} more: to_pandas({name!r})")
         return "\n".join(lines)
+
+
+def check_level(level: Any) -> float:
+    """A share, strictly between 0 and 1."""
+    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
+        raise ValueError(f"level={level!r} must lie between 0 and 1, 0.95 say.")
+    return float(level)
 
 
 def bootstrap(
@@ -188,6 +194,7 @@ def bootstrap(
         raise choice("kind", kind, _KINDS)
     if align not in ALIGNMENTS:
         raise choice("align", align, list(ALIGNMENTS))
+    check_level(level)
     random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
     model._check_parameters()
