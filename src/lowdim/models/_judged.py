@@ -135,6 +135,9 @@ class JudgedByCorrelation(JudgedTables):
 
     _cv_score = "sum of correlations"
     _cv_greater = True
+    correlations_: Any
+    x_structure_: Any
+    y_structure_: Any
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         model: Any = _fitted(self, train, counts)
@@ -162,9 +165,9 @@ class JudgedByCorrelation(JudgedTables):
 
     def _boot_statistics(self) -> dict[str, np.ndarray]:
         return {
-            "correlations": _host(self.correlations_),  # type: ignore[attr-defined] # an attribute of CCA
-            "x_structure": _host(self.x_structure_),  # type: ignore[attr-defined]
-            "y_structure": _host(self.y_structure_),  # type: ignore[attr-defined]
+            "correlations": _host(self.correlations_),
+            "x_structure": _host(self.x_structure_),
+            "y_structure": _host(self.y_structure_),
         }
 
 
