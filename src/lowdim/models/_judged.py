@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -21,13 +21,30 @@ from ..summaries import Moments, Triangle
 _USUAL = 20
 
 
-class JudgedByDensity:
+class Resampled:
+    """What a bootstrap looks at."""
+
+    #: Fitted attributes, without the underscore, and what their axes are.
+    _boot_axes: ClassVar[dict[str, tuple[str, ...]]]
+
+    def _boot_statistics(self) -> dict[str, np.ndarray]:
+        """They, as float64 on the host."""
+        return {name: np.asarray(to_numpy(getattr(self, f"{name}_")), dtype=np.float64) for name in self._boot_axes}
+
+
+class JudgedByDensity(Resampled):
     """Average log-likelihood of a row left out."""
 
     _cv_score = "log-likelihood"
     _cv_greater = True
     #: Whether rows without any component are a model to be chosen too.
     _cv_from_zero = True
+    _boot_axes = {
+        "explained_variance": ("components",),
+        "explained_variance_ratio": ("components",),
+        "noise_variance": ("features",),
+        "loadings": ("features", "components"),
+    }
 
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
         if self._has_holes(source):
@@ -53,17 +70,6 @@ class JudgedByDensity:
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
-    #: What a bootstrap looks at, and what the axes of it are.
-    _boot_axes = {
-        "explained_variance": ("components",),
-        "explained_variance_ratio": ("components",),
-        "noise_variance": ("features",),
-        "loadings": ("features", "components"),
-    }
-
-    def _boot_statistics(self) -> dict[str, np.ndarray]:
-        return {name: _host(getattr(self, f"{name}_")) for name in self._boot_axes}
-
     def _judge_each(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         """A fit for each number of components."""
         left_out = LeftOut(test)
@@ -83,7 +89,7 @@ class JudgedByDensity:
         return variances
 
 
-class JudgedTables:
+class JudgedTables(Resampled):
     """What models of tables side by side share: a summary of them all, and one fit for all numbers of components."""
 
     #: The fewest components that can be tried.
@@ -107,6 +113,7 @@ class JudgedByError(JudgedTables):
     _cv_greater = False
     #: The mean alone.
     _cv_least = 0
+    _boot_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         model: Any = _fitted(self, train, counts)
@@ -124,20 +131,17 @@ class JudgedByError(JudgedTables):
             scores.append(np.average(errors**2, axis=0, weights=test[used]))
         return np.array(scores)
 
-    _boot_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
-
-    def _boot_statistics(self) -> dict[str, np.ndarray]:
-        return {name: _host(getattr(self, f"{name}_")) for name in self._boot_axes}
-
 
 class JudgedByCorrelation(JudgedTables):
     """Sum of the correlations of pairs of variates, over rows left out."""
 
     _cv_score = "sum of correlations"
     _cv_greater = True
-    correlations_: Any
-    x_structure_: Any
-    y_structure_: Any
+    _boot_axes = {
+        "correlations": ("components",),
+        "x_structure": ("features", "components"),
+        "y_structure": ("targets", "components"),
+    }
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         model: Any = _fitted(self, train, counts)
@@ -156,24 +160,6 @@ class JudgedByCorrelation(JudgedTables):
         products, x, y = (test[used] @ (A * B) for A, B in ((T, U), (T, T), (U, U)))
         with np.errstate(invalid="ignore", divide="ignore"):
             return _running(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
-
-    _boot_axes = {
-        "correlations": ("components",),
-        "x_structure": ("features", "components"),
-        "y_structure": ("targets", "components"),
-    }
-
-    def _boot_statistics(self) -> dict[str, np.ndarray]:
-        return {
-            "correlations": _host(self.correlations_),
-            "x_structure": _host(self.x_structure_),
-            "y_structure": _host(self.y_structure_),
-        }
-
-
-def _host(value: Any) -> np.ndarray:
-    """A fitted attribute as float64 on the host."""
-    return np.asarray(to_numpy(value), dtype=np.float64)
 
 
 def _fitted(model: Any, train: Any, counts: np.ndarray) -> Any:
