@@ -19,7 +19,7 @@ from ._threads import Progress
 from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
 from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
 from .sources import CountedSource, FilledSource, MappedSource, Source, open_source, stacked, tasks, tree
-from .summaries.base import Summary
+from .summaries.base import Summary, union
 
 S = TypeVar("S", bound=Summary)
 
@@ -272,7 +272,8 @@ def _fill_elsewhere(
     like = summary.fresh()
     edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0)))
     own = [(None if weights is None else weights[i:j],) for i, j in edges]
-    summary.merge(tree(parts, partial(_filled_there, like=like, rows=rows), _merged, own))
+    # A task may run twice, so it leaves the summaries that it merges as they were.
+    summary.merge(tree(parts, partial(_filled_there, like=like, rows=rows), union, own))
     for _ in parts:
         if tick is not None:
             tick()
@@ -284,14 +285,6 @@ def _filled_there(part: Source, start: int, weights: Array | None, *, like: S, r
     with _threads.single_threaded_blas():
         _fill(part, summary, weights, start, rows, None)
     return summary
-
-
-def _merged(summaries: list[S]) -> S:
-    """A task: all summaries as one; those that came in are left as they were, since a task may run twice."""
-    total = summaries[0].fresh()
-    for summary in summaries:
-        total.merge(summary)
-    return total
 
 
 def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -18,36 +18,54 @@ from .base import Density, log_integral
 from .own import Own
 
 
-@dataclass(frozen=True)
-class Sech(Density):
-    """p(u) = 1 / (pi cosh u): psi = tanh u. Heavier tails than a Gaussian."""
+class _LogCosh(Density):
+    """-ln p(u) = q u^2 / 2 + ln cosh u + constant: psi = q u + tanh u."""
 
-    name = "sech"
-    bound = 1.0
+    #: q.
+    quadratic: ClassVar[float]
+    _log_normaliser: float
 
     def energy(self, Y: Array) -> Array:
-        return _log_cosh(Y) + math.log(math.pi)
+        return 0.5 * self.quadratic * Y * Y + _log_cosh(Y) + self._log_normaliser
 
     def score(self, Y: Array) -> Array:
-        return namespace(Y).tanh(Y)
+        return self.quadratic * Y + namespace(Y).tanh(Y)
 
     def slope(self, Y: Array) -> Array:
         t = namespace(Y).tanh(Y)
-        return 1.0 - t * t
+        return (self.quadratic + 1.0) - t * t
 
     def terms(
         self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
     ) -> tuple[Array, Array, Array]:
         if room is None or weights is not None:
             return super().terms(Y, weights, room, measured=measured)
-        psi, slope, spare = room
-        _tanh_terms(Y, psi, slope)
-        energy = _log_cosh_sums(Y, psi, spare) + len(Y) * math.log(math.pi) if measured else None
+        q, (psi, slope, spare), energy = self.quadratic, room, None
+        np.tanh(Y, out=psi)
+        np.multiply(psi, psi, out=slope)
+        np.subtract(q + 1.0, slope, out=slope)
+        if measured:
+            energy = _log_cosh_sums(Y, psi, spare) + len(Y) * self._log_normaliser
+        if q:
+            np.multiply(Y, q, out=spare)
+            psi += spare
+            if measured:
+                energy += 0.5 * column_sums(np.multiply(spare, Y, out=spare))
         return psi, slope, energy
 
 
 @dataclass(frozen=True)
-class Infomax(Density):
+class Sech(_LogCosh):
+    """p(u) = 1 / (pi cosh u): psi = tanh u. Heavier tails than a Gaussian."""
+
+    name = "sech"
+    bound = 1.0
+    quadratic = 0.0
+    _log_normaliser = math.log(math.pi)
+
+
+@dataclass(frozen=True)
+class Infomax(_LogCosh):
     """p(u) proportional to exp(-u^2 / 2) / cosh u: psi = u + tanh u. Tails a little heavier than a Gaussian's; flipped,
     psi = u - tanh u. The pair of extended infomax [1].
 
@@ -58,36 +76,12 @@ class Infomax(Density):
 
     name = "infomax"
     bound = 2.0
+    quadratic = 1.0
     prefers_rotations = False
 
     @cached_property
-    def _log_normaliser(self) -> float:
+    def _log_normaliser(self) -> float:  # type: ignore[override] # computed when it is asked for
         return log_integral(lambda u: 0.5 * u * u + math.log(math.cosh(u)) if abs(u) < 300 else math.inf)
-
-    def energy(self, Y: Array) -> Array:
-        return 0.5 * Y * Y + _log_cosh(Y) + self._log_normaliser
-
-    def score(self, Y: Array) -> Array:
-        return Y + namespace(Y).tanh(Y)
-
-    def slope(self, Y: Array) -> Array:
-        t = namespace(Y).tanh(Y)
-        return 2.0 - t * t
-
-    def terms(
-        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
-    ) -> tuple[Array, Array, Array]:
-        if room is None or weights is not None:
-            return super().terms(Y, weights, room, measured=measured)
-        psi, slope, spare = room
-        _tanh_terms(Y, psi, slope)
-        energy = None
-        if measured:
-            energy = _log_cosh_sums(Y, psi, spare) + len(Y) * self._log_normaliser
-            energy += 0.5 * column_sums(np.multiply(Y, Y, out=spare))
-        psi += Y
-        slope += 1.0
-        return psi, slope, energy
 
 
 @dataclass(frozen=True)
@@ -211,13 +205,6 @@ def parsed(text: str) -> Density:
         raise ValueError(f"{text} is not one of the densities that can be stored: {', '.join(kinds)}.")
     pairs = (pair.split("=") for pair in found[2].split(", ") if pair)
     return kinds[found[1]](**{name: float(value) for name, value in pairs})
-
-
-def _tanh_terms(Y: np.ndarray, psi: np.ndarray, slope: np.ndarray) -> None:
-    """t = tanh u, and 1 - t^2."""
-    np.tanh(Y, out=psi)
-    np.multiply(psi, psi, out=slope)
-    np.subtract(1.0, slope, out=slope)
 
 
 def _log_cosh_sums(Y: np.ndarray, t: np.ndarray, spare: np.ndarray) -> np.ndarray:

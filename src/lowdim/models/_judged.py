@@ -13,12 +13,13 @@ from sklearn.base import clone
 from .._xp import settled, to_numpy
 from ..selection.cross_validation import counts_asked
 from ..selection.held_out import Judged, LeftOut, correlations, gaussian_density, squared_errors
+from ..selection.likelihood import density_summary
 from ..solvers import Status
 from ..sources import BesideSource, Source
 from ..summaries import Moments, Triangle
 
 #: So many components are tried where none are named, of models whose every fit takes an effort.
-_USUAL = 20
+USUAL = 20
 
 
 class Resampled:
@@ -49,8 +50,7 @@ class JudgedByDensity(Resampled):
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
         if self._has_holes(source):
             return None
-        # Columns may have any scale, and float32 has no room for their squares.
-        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+        return density_summary(source, fine)
 
     def _has_holes(self, source: Source) -> bool:
         """Whether entries that a sparse matrix does not store are unknown."""
@@ -103,7 +103,7 @@ class JudgedTables(Resampled):
 
     def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
         most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
-        return counts_asked(asked, self._cv_least, most, _USUAL)
+        return counts_asked(asked, self._cv_least, most, USUAL)
 
 
 class JudgedByError(JudgedTables):

@@ -28,11 +28,9 @@ from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
 from ..summarize import Rows
 from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
-from ._judged import JudgedByDensity
+from ._judged import USUAL, JudgedByDensity
 from ._latent import LatentModel, check_components
 
-#: So many factors are tried where none are named.
-_USUAL = 20
 #: What BIC and AIC assume of factors, which is less than of principal components.
 _LIKELIHOOD = (
     "Assumes Gaussian rows, and as many of them as the chi-square test needs: far more than columns. Each column may "
@@ -256,7 +254,7 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
             return self._fit_moments(moments, k)
         n, p = moments.weight, moments.n_features
         most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
-        fits = [self._fit_moments(moments, k) for k in range(1, min(most, _USUAL) + 1)]
+        fits = [self._fit_moments(moments, k) for k in range(1, min(most, USUAL) + 1)]
         likelihoods = [independent_loglike(moments), *(fit.loglike[-1] for fit in fits)]
         price = 2.0 if rule.name == "aic" else math.log(n)
         curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
@@ -333,7 +331,7 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
     def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         p = source.shape[1]
         most = min(int(n_train), p)
-        return counts_asked(asked, 0, most, min(self._most_components(most, p), _USUAL))
+        return counts_asked(asked, 0, most, min(self._most_components(most, p), USUAL))
 
     def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
         return self._judge_each(train, test, counts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,14 +13,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-from .._xp import asarray_like, is_sparse, to_numpy
+from .._xp import to_numpy
 from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
 from ..solvers.choose import memory_bytes
-from ..sources import ArraySource, BesideSource, Source
+from ..sources import Source
 from ..sources.base import cut
-from ..summaries import Labelled, Moments
-from ..summarize import summarize
-from .resampling import seed_of
+from ..summaries import Moments
+from .folds import all_rows, labelled, tables_in
+from .resampling import check_level, seed_of
 
 #: Rows times draws, and multiplications, that drawing rows may take before blocks are drawn instead.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
@@ -114,13 +113,6 @@ class Bootstrap:
             if count > _SHOWN:
                 lines.append(f"  ... {count - _SHOWN} more: to_pandas({name!r})")
         return "\n".join(lines)
-
-
-def check_level(level: Any) -> float:
-    """A share, strictly between 0 and 1."""
-    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level={level!r} must lie between 0 and 1, 0.95 say.")
-    return float(level)
 
 
 def bootstrap(
@@ -238,8 +230,7 @@ class _Stack:
 def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int) -> tuple[str, _Stack]:
     """What is drawn from: rows, or the summaries of blocks."""
     n, p = source.shape
-    members = source.members if isinstance(source, BesideSource) else [source]
-    like = Moments(p, groups=[s.shape[1] for s in members], wide=True)
+    like = Moments(p, groups=[table.shape[1] for table in tables_in(source)], wide=True)
     if n is None and groups is None:
         raise ValueError(
             "the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks, or groups "
@@ -251,7 +242,8 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
         if kind == "row" or (here and few):
-            return "row", _single_rows(source, members, like)
+            rows = all_rows(source)
+            return "row", _Stack(like, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)
     if groups is not None:
         if kind == "row" or n_blocks is not None:
             raise ValueError("groups say what is drawn: leave out kind='row' and n_blocks.")
@@ -270,13 +262,11 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
             f"intervals end at what few draws can give. Take at least {_FEWEST} blocks or groups.",
             SmallSampleWarning,
         )
-    column = ArraySource(asarray_like(labels[:, None], source.empty(0), dtype=source.dtype))
-    column.table = "the labels of blocks"
-    parts = summarize(BesideSource([*members, column]), Labelled(like, [count])).parts[0]
-    weights, rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
+    parts = labelled(source, like, labels[:, None], [count])[0]
+    weights, n_rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
     means = np.stack([to_numpy(m.mean) for m in parts])
     scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
-    return ("block" if groups is None else "groups"), _Stack(like, weights, rows, means, scatters)
+    return ("block" if groups is None else "groups"), _Stack(like, weights, n_rows, means, scatters)
 
 
 def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
@@ -296,18 +286,6 @@ def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
     for label, (i, j) in enumerate(cut(n, int(n_blocks))):
         labels[i:j] = label
     return labels
-
-
-def _single_rows(source: Source, members: list[Source], like: Moments) -> _Stack:
-    """All rows, dense: checked by summing them up."""
-    summarize(source, like.fresh())
-    n = int(source.shape[0] or 0)
-    tables = []
-    for member in members:
-        blocks = [b.toarray() if is_sparse(b) else to_numpy(b) for b in member.blocks(n)]
-        tables.append(np.concatenate(blocks).astype(np.float64))
-    ones = np.ones(n)
-    return _Stack(like, ones, ones.astype(np.int64), np.concatenate(tables, axis=1), None)
 
 
 def _union(stack: _Stack) -> Moments:

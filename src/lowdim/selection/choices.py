@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from .eigenvalues import Eigenvalues
 from .results import CrossValidation
 from .rules import ALIASES, RULES
+from .tabular import Tabular
 
 #: What curves are called in tables.
 _CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}
@@ -23,7 +23,7 @@ _UNITS = 100.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice:
+class Choice(Tabular):
     """The answer of one rule; prints the curve behind it."""
 
     rule: str
@@ -54,10 +54,6 @@ class Choice:
             columns["eigenvalue"] = self.eigenvalues[: len(self.curve)].tolist()
         return columns | {_CURVES[RULES[self.rule].curve]: self.curve.tolist()}
 
-    def to_pandas(self) -> Any:
-        """The curve as a pandas data frame, for those who have pandas."""
-        return nw.from_dict(self.table(), backend="pandas").to_native()
-
     def __repr__(self) -> str:
         return f"Choice({self.rule!r}, k={self.k})"
 
@@ -76,7 +72,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choices(Mapping[str, Choice]):
+class Choices(Tabular, Mapping[str, Choice]):
     """The answers of all rules that were asked: `choices["minka"].k`; aliases such as "mle" are understood too.
 
     Attributes
@@ -114,10 +110,6 @@ class Choices(Mapping[str, Choice]):
             "assumes": [answer.assumes for answer in self.answers],
             "curve": [answer.curve.tolist() for answer in self.answers],
         }
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas data frame, for those who have pandas."""
-        return nw.from_dict(self.table(), backend="pandas").to_native()
 
     def __str__(self) -> str:
         width = max(len("rule"), *(len(name) for name in self))

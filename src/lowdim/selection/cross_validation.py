@@ -13,13 +13,14 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .. import _threads
-from .._xp import asarray_like, settled, to_numpy
+from .._xp import settled, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
 from ..solvers.choose import memory_bytes
-from ..sources import ArraySource, BesideSource, Source
-from ..summaries import Labelled, Moments, Triangle
-from ..summarize import check_weights, summarize
-from .folds import Folds, folds_of, trained, union
+from ..sources import Source
+from ..summaries import Moments, Triangle
+from ..summaries.base import union
+from ..summarize import check_weights
+from .folds import Folds, folds_of, labelled, trained
 from .held_out import Judged
 from .results import CrossValidation
 
@@ -209,18 +210,14 @@ class CrossValidator:
             return None
         if self.passes and not self.source.traits.rereadable:
             raise exhausted_stream("for a second look at rows that were left out")
-        members = self.source.members if isinstance(self.source, BesideSource) else [self.source]
-        labels = ArraySource(asarray_like(self.folds.labels, self.source.empty(0), dtype=self.source.dtype))
-        labels.table = "the labels of cv"
-        tables = BesideSource([*members, labels])
         try:
-            filled = summarize(tables, Labelled(likes[0], self.folds.counts), weights=self.weights)
+            parts = labelled(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
         except MissingValues:
             if not self.models[0]._takes_nan:
                 raise
             return None
         self.passes += 1
-        return filled.parts
+        return parts
 
     def _fits_memory(self) -> bool:
         p, have = self.source.shape[1], memory_bytes()

@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._xp import settled, to_numpy
-from ..summaries.base import Summary
+from .._xp import asarray_like, is_sparse, settled, to_numpy
+from ..sources import ArraySource, BesideSource, Source
+from ..summaries import Columns, Labelled
+from ..summaries.base import Summary, union
+from ..summarize import summarize
 
 S = TypeVar("S", bound=Summary)
 
@@ -92,12 +95,28 @@ def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]
             yield from ((union([cells[i] for i in s.train]), union([cells[i] for i in s.test])) for s in splits)
 
 
-def union(parts: Sequence[S]) -> S:
-    """All parts as one, which are left as they were."""
-    total = parts[0].fresh()
-    for part in parts:
-        total.merge(part)
-    return total
+def tables_in(source: Source) -> list[Source]:
+    """The tables that lie side by side in a source."""
+    return source.members if isinstance(source, BesideSource) else [source]
+
+
+def all_rows(source: Source) -> np.ndarray:
+    """The rows of a source whose length is known as one dense array of float64, all entries finite."""
+    n, p = source.shape
+    # Refuses what is not finite, and names it.
+    summarize(source, Columns(p))
+    tables = [
+        np.concatenate([b.toarray() if is_sparse(b) else to_numpy(b) for b in table.blocks(int(n or 0))])
+        for table in tables_in(source)
+    ]
+    return np.concatenate(tables, axis=1).astype(np.float64)
+
+
+def labelled(source: Source, like: S, labels: np.ndarray, counts: Sequence[int], weights: Any = None) -> list[list[S]]:
+    """A summary of the rows of each label, from one reading: labels are one table more beside those of the source."""
+    column = ArraySource(asarray_like(labels, source.empty(0), dtype=source.dtype))
+    column.table = "the labels"
+    return summarize(BesideSource([*tables_in(source), column]), Labelled(like, counts), weights=weights).parts
 
 
 def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:

@@ -45,6 +45,11 @@ def judge_spectrum(
     return Judged(judged.scores, judged.resolved and not lost)
 
 
+def density_summary(source: Source, fine: bool) -> Moments | Triangle:
+    """What is kept of the rows of a fold. Columns may have any scale, and float32 has no room for their squares."""
+    return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+
+
 @dataclass(frozen=True)
 class SpectralJudge:
     """PPCA as far as a cross-validation needs it: no more than its eigenvalues."""
@@ -58,8 +63,7 @@ class SpectralJudge:
     _cv_from_zero = True
 
     def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle:
-        # Columns may have any scale, and float32 has no room for their squares.
-        return Triangle(source.shape[1]) if fine else Moments(source.shape[1], wide=True)
+        return density_summary(source, fine)
 
     def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), source.shape[1])

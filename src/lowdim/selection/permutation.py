@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 
-from .._xp import is_sparse, to_numpy
 from ..linalg import column_lengths, is_constant
 from ..sources import BesideSource, Source
-from ..summaries import Moments
-from ..summarize import summarize
-from .resampling import seed_of
+from .folds import all_rows
+from .resampling import check_level, seed_of
+from .tabular import Tabular
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PermutationTest:
+class PermutationTest(Tabular):
     """Of each component, whether what it explains is more than in rows without any relation.
 
     Attributes
@@ -62,10 +59,6 @@ class PermutationTest:
             "chance": np.mean(self.null, axis=0).tolist(),
             "p_value": self.p_values.tolist(),
         }
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas data frame."""
-        return nw.from_dict(self.table(), backend="pandas").to_native()
 
     def __repr__(self) -> str:
         return f"PermutationTest({self.estimator}, n_components={self.n_components}, {len(self.null)} shuffles)"
@@ -137,8 +130,7 @@ def permutation_test(
         raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA and CCA do.")
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
-    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level={level!r} must lie between 0 and 1, 0.05 say.")
+    check_level(level)
     if 1.0 / (1 + n_permutations) > level:
         raise ValueError(
             f"the smallest p-value of n_permutations={n_permutations} is {1 / (1 + n_permutations):.3g}, above "
@@ -159,15 +151,16 @@ def permutation_test(
 def _centred(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
     """All rows, dense and centred, in units of the deviations of columns if `scaled`, else of the largest deviation;
     and that unit."""
-    n, p = source.shape
+    n = source.shape[0]
     if n is None:
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
     if n < 3:
         raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
-    # Refuses what is not finite, and names it.
-    mean = to_numpy(summarize(source, Moments(p, wide=True)).mean)
-    blocks = [b.toarray() if is_sparse(b) else to_numpy(b) for b in source.blocks(n)]
-    Z = np.concatenate(blocks).astype(np.float64) - mean
+    Z = all_rows(source)
+    # In two steps, as the first mean of rows far from zero is off by rounding.
+    mean = Z.mean(axis=0)
+    Z -= mean
+    Z -= Z.mean(axis=0)
     deviation = column_lengths(Z) / math.sqrt(n - 1)
     deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
     if not np.any(deviation > 0):

@@ -94,6 +94,13 @@ def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standar
     return G
 
 
+def check_level(level: Any) -> float:
+    """A share, strictly between 0 and 1."""
+    if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
+        raise ValueError(f"level={level!r} must lie between 0 and 1, strictly.")
+    return float(level)
+
+
 def seed_of(random_state: Any) -> int:
     """`random_state` as a number; None is a fixed one, so that the same rows give the same answer."""
     if random_state is None:

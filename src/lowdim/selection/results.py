@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
+
+from .tabular import Tabular
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CrossValidation:
+class CrossValidation(Tabular):
     """Scores of rows that were left out, for each number of components (and each setting of other options).
 
     Attributes
@@ -89,10 +90,6 @@ class CrossValidation:
         columns["mean"] = [float(mean[s, j]) for s, j in rows]
         columns["standard_error"] = [float(error[s, j]) for s, j in rows]
         return columns
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas data frame."""
-        return nw.from_dict(self.table(), backend="pandas").to_native()
 
     @property
     def _best(self) -> tuple[int, int]:

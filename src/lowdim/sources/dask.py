@@ -67,13 +67,16 @@ class DaskSource(Source):
 
     def parts(self, k: int) -> list[Source]:
         """One for each partition that has rows: how they lie is for Dask to say, not for the number of threads here."""
-        return [self.between(i, j) for i, j in pairwise(self._edges) if i < j]
+        return [
+            self._part([(block, 0, j - i)], j - i)
+            for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True)
+            if i < j
+        ]
 
     def between(self, i: int, j: int) -> Source:
         edges = pairwise(self._edges)
         spans = [(b, max(i - s, 0), min(j, e) - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
-        pieces = [span for span in spans if span[1] < span[2]]
-        return self._inherit(_PartSource(self, pieces, (j - i, self.shape[1])))
+        return self._part([span for span in spans if span[1] < span[2]], j - i)
 
     def features(self) -> Source:
         return self._inherit(DaskSource(self._X.T, self._open), transposed=True)
@@ -90,6 +93,10 @@ class DaskSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
+
+    def _part(self, pieces: list[tuple[Any, int, int]], n: int) -> Source:
+        """n rows: of each partition named, from row i to row j."""
+        return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
 class _PartSource(Source):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ CACHE_BYTES = 4 << 20
 NARROW = 768
 #: Squares in float32 are trusted between these bounds.
 _FLOAT32_SQUARES = (1e-28, 1e35)
+
+
+S = TypeVar("S", bound="Summary")
 
 
 class Summary(ABC):
@@ -98,6 +101,14 @@ class Summary(ABC):
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
         raise NotImplementedError
+
+
+def union(summaries: Sequence[S]) -> S:
+    """All summaries as one; those that came in are left as they were."""
+    total = summaries[0].fresh()
+    for summary in summaries:
+        total.merge(summary)
+    return total
 
 
 def total_weight(block: Array, weights: Array | None) -> float:
