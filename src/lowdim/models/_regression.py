@@ -21,6 +21,7 @@ from ._pair import PairModel
 from ._tables import cast
 
 
+# scikit-learn has no types, so its bases are Any.
 class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
     """A pair model that predicts y from X, through scores: y_mean + (x - x_mean) R Q^T.
 
