@@ -29,7 +29,7 @@ from lowdim import (
     Whitening,
 )
 from lowdim.errors import RankWarning
-from lowdim.solvers import SKLEARN_SOLVERS, SOLVERS, Krylov, Triangular
+from lowdim.solvers import SKLEARN_SOLVERS, SOLVERS, Krylov, Triangle
 from oracles import tolerance
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.0, 3, 2, 1]))
@@ -112,7 +112,7 @@ def test_checks_of_scikit_learn(estimator, check):
 MODELS = {
     "PCA": lambda: PCA(2),
     "PCA whiten": lambda: PCA(2, whiten=True, standardize=True, solver=Krylov(tol=1e-3)),
-    "Whitening": lambda: Whitening("zca-cor", regularization=0.5, solver=Triangular()),
+    "Whitening": lambda: Whitening("zca-cor", regularization=0.5, solver=Triangle()),
     "Whitening oas": lambda: Whitening("pca", n_components=2, regularization="oas"),
 }
 each_model = pytest.mark.parametrize("name", list(MODELS))

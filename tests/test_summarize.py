@@ -8,8 +8,8 @@ from scipy import sparse
 
 from inputs import INPUTS, blocks
 from lowdim import Moments, Triangle, open_source, summarize
+from lowdim.reading import Rows, map_rows
 from lowdim.summaries import Columns
-from lowdim.summarize import Rows, map_rows
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -38,7 +38,7 @@ class Blocks(Columns):
 @pytest.fixture
 def small_blocks_on_devices(monkeypatch):
     """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
-    monkeypatch.setattr(sys.modules["lowdim.summarize"], "_DEVICE_BYTES", 0)
+    monkeypatch.setattr(sys.modules["lowdim.reading"], "_DEVICE_BYTES", 0)
 
 
 # ---- summarize
@@ -172,7 +172,7 @@ def test_map_rows_keeps_the_order_of_the_rows(name):
 
 
 def test_map_rows_over_many_blocks(monkeypatch):
-    monkeypatch.setattr(sys.modules["lowdim.summarize"], "_MAP_BYTES", 64)
+    monkeypatch.setattr(sys.modules["lowdim.reading"], "_MAP_BYTES", 64)
     rows = np.random.default_rng(0).standard_normal((1000, 3))
     sizes = []
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from inputs import table
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, PLSCanonical, PLSRegression
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
-from lowdim.solvers import ways
+from lowdim.solvers.tables import reductions as ways
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)

@@ -36,7 +36,7 @@ def sparse_rows():
 @pytest.fixture
 def counted(monkeypatch):
     """The numbers of parts that were read side by side."""
-    module = sys.modules["lowdim.summarize"]
+    module = sys.modules["lowdim.reading"]
     calls = []
     original = module._in_threads
 

@@ -17,11 +17,11 @@ from .models import (
     PLSRegression,
     Whitening,
 )
+from .reading import summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
 from .solvers import kernel_plan, plan
 from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
-from .summarize import summarize
 
 __version__ = "0.1.0"
 

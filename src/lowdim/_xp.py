@@ -22,6 +22,11 @@ def is_sparse(x: Any) -> bool:
     return not isinstance(x, np.ndarray) and sparse.issparse(x)
 
 
+def dense(block: Array) -> Array:
+    """`block` as a dense array."""
+    return block.toarray() if is_sparse(block) else block
+
+
 def is_array(x: Any) -> bool:
     """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...)."""
     return isinstance(x, np.ndarray) or compat.is_array_api_obj(x)

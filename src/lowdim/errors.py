@@ -184,6 +184,11 @@ def no_variance(purpose: str, table: str = "X") -> ValueError:
     )
 
 
+def no_rows_seen() -> ValueError:
+    """A summary of nothing."""
+    return ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+
+
 def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
     """Columns that are holes from top to bottom."""
     listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")

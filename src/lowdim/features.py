@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, asarray_like, astype, device, is_sparse, namespace
+from ._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace
 from .linalg import row_lengths
 
 #: Features that a map of products may have.
@@ -212,3 +213,35 @@ def _in_words(factors: list[int], entries: Sequence[str]) -> str:
 
 #: Feature maps by name.
 FEATURE_MAPS = {"polynomial": Polynomial}
+
+
+def affine(A: Array, mean: Array, deviation: float) -> Any:
+    """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
+    digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
+    ready: dict[Any, tuple[Array, Array, Array]] = {}
+    own = _PerThread()
+
+    def apply(block: Array) -> Array:
+        if block.dtype not in ready:
+            ready[block.dtype] = (
+                astype(A, block.dtype),
+                astype(mean, block.dtype),
+                astype(mean @ A, block.dtype),
+            )
+        matrix, centre, offset = ready[block.dtype]
+        if is_sparse(block):
+            if np.abs(offset).max() <= 1e3 * deviation:
+                return block @ matrix - offset
+            block = dense(block)
+        if not hasattr(own, "scratch"):
+            own.scratch = Scratch()
+        return own.scratch.difference(block, centre) @ matrix
+
+    return apply
+
+
+class _PerThread(threading.local):
+    """What each thread has for itself; copies and pickles start empty."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _PerThread, ()

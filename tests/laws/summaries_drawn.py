@@ -10,9 +10,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from lowdim._xp import dense
 from lowdim.densities import Sech, Student
 from lowdim.summaries import SUMMARIES, LatentGaussian
-from lowdim.summaries.base import dense
 from oracles import tolerance
 
 WIDTH = 4

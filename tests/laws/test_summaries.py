@@ -31,8 +31,8 @@ from laws.summaries_drawn import (
     weighted_blocks,
     whole,
 )
+from lowdim.reading import summarize
 from lowdim.summaries import SUMMARIES
-from lowdim.summarize import summarize
 from oracles import tolerance
 
 

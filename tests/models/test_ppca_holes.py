@@ -8,8 +8,8 @@ from scipy import sparse
 
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis
+from lowdim.reading import Rows
 from lowdim.solvers import EM, Status
-from lowdim.summarize import Rows
 from models.ppca_rows import HOLES, TIGHT, X, covariance, rows
 from oracles import conditional, observed_loglike
 

@@ -5,10 +5,12 @@ import pytest
 
 from lowdim import kernel_plan
 from lowdim.kernels import Gaussian, Polynomial, Sigmoid
-from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom, kernel_base, kernel_matrix
-from lowdim.solvers.kernel_base import KernelJob
-from lowdim.solvers.kernel_matrix import GivenTiles, KernelMatrix, KernelTiles
-from lowdim.solvers.kernel_plan import memory_allowed
+from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
+from lowdim.solvers.kernel import job as kernel_base
+from lowdim.solvers.kernel import matrix as kernel_matrix
+from lowdim.solvers.kernel.budget import memory_allowed
+from lowdim.solvers.kernel.job import KernelJob
+from lowdim.solvers.kernel.matrix import GivenTiles, KernelMatrix, KernelTiles
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((101, 3))

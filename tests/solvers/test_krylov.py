@@ -6,7 +6,8 @@ from scipy import sparse
 
 from lowdim import PCA, open_source, plan
 from lowdim.errors import ConvergenceWarning
-from lowdim.solvers import Covariance, Krylov, Status, krylov, lanczos
+from lowdim.solvers import Covariance, Krylov, Status, lanczos
+from lowdim.solvers.spectra import by_krylov as krylov
 from oracles import principal_angles, tolerance
 
 N, P = 700, 600

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
-from lowdim.solvers import SOLVERS, Covariance, Dual, Krylov, Plan, Triangular, choose, sklearn_solver
+from lowdim.solvers import SOLVERS, Covariance, Gram, Krylov, Plan, Triangle, base, sklearn_solver
 from lowdim.sources import Traits
 
 STREAM_ONCE = Traits(rereadable=False, by_feature=False)
@@ -97,7 +97,7 @@ def test_bytes_are_about_what_it_takes():
 
 
 @pytest.mark.parametrize(
-    ("name", "solver"), [("covariance", Covariance), ("triangle", Triangular), ("gram", Dual), ("krylov", Krylov)]
+    ("name", "solver"), [("covariance", Covariance), ("triangle", Triangle), ("gram", Gram), ("krylov", Krylov)]
 )
 def test_names_are_shorthands(name, solver):
     assert plan((100, 20), 3, solver=name) == plan((100, 20), 3, solver=solver())
@@ -165,7 +165,7 @@ def test_streams_through_the_model(name, solver):
 
 
 def test_more_than_the_memory_there_is(monkeypatch):
-    monkeypatch.setattr(choose, "memory_bytes", lambda: 2**30)
+    monkeypatch.setattr(base, "memory_bytes", lambda: 2**30)
     with pytest.raises(
         MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in all\. Pass n_comp"
     ):
@@ -175,7 +175,7 @@ def test_more_than_the_memory_there_is(monkeypatch):
 
 
 def test_memory_that_is_not_known_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(choose, "memory_bytes", lambda: 0)
+    monkeypatch.setattr(base, "memory_bytes", lambda: 0)
     assert plan((30_000, 20_000), None).solver.name == "covariance"
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from lowdim import open_source, summarize
 from lowdim.densities import GeneralizedGaussian, Sech, Student
+from lowdim.reading import Rows
 from lowdim.solvers import FixedPointICA, Objective, QuasiNewtonICA, Status
-from lowdim.solvers.quasi_newton_ica import _Pairs, _Rotations
+from lowdim.solvers.ica.quasi_newton import _Pairs, _Rotations
 from lowdim.summaries import ScoreMoments
-from lowdim.summarize import Rows
 from oracles import tolerance
 
 K = 4

@@ -5,8 +5,8 @@ matrix. `DENSITIES` names them.
 """
 
 from .base import Density, Flipped
+from .custom import Own
 from .named import DENSITIES, GeneralizedGaussian, Infomax, Sech, Student, parsed, resolved
-from .own import Own
 
 __all__ = [
     "DENSITIES",

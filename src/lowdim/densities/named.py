@@ -15,7 +15,7 @@ from scipy import special
 from .._xp import Array, column_sums, namespace
 from ..errors import choice
 from .base import Density, log_integral
-from .own import Own
+from .custom import Own
 
 
 class _LogCosh(Density):

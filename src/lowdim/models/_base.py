@@ -1,35 +1,39 @@
-"""What all models share: rows in, columns remembered and compared, nothing half done, rows out."""
+"""What all models share: check, open, plan, solve, unpack; columns remembered and compared; nothing half done."""
 
 from __future__ import annotations
 
 import numbers
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, Scratch, astype, device, is_sparse, namespace
+from .._xp import Array, astype, dense, device, namespace
 from ..errors import exhausted_stream, other_names, other_namespace, other_width
-from ..sources import DaskSource, Source, StreamSource, open_source
-from ..summaries.base import dense
-from ..summarize import map_rows
-from ._display import Printed
+from ..reading import Rows, check_weights, map_rows
+from ..solvers import Plan
+from ..sources import Source, open_source
+from ._display import importance_html, importance_text
 from ._progress import callback_progress
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of all models. A subclass fits to a source (`_fit_source`), and says how rows become scores (`_scoring`) and
-    scores become rows (`_lift`)."""
+class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of all models.
+
+    `fit` checks the parameters, opens the source of the rows, and hands them to the model (`_fit_rows`), which plans,
+    solves and unpacks by the door of its problem. A model also says what it would do (`_plan_rows`), how rows become
+    scores (`_scoring`), and how scores become rows (`_lift`).
+    """
 
     random_state: Any
+    plan_: Plan
     #: NaN means "not observed" and is welcome.
     _takes_nan = False
     #: What components are called in tables.
@@ -63,35 +67,45 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         check_is_fitted(self)
         return self._map(X, self._scoring(), "transform")
 
-    @abstractmethod
-    def _scoring(self) -> Any:
-        """The function of a block of rows that `transform` maps."""
-
     def inverse_transform(self, X: Any) -> Array:
         """Back from scores to the space of the rows of the fit: mean_ and a linear map of each row of `X`."""
         check_is_fitted(self)
         return self._rebuilt(X, self._lift(), self._centre())
 
-    def _rebuilt(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
-        """mean + z B for each row z of `X`."""
-        source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one a component"
-            raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
-        self._check_namespace(source, "inverse_transform")
-        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
+        """What `fit` would do with these rows, before one is read: the solver, its passes, its bytes, and why.
 
-    @abstractmethod
-    def _lift(self) -> Array:
-        """The matrix B that takes what `transform` returns back to centred rows."""
+        The model is left as it is. A job that cannot be done is refused here as in `fit`.
+        """
+        model = clone(self)
+        model._check_parameters()
+        source = model._open_tables(X, y)
+        return model._plan_rows(model._rows(source, sample_weight))
+
+    # ---- What a model has to say
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, before anything is read."""
 
     @abstractmethod
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        """Read the rows and set the fitted attributes."""
+    def _plan_rows(self, rows: Any) -> Plan:
+        """What `_fit_rows` would do."""
+
+    @abstractmethod
+    def _fit_rows(self, rows: Any) -> None:
+        """Plan, solve, and set the fitted attributes."""
+        self._fit_source(rows.source, rows.weights, rows.progress)
+
+    @abstractmethod
+    def _scoring(self) -> Any:
+        """The function of a block of rows that `transform` maps."""
+
+    @abstractmethod
+    def _lift(self) -> Array:
+        """The matrix B that takes what `transform` returns back to centred rows."""
+
+    # ---- How a fit flows
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
@@ -103,10 +117,15 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
                 raise exhausted_stream("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            self._fit_source(source, sample_weight, progress)
+            self._fit_rows(self._rows(source, sample_weight, progress))
         if progress is not None:
             progress.finish()
         return source
+
+    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
+        """What a solver is handed of the rows."""
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        return Rows(source, weights, progress)
 
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         """Leave the estimator as it was when the fit inside fails."""
@@ -125,16 +144,8 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """The source of `X`, its columns remembered or compared with those of the fit."""
         source = open_source(X)
         p = source.shape[1]
-        if isinstance(source, StreamSource | DaskSource):
-            if reset:
-                self.n_features_in_ = p
-                self.__dict__.pop("feature_names_in_", None)
-                if source.names is not None:
-                    self.feature_names_in_ = np.asarray(source.names, dtype=object)
-            elif p != self.n_features_in_:
-                raise other_width(p, self.n_features_in_)
-            else:
-                self._check_names(source)
+        if not source.known_to_sklearn or source is X:
+            self._check_columns(source, reset)
         elif type(X) is np.ndarray and reset:
             self.n_features_in_ = p
             self.__dict__.pop("feature_names_in_", None)
@@ -144,11 +155,20 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
             self._check_namespace(source, method)
         return source
 
-    def _check_names(self, source: Source) -> None:
-        """Named columns must be those of the fit."""
-        expected = list(getattr(self, "feature_names_in_", []))
-        if expected and source.names is not None and list(source.names) != expected:
-            raise other_names(None, source.names, expected)
+    def _check_columns(self, source: Source, reset: bool) -> None:
+        """Remember the columns of a source, or compare them with those of the fit."""
+        p = source.shape[1]
+        if reset:
+            self.n_features_in_ = p
+            self.__dict__.pop("feature_names_in_", None)
+            if source.names is not None:
+                self.feature_names_in_ = np.asarray(source.names, dtype=object)
+        elif p != self.n_features_in_:
+            raise other_width(p, self.n_features_in_)
+        else:
+            expected = list(getattr(self, "feature_names_in_", []))
+            if expected and source.names is not None and list(source.names) != expected:
+                raise other_names(None, source.names, expected)
 
     def _check_namespace(self, source: Source, method: str) -> None:
         """New rows must be arrays of the kind of the fit, on its device."""
@@ -175,6 +195,17 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
+    def _rebuilt(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
+        """mean + z B for each row z of `X`."""
+        source = open_source(X)
+        if source.shape[1] != self.n_components_:
+            width = f"{self.n_components_} are needed, one a component"
+            raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
+        self._check_namespace(source, "inverse_transform")
+        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
+
+    # ---- How a model shows itself
+
     def _importance(self) -> list[tuple[str, Array]]:
         """Rows of the table that a fitted model prints: a name, and a number for each component."""
         variance = self.explained_variance_
@@ -189,44 +220,27 @@ class Model(Printed, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tran
         """How many columns of what the model was fitted to."""
         return f"{self.n_features_in_} columns"
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_components_")
+
+    def __str__(self) -> str:
+        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
+
+    def _html_repr(self) -> str:
+        # scikit-learn's own follows.
+        below: str = super()._html_repr()
+        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def affine(A: Array, mean: Array, deviation: float) -> Any:
-    """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
-    digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
-    ready: dict[Any, tuple[Array, Array, Array]] = {}
-    own = _PerThread()
-
-    def apply(block: Array) -> Array:
-        if block.dtype not in ready:
-            ready[block.dtype] = (
-                astype(A, block.dtype),
-                astype(mean, block.dtype),
-                astype(mean @ A, block.dtype),
-            )
-        matrix, centre, offset = ready[block.dtype]
-        if is_sparse(block):
-            if np.abs(offset).max() <= 1e3 * deviation:
-                return block @ matrix - offset
-            block = dense(block)
-        if not hasattr(own, "scratch"):
-            own.scratch = Scratch()
-        return own.scratch.difference(block, centre) @ matrix
-
-    return apply
-
-
-class _PerThread(threading.local):
-    """What each thread has for itself; copies and pickles start empty."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _PerThread, ()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._memory import memory_bytes
 from .._xp import to_numpy
 from ..errors import NoComponentWarning, choice, warn_user
 from ..linalg import divisor, is_constant
@@ -16,7 +17,6 @@ from ..selection.eigenvalues import Eigenvalues, Unavailable
 from ..selection.folds import folds_of, shuffled
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
-from ..solvers.choose import memory_bytes
 from ..sources import Source
 
 #: Folds of n_components="cv".

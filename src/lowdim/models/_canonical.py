@@ -13,7 +13,7 @@ from .._xp import Array, asarray_like, namespace, to_numpy
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import signs
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Lifted, Views
+from ..solvers.tables.views import Lifted, Views
 from ._tables import check_regularization, check_scale
 
 

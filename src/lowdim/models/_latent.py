@@ -25,15 +25,15 @@ from ..errors import (
     warn_user,
 )
 from ..linalg import most_components
+from ..reading import Rows, check_weights
 from ..selection.rules import Rule
-from ..solvers.em import EM
-from ..solvers.latent_em import LatentRequest, fit_rows
+from ..solvers.latent.em import EM
+from ..solvers.latent.em_fits import LatentRequest, fit_rows
 from ..solvers.results import LatentFit, Status
 from ..sources import Source
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
 from ..summaries.observed import Observed
-from ..summarize import Rows, check_weights
 from ._base import Model
 from ._by_rule import at_least_one, checked_rule, cross_validated
 

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace
 from ..errors import inconsistent_lengths
+from ..features import affine
 from ..linalg import signs
+from ..reading import map_rows
 from ..solvers.results import PairFit
-from ..solvers.views import Lifted, View, Views
+from ..solvers.tables.views import Lifted, View, Views
 from ..sources import BesideSource
-from ..summarize import map_rows
-from ._base import affine
 from ._tables import TablesModel, cast, check_scale, open_further, open_pair
 
 

@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, is_sparse, to_numpy
+from .._xp import Array, asarray_like, astype, dense, is_sparse, to_numpy
 from ..errors import choice
 from ..features import Same
 from ..kernels import Gaussian, Linear
+from ..reading import map_rows
 from ..solvers import PREIMAGES, FixedPoint, Ridge
 from ..sources import Source, open_source
-from ..summaries.base import dense
-from ..summarize import map_rows
 
 
 class PreImages:

@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, astype, namespace, to_numpy
+from .._xp import Array, astype, dense, namespace, to_numpy
+from ..features import affine
 from ..linalg import column_lengths
+from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
-from ..solvers.views import Views
-from ..summaries.base import dense
-from ._base import affine
-from ._jackknife import Jackknife, jackknife
+from ..solvers.tables.views import Views
 from ._pair import PairModel
 from ._tables import cast
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._xp import Array, asarray_like, device, in_range, is_sparse, namespace
+from .._xp import Array, asarray_like, dense, device, in_range, is_sparse, namespace
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -28,13 +28,12 @@ from ..errors import (
     warn_user,
 )
 from ..linalg import divisor, quiet_blas
+from ..reading import Rows, check_weights, summarize
 from ..solvers.results import CanonicalFit, PairFit, Status
-from ..solvers.views import Views
-from ..solvers.ways import WAYS, ByGram, ByMoments, ByTriangle, Tables, Way, choose_way
+from ..solvers.tables.reductions import WAYS, ByGram, ByMoments, ByTriangle, Tables, Way, choose_way
+from ..solvers.tables.views import Views
 from ..sources import ArraySource, BesideSource, Source, StreamSource, open_source, open_target
 from ..summaries import Moments, Triangle
-from ..summaries.base import dense
-from ..summarize import Rows, check_weights, summarize
 from ._base import Model
 from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
 

@@ -12,12 +12,12 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
-from ..solvers.canonical import canonical
+from ..selection.scorers import JudgedByCorrelation
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Views
-from ..solvers.ways import Way
+from ..solvers.tables.canonical import canonical
+from ..solvers.tables.reductions import Way
+from ..solvers.tables.views import Views
 from ._canonical import Columns, columns_of, lost_directions, unit_free, warn_if_forced
-from ._judged import JudgedByCorrelation
 from ._pair import PairModel
 from ._regression import Predicting
 from ._tables import cast, check_regularization, check_scale

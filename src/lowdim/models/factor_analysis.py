@@ -13,22 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..errors import choice
 from ..linalg import fix_signs, most_components, signs
+from ..reading import Rows
 from ..selection.choices import Choice
 from ..selection.cross_validation import counts_asked
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.held_out import Judged
 from ..selection.rules import Rule
-from ..solvers.em import EM
-from ..solvers.factor import Newton
-from ..solvers.latent_em import LatentRequest, fit_moments
+from ..selection.scorers import USUAL, JudgedByDensity
+from ..solvers.latent.em import EM
+from ..solvers.latent.em_fits import LatentRequest, fit_moments
+from ..solvers.latent.newton import Newton
+from ..solvers.latent.rotation import Rotation, rotation_of
 from ..solvers.results import LatentFit
-from ..solvers.rotation import Rotation, rotation_of
 from ..sources import Source
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
-from ..summarize import Rows
 from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
-from ._judged import USUAL, JudgedByDensity
 from ._latent import LatentModel, check_components
 
 #: What BIC and AIC assume of factors, which is less than of principal components.

@@ -171,7 +171,7 @@ class FeatureMapPCA(Model):
         self.pca_ = PCA(self.n_components, **options)
         self.pca_._check_parameters()
         self.pca_.n_features_in_ = mapped.shape[1]
-        self.pca_._fit_source(mapped, sample_weight, progress)
+        self.pca_._fit_rows(self._rows(mapped, sample_weight, progress))
         if self.n_components is None and mapped.shape[1] > self.pca_.n_samples_ - 1:
             # With fewer rows than features, directions beyond the rank are anybody's guess.
             _shorten(self.pca_, max(self.pca_.rank_, 1))

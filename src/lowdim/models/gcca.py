@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
 from ..errors import inconsistent_lengths, other_names
-from ..solvers.canonical import canonical
+from ..features import affine
+from ..reading import map_rows
 from ..solvers.results import CanonicalFit
-from ..solvers.views import Views
-from ..solvers.ways import Way
+from ..solvers.tables.canonical import canonical
+from ..solvers.tables.reductions import Way
+from ..solvers.tables.views import Views
 from ..sources import BesideSource, Source, open_target
-from ..summarize import map_rows
-from ._base import affine
 from ._canonical import columns_of, lost_directions, pair_correlations, unit_free, warn_if_forced
 from ._tables import (
     TablesModel,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._memory import free_bytes
 from .._threads import single_threaded_blas
-from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy, wide_dtype
+from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace, to_numpy, wide_dtype
 from ..densities import Density, resolved
 from ..errors import (
     ConvergenceWarning,
@@ -21,15 +22,11 @@ from ..errors import (
     read_once,
     warn_user,
 )
+from ..features import affine
 from ..linalg import signs
+from ..reading import Rows, check_weights, map_rows
 from ..solvers import FixedPointICA, QuasiNewtonICA, Status, Unmixing
-from ..solvers.choose import free_bytes
-from ..sources import Source, open_source
-from ..summaries import Moments
-from ..summaries.base import dense
-from ..summarize import Rows, check_weights, map_rows
-from ._base import Model, affine
-from ._unmix import (
+from ..solvers.ica.starts import (
     Unmixer,
     agreement,
     gaussian_sources,
@@ -38,6 +35,9 @@ from ._unmix import (
     random_rotations,
     symmetric_power,
 )
+from ..sources import Source, open_source
+from ..summaries import Moments
+from ._base import Model
 from .pca import PCA
 
 SOLVERS = ("quasi-newton", "fixed-point")
@@ -257,7 +257,7 @@ class ICA(Model):
         pca = self._pca = PCA(self.n_components, whiten=True, standardize=everything, ddof=0)
         pca._check_parameters()
         pca.n_features_in_ = self.n_features_in_
-        pca._fit_source(source, sample_weight, progress)
+        pca._fit_rows(Rows(source, weights, progress))
         self.n_components_, self.n_samples_ = pca.n_components_, pca.n_samples_
         weight = float(pca._weight)
         rows, mean, whitening = self._white(source, Rows(source, weights, progress))

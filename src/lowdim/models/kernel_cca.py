@@ -22,16 +22,16 @@ from ..errors import (
 )
 from ..kernels import Kernel, as_kernel
 from ..linalg import FLOAT64_EPS, divisor, eigh_descending, signs
-from ..solvers.canonical import canonical
+from ..reading import Rows, check_weights
+from ..solvers.kernel.components import require_symmetric
 from ..solvers.results import CanonicalFit, Status
-from ..solvers.views import Lifted, View, Views
+from ..solvers.tables.canonical import canonical
+from ..solvers.tables.views import Lifted, View, Views
 from ..sources import Source, open_source, open_target
 from ..summaries import Gram
-from ..summarize import Rows, check_weights
 from ._base import all_or_nothing
 from ._canonical import pair_correlations, warn_if_forced
 from ._display import Printed
-from ._kernel_fits import require_symmetric
 from ._tables import check_count, check_regularization, check_target_names
 
 #: A larger negative share of a spectrum is worth a word.

@@ -21,15 +21,16 @@ from ..errors import (
     too_few_rows,
     warn_user,
 )
+from ..features import affine
 from ..kernels import Kernel, as_kernel
 from ..linalg import divisor, signs
+from ..reading import Rows, check_weights, map_rows
 from ..solvers import DenseKernel, KernelJob, KernelSolver, MapSolver, Status
-from ..solvers.kernel_plan import memory_allowed, plan_job
+from ..solvers.kernel.budget import memory_allowed, plan_job
+from ..solvers.kernel.components import Components, exact_components, mapped_components, of_kind
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ..summaries import Sample
-from ..summarize import Rows, check_weights, map_rows
-from ._base import Model, affine
-from ._kernel_fits import Components, exact_components, mapped_components, of_kind
+from ._base import Model
 from ._preimage import PreImages
 from ._spectral import pairs_wanted
 

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, in_range, namespace
+from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
 from ..errors import RankWarning, no_variance, warn_user
 from ..linalg import divisor
+from ..reading import Rows
 from ..selection.held_out import Judged
-from ..selection.likelihood import SpectralJudge, judge_spectrum
-from ..solvers import Covariance, Solver, Spectrum, Triangular, sklearn_solver
-from ..sources import Source
-from ..summaries import Moments
-from ..summaries.base import dense
+from ..selection.likelihood import SpectralScorer, judge_spectrum
+from ..selection.scorers import JudgedByDensity
+from ..solvers import Solver, Spectrum, spectra
+from ..solvers.results import reaching
 from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for, rule_needs_rows
-from ._judged import JudgedByDensity
-from ._spectral import SpectralModel, reaching
+from ._spectral import SpectralModel
 
 
 class PCA(JudgedByDensity, SpectralModel):
@@ -116,6 +115,18 @@ class PCA(JudgedByDensity, SpectralModel):
         self.ddof = ddof
         self.random_state = random_state
 
+    def _fit_rows(self, rows: Rows) -> None:
+        if self.n_components == "cv":
+            scorer = SpectralScorer(bool(self.standardize))
+            self.choice_, total = cross_validated(scorer, rows.source, rows.weights, self._seed())
+            if self._solver() == "auto":
+                # The summaries of the folds, merged, are all that the fit needs.
+                passes = self.choice_.cross_validation.n_passes
+                self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
+                return
+        spectrum, the_plan = spectra.solve(rows, self._request(rows), self._solver())
+        self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+
     def scores(self, X: Any) -> Array:
         """Scores with their own variances lambda_k: `transform` without whitening, and an array whatever `set_output`
         says."""
@@ -195,10 +206,6 @@ class PCA(JudgedByDensity, SpectralModel):
         check_is_fitted(self)
         return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def _solver(self) -> str | Solver:
         if self.svd_solver is None:
             return self.solver
@@ -206,7 +213,7 @@ class PCA(JudgedByDensity, SpectralModel):
             raise ValueError(
                 f"solver={self.solver!r} and svd_solver={self.svd_solver!r} name the same choice; give one."
             )
-        return sklearn_solver(self.svd_solver)
+        return spectra.sklearn_solver(self.svd_solver)
 
     def _standardize(self) -> bool:
         return self.standardize
@@ -260,19 +267,6 @@ class PCA(JudgedByDensity, SpectralModel):
             return super()._k(n, p)
         checked_rule(self.n_components)
         return None
-
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        if self.n_components != "cv":
-            super()._fit_source(source, sample_weight, progress)
-            return
-        judge = SpectralJudge(bool(self.standardize))
-        self.choice_, total = cross_validated(judge, source, sample_weight, self._seed())
-        asked = self._solver()
-        if asked == "auto":
-            solver = Covariance() if isinstance(total, Moments) else Triangular()
-            self._fit_from(total, solver, source.dtype, passes=self.choice_.cross_validation.n_passes)
-        else:
-            super()._fit_source(source, sample_weight, progress)
 
     def _by_rule(self, name: str, spectrum: Spectrum) -> int:
         """What a rule says, from all eigenpairs."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from .._xp import Array
 from ..errors import choice
-from ..solvers.pls import principal_regression
+from ..reading import map_rows
+from ..selection.scorers import JudgedByError
 from ..solvers.results import PairFit
-from ..solvers.views import Views
-from ..solvers.ways import Way
-from ..summarize import map_rows
-from ._judged import JudgedByError
+from ..solvers.tables.paired_scores import principal_regression
+from ..solvers.tables.reductions import Way
+from ..solvers.tables.views import Views
 from ._regression import LatentRegression
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from .._xp import to_numpy
 from ..errors import choice
-from ..solvers.pls import pls_canonical, pls_regression, pls_svd
+from ..selection.scorers import JudgedByError
 from ..solvers.results import PairFit
-from ..solvers.views import Views
-from ..solvers.ways import Way
-from ._judged import JudgedByError
+from ..solvers.tables.paired_scores import pls_canonical, pls_regression, pls_svd
+from ..solvers.tables.reductions import Way
+from ..solvers.tables.views import Views
 from ._pair import PairModel
 from ._regression import LatentRegression
 from ._tables import cast

@@ -11,22 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..errors import bad_weights, choice, no_variance
 from ..linalg import most_components, rank_cut, signs
+from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.held_out import Judged
-from ..selection.likelihood import SpectralJudge, judge_spectrum
+from ..selection.likelihood import SpectralScorer, judge_spectrum
 from ..selection.rules import Rule
-from ..solvers import SOLVERS, Covariance, Request, Solver, Spectrum, Triangular
-from ..solvers.em import EM
-from ..solvers.latent_em import LatentRequest, fit_moments
+from ..selection.scorers import JudgedByDensity
+from ..solvers import SOLVERS, Request, Solver, Spectrum, spectra
+from ..solvers.latent.em import EM
+from ..solvers.latent.em_fits import LatentRequest, fit_moments
 from ..solvers.results import LatentFit
 from ..sources import Source
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
-from ..summarize import Rows
 from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
-from ._judged import JudgedByDensity
 from ._latent import LatentModel, check_components
-from ._spectral import solve_spectrum
 
 #: The noise is kept above this fraction of the average variance while EM runs.
 _FLOOR = 1e-10
@@ -147,9 +146,9 @@ class PPCA(JudgedByDensity, LatentModel):
             self.solver_ = "em"
             return fit_moments(summary, self._em(), self._latent_request(k))
         request = Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed())
-        solver: Any = Covariance() if isinstance(summary, Moments) else Triangular()
+        solver: Any = spectra.solver_for(summary)
         self.solver_ = solver.name
-        return closed_form(solver.from_summary(summary, request), summary.n_features)
+        return closed_form(solver.solve_summary(summary, request), summary.n_features)
 
     def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
         if self._iterates():
@@ -159,13 +158,13 @@ class PPCA(JudgedByDensity, LatentModel):
             return self._fit_total(moments, self._ruled(e))
         assert not isinstance(self.solver, EM)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
-        spectrum, the_plan = solve_spectrum(source, rows, request, self.solver)
+        spectrum, the_plan = spectra.solve(rows, request, self.solver)
         self.solver_ = the_plan.solver.name
         p = source.shape[1]
         return closed_form(spectrum.truncated(self._ruled(eigenvalues_for(rule, spectrum, p, 0))), p)
 
     def _judge(self) -> Any:
-        return self if self.prior is not None else SpectralJudge(bool(self.standardize))
+        return self if self.prior is not None else SpectralScorer(bool(self.standardize))
 
     def _ruled(self, e: Eigenvalues) -> int:
         """What a rule of eigenvalues says."""
@@ -229,8 +228,8 @@ class PPCA(JudgedByDensity, LatentModel):
             return fit_moments(moments, self._em(), self._latent_request(k))
         asked = self.solver
         assert not isinstance(asked, EM)
-        spectrum, the_plan = solve_spectrum(
-            source, rows, Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed()), asked
+        spectrum, the_plan = spectra.solve(
+            rows, Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed()), asked
         )
         self.solver_ = the_plan.solver.name
         return closed_form(spectrum, p)

@@ -8,12 +8,12 @@ from typing import Any
 from .._xp import Array, asarray_like, astype, device, in_range, namespace
 from ..errors import RankWarning, choice, no_variance, warn_user
 from ..linalg import divisor, r_factor
-from ..solvers import Covariance, Krylov, Solver, Spectrum, Triangular
-from ..sources import Source
-from ..summaries import FourthMoments, Moments, Triangle
-from ..summarize import check_weights, summarize
-from ._shrinkage import SHRINKAGE
-from ._spectral import SpectralModel, reaching
+from ..reading import Rows
+from ..solvers import Solver, Spectrum, spectra
+from ..solvers.results import reaching
+from ..solvers.spectra.shrinkage import SHRINKAGE
+from ..summaries import FourthMoments, Moments
+from ._spectral import SpectralModel
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
@@ -89,9 +89,14 @@ class Whitening(SpectralModel):
         self.ddof = ddof
         self.random_state = random_state
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
+    def _fit_rows(self, rows: Rows) -> None:
+        if self.regularization == "ledoit-wolf":
+            # Its intensity needs fourth moments, so the whole fit starts from that summary.
+            summary = rows.summarize(FourthMoments(rows.shape[1]))
+            self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
+            return
+        spectrum, the_plan = spectra.solve(rows, self._request(rows), self.solver)
+        self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def _projection(self) -> Array:
         return self.components_.T
@@ -127,36 +132,22 @@ class Whitening(SpectralModel):
                 raise choice("regularization", r, list(SHRINKAGE), "Or pass a number.")
             if r == "ledoit-wolf" and self._standardize():
                 raise ValueError(f"kind={self.kind!r} goes with regularization='oas' or a number, not 'ledoit-wolf'.")
-            if (
-                r == "ledoit-wolf"
-                and self.solver not in ("auto", "covariance")
-                and not isinstance(self.solver, Covariance)
-            ):
+            solver = spectra.solver_of(self.solver)
+            if r == "ledoit-wolf" and solver is not None and solver.starts_from is not Moments:
                 raise ValueError(f"regularization={r!r} solves from the covariance, not with solver={self.solver!r}.")
-            if self.solver == "krylov" or isinstance(self.solver, Krylov):
+            if solver is not None and not solver.finds_all:
                 raise ValueError(
-                    f"regularization={r!r} is estimated from all eigenvalues; solver='krylov' finds a few."
+                    f"regularization={r!r} is estimated from all eigenvalues; solver={solver.name!r} finds a few."
                 )
             if self.relative:
                 raise ValueError(f"relative=True goes with a number, not with regularization={r!r}.")
         elif isinstance(r, bool) or not isinstance(r, numbers.Real) or not 0.0 <= r < float("inf"):
             raise ValueError(f"regularization={r!r} must be a number of at least 0, 'ledoit-wolf' or 'oas'.")
 
-    def _new_summary(self, solver: Covariance | Triangular, p: int) -> Moments | Triangle:
-        if self.regularization == "ledoit-wolf":
-            return FourthMoments(p)
-        return super()._new_summary(solver, p)
+    def _empty_summary(self, solver: Solver, p: int) -> Any:
+        return FourthMoments(p) if self.regularization == "ledoit-wolf" else super()._empty_summary(solver, p)
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        if self.regularization != "ledoit-wolf":
-            super()._fit_source(source, sample_weight, progress)
-            return
-        # Its intensity needs fourth moments, so the whole fit starts from that summary.
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        summary = summarize(source, FourthMoments(source.shape[1]), weights=weights, progress=progress)
-        self._fit_from(summary, self._streaming_solver(), source.dtype, passes=1)
-
-    def _fit_from(self, summary: Any, solver: Any, dtype: Any, passes: int = 0) -> Any:
+    def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
         if self.regularization == "ledoit-wolf":
             if not isinstance(summary, FourthMoments):
                 raise TypeError(
@@ -168,7 +159,7 @@ class Whitening(SpectralModel):
                     "fourth powers vanish. Multiply them by a constant, or use 'oas'."
                 )
             self._fourth = summary.fourth
-        return super()._fit_from(summary, solver, dtype, passes)
+        super()._fit_summary(summary, solver, dtype, passes)
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p = self.n_features_in_

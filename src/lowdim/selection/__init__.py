@@ -6,8 +6,8 @@ from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .permutation import PermutationTest, permutation_test
-from .results import CrossValidation
 from .rules import ALIASES, RULES, Rule, rule_of
+from .validation_table import CrossValidation
 
 __all__ = [
     "ALIASES",

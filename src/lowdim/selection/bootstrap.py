@@ -13,9 +13,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
+from .._memory import memory_bytes
 from .._xp import to_numpy
 from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
-from ..solvers.choose import memory_bytes
 from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Moments

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .eigenvalues import Eigenvalues
-from .results import CrossValidation
 from .rules import ALIASES, RULES
 from .tabular import Tabular
+from .validation_table import CrossValidation
 
 #: What curves are called in tables.
 _CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}

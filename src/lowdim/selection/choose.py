@@ -12,19 +12,19 @@ import numpy as np
 from .._xp import namespace, to_numpy
 from ..errors import too_few_rows
 from ..linalg import divisor, is_constant
-from ..solvers import Dual, Request, Status, plan
-from ..solvers.base import is_resolved
+from ..reading import Rows, check_weights
+from ..solvers import Gram, Request, Status, plan
+from ..solvers.spectra.solver import is_resolved
 from ..sources import Source, StreamSource, open_source
 from ..summaries import Columns, Moments, Triangle
-from ..summarize import Rows, check_weights
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
 from .folds import shuffled
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
-from .results import CrossValidation
 from .rules import RULES, Rule, rule_of
+from .validation_table import CrossValidation
 
 #: Up to this many columns the p x p matrix is formed for the rules that need it, though inner products of fewer rows
 #: would be cheaper.
@@ -150,7 +150,7 @@ def eigenvalues_of(
     rows = Rows(source, weights)
     if n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO):
         the_plan = plan(source.shape, None, traits=source.traits)
-        if isinstance(the_plan.solver, Dual):
+        if isinstance(the_plan.solver, Gram):
             return _from_dual(rows, the_plan.solver, Request(ddof=ddof, standardize=standardize))
     return _from_summaries(source, rows, standardize, ddof)
 
@@ -195,7 +195,7 @@ def _loses_digits(source: Source, standardize: bool, ddof: int) -> bool:
         return False
 
 
-def _from_dual(rows: Rows, solver: Dual, request: Request) -> Eigenvalues:
+def _from_dual(rows: Rows, solver: Gram, request: Request) -> Eigenvalues:
     """From inner products of the rows, and of their R factor where those lose the small eigenvalues."""
     spectrum = solver.solve(rows, request)
     if spectrum.status is Status.UNRESOLVED:

@@ -13,16 +13,16 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .. import _threads
+from .._memory import memory_bytes
 from .._xp import settled, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
-from ..solvers.choose import memory_bytes
+from ..reading import check_weights
 from ..sources import Source
 from ..summaries import Moments, Triangle
 from ..summaries.base import union
-from ..summarize import check_weights
 from .folds import Folds, folds_of, labelled, trained
 from .held_out import Judged
-from .results import CrossValidation
+from .validation_table import CrossValidation
 
 #: Summaries of all folds, and merges of them, may take this share of the memory.
 _SHARE = 0.5

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import to_numpy
-from ..errors import no_variance, too_few_rows
+from ..errors import no_rows_seen, no_variance, too_few_rows
 from ..linalg import FLOAT64_EPS, divisor, is_constant, most_components, quiet_blas, rank_cut, svd_thin
 from ..solvers import Spectrum
 from ..summaries import Moments, Triangle
@@ -50,7 +50,7 @@ class Eigenvalues:
         """From what a summary holds. A Moments gives eigenvalues of its scatter; a Triangle gives squared singular
         values of its root, so that small ones keep their digits. Constant columns become zero."""
         if summary.mean is None:
-            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+            raise no_rows_seen()
         n, p = float(summary.weight), summary.n_features
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)

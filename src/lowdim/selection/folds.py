@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
 from .._xp import asarray_like, is_sparse, settled, to_numpy
+from ..reading import summarize
 from ..sources import ArraySource, BesideSource, Source
 from ..summaries import Columns, Labelled
 from ..summaries.base import Summary, union
-from ..summarize import summarize
 
 S = TypeVar("S", bound=Summary)
 

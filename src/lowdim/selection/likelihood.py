@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._xp import to_numpy
-from ..solvers import Covariance, Request, Status, Triangular
+from ..solvers import Request, Status, spectra
 from ..sources import Source
 from ..summaries import Moments, Triangle
 from .cross_validation import CrossValidator, counts_asked
 from .folds import folds_of
 from .held_out import Judged, LeftOut, spectral_densities
-from .results import CrossValidation
+from .validation_table import CrossValidation
 
 
 def judge_spectrum(
@@ -22,8 +22,7 @@ def judge_spectrum(
 ) -> Judged:
     """Average log-likelihood of the rows in `test` under PCA of those in `train`, all numbers of components at once. If
     not `constant`, columns that are constant in both do not count."""
-    solver = Covariance() if isinstance(train, Moments) else Triangular()
-    spectrum = solver.from_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
+    spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
     p, rank = train.n_features, spectrum.rank
     if not constant:
         p = max(int(np.count_nonzero(LeftOut(train).columns() + LeftOut(test).columns() > 0.0)), rank)
@@ -51,7 +50,7 @@ def density_summary(source: Source, fine: bool) -> Moments | Triangle:
 
 
 @dataclass(frozen=True)
-class SpectralJudge:
+class SpectralScorer:
     """PPCA as far as a cross-validation needs it: no more than its eigenvalues."""
 
     standardize: bool = False
@@ -78,5 +77,5 @@ def held_out_likelihood(
     source: Source, cv: Any, sample_weight: Any, *, standardize: bool
 ) -> tuple[CrossValidation, Moments | Triangle | None]:
     """Held-out log-likelihood of PPCA for every K, and the summary of all rows that comes with it."""
-    validator = CrossValidator([SpectralJudge(standardize)], source, folds_of(cv, source.shape[0]), sample_weight)
+    validator = CrossValidator([SpectralScorer(standardize)], source, folds_of(cv, source.shape[0]), sample_weight)
     return validator.run(), validator.total

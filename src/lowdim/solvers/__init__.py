@@ -1,23 +1,20 @@
 """Solvers: summary -> result."""
 
-from .base import Request, Solver
-from .choose import SKLEARN_SOLVERS, SOLVERS, Plan, plan, sklearn_solver
-from .covariance import Covariance
-from .em import EM
-from .factor import Newton
-from .fixed_point_ica import FixedPointICA
-from .gram import Dual
-from .kernel_base import KernelJob, KernelSolver
-from .kernel_exact import DenseKernel, ExactKernel, KrylovKernel
-from .kernel_maps import Explicit, FourierFeatures, MapSolver, Nystrom
-from .kernel_plan import KERNEL_SOLVERS, kernel_plan
-from .krylov import Krylov
-from .preimages import PREIMAGES, FixedPoint, Ridge
-from .quasi_newton_ica import QuasiNewtonICA
+from .base import Cost, Job, Plan, Request, RowsLike
+from .ica.fixed_point import FixedPointICA
+from .ica.objective import Objective
+from .ica.quasi_newton import QuasiNewtonICA
+from .kernel.budget import KERNEL_SOLVERS, kernel_plan
+from .kernel.exact import DenseKernel, ExactKernel, KrylovKernel
+from .kernel.job import KernelJob, KernelSolver
+from .kernel.maps import Explicit, FourierFeatures, MapSolver, Nystrom
+from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
+from .latent.em import EM
+from .latent.newton import Newton
+from .latent.rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
-from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
-from .triangle import Triangular
-from .unmixing import Objective
+from .spectra import SKLEARN_SOLVERS, SOLVERS, Covariance, Gram, Krylov, Solver, Triangle, sklearn_solver
+from .spectra import plan_shape as plan
 
 __all__ = [
     "EM",
@@ -27,15 +24,17 @@ __all__ = [
     "SKLEARN_SOLVERS",
     "SOLVERS",
     "CanonicalFit",
+    "Cost",
     "Covariance",
     "DenseKernel",
-    "Dual",
     "Equamax",
     "ExactKernel",
     "Explicit",
     "FixedPoint",
     "FixedPointICA",
     "FourierFeatures",
+    "Gram",
+    "Job",
     "KernelFit",
     "KernelJob",
     "KernelSolver",
@@ -55,10 +54,11 @@ __all__ = [
     "Request",
     "Ridge",
     "Rotation",
+    "RowsLike",
     "Solver",
     "Spectrum",
     "Status",
-    "Triangular",
+    "Triangle",
     "Unmixing",
     "Varimax",
     "kernel_plan",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -199,3 +200,13 @@ class Unmixing:
     kurtosis: np.ndarray
     status: Status
     n_iter: int
+
+
+def reaching(spectrum: Any, proportion: float) -> int:
+    """The fewest pairs whose proportion of variance reaches `proportion` (to rounding)."""
+    xp = namespace(spectrum.values)
+    total = spectrum.total
+    if total <= 0.0:
+        return 1
+    reached = xp.cumulative_sum(spectrum.values / total) >= proportion - 1e-12
+    return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))

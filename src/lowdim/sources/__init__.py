@@ -25,16 +25,34 @@ from .table import TableSource, is_column, is_table
 
 def _is_stream(X: Any) -> bool:
     if isinstance(X, list | tuple):
-        return len(X) > 0 and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+    if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
+        return False
     return callable(X) or hasattr(X, "__iter__")
 
 
-#: What is asked of X, in this order, and what then reads it.
+def _is_nested_list(X: Any) -> bool:
+    return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and _is_delayed(X[0]))
+
+
+def _is_delayed(X: Any) -> bool:
+    """True for what Dask computes later and is no collection of rows."""
+    return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
+
+
+def _is_array_like(X: Any) -> bool:
+    return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
+
+
+#: What is asked of X, in this order, and what then reads it. The first row that fits is taken.
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (lambda X: isinstance(X, np.ndarray), ArraySource),
+    (is_sparse, SparseSource),
+    (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, TableSource),
-    (lambda X: hasattr(X, "__array__"), lambda X: open_source(np.asarray(X))),
+    (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, lambda X: StreamSource(X, open_source)),
 ]
 
@@ -48,24 +66,14 @@ def open_source(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
-    if isinstance(X, list | tuple) and X and hasattr(X[0], "__dask_graph__") and not is_dask(X[0]):
-        raise _unknown(X[0])
-    if isinstance(X, np.ndarray):
-        return ArraySource(X)
-    if is_sparse(X):
-        return SparseSource(X)
-    if isinstance(X, list | tuple) and not _is_stream(X):
-        return ArraySource(np.asarray(X))
-    if isinstance(X, str | bytes | dict) or np.isscalar(X) or X is None:
-        raise bad_ndim(0, ()) if np.isscalar(X) and not isinstance(X, str | bytes) else _unknown(X)
-    if is_column(X) and not is_dask(X):
-        raise bad_ndim(1, (len(X),))
-    if hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__"):
-        raise _unknown(X)
     for fits, source in SOURCES:
         if fits(X):
             return source(X)
-    raise _unknown(X)
+    if np.isscalar(X) and not isinstance(X, str | bytes):
+        raise bad_ndim(0, ())
+    if is_column(X):
+        raise bad_ndim(1, (len(X),))
+    raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:

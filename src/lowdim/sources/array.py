@@ -15,6 +15,8 @@ from .base import Source, Traits, cut
 class ArraySource(Source):
     """Rows of a 2-D array, sliced, never copied whole; integers and booleans are converted block by block."""
 
+    known_to_sklearn = True
+
     def __init__(self, X: Array) -> None:
         if X.ndim != 2:
             raise bad_ndim(X.ndim, tuple(X.shape))

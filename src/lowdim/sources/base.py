@@ -55,6 +55,8 @@ class Source(ABC):
     transposed: bool = False
     #: What the rows are stored as, in words: blocks of one stream must agree on it.
     kind: str
+    #: Whether scikit-learn knows how to count and name the columns of what was opened.
+    known_to_sklearn: bool = False
     traits: Traits
 
     @abstractmethod

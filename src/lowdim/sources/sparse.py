@@ -18,6 +18,8 @@ _NARROW_MAX = 1e15
 class SparseSource(Source):
     """Rows of a sparse matrix. CSR is read as it lies; other formats are converted to it once."""
 
+    known_to_sklearn = True
+
     def __init__(self, X: Any) -> None:
         if X.dtype.kind == "c":
             raise complex_data(X.dtype)

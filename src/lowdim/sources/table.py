@@ -15,6 +15,8 @@ from .base import Source, Traits, cut
 class TableSource(Source):
     """Rows of a data frame, converted block by block. Missing entries become NaN and are then named by column."""
 
+    known_to_sklearn = True
+
     def __init__(self, X: Any) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         n, p = frame.shape

@@ -139,11 +139,6 @@ def scaled_rows(Z: Array, weights: Array | None) -> Array:
     return Z * xp.sqrt(weights)[:, None]
 
 
-def dense(block: Array) -> Array:
-    """`block` as a dense array."""
-    return block.toarray() if is_sparse(block) else block
-
-
 def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, ...]:
     """Widths of tables side by side, which add up to all columns; one table where none are given."""
     widths = (n_features,) if groups is None else tuple(int(g) for g in groups)

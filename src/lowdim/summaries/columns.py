@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, astype, column_sums, device, is_sparse, namespace, wide_dtype
-from .base import CACHE_BYTES, Summary, check_columns, check_squares, dense, is_far, total_weight, two_sum
+from .._xp import Array, astype, column_sums, dense, device, is_sparse, namespace, wide_dtype
+from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight, two_sum
 
 
 class Columns(Summary):

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, astype, device, is_sparse, namespace, wide_dtype
+from .._xp import Array, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock
-from .base import dense
 
 #: Stored entries looked at together where each needs k numbers.
 _CHUNK = 1 << 15

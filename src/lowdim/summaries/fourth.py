@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self
 
-from .._xp import Array, astype, namespace
+from .._xp import Array, astype, dense, namespace
 from ..errors import NonFiniteBlock
-from .base import dense
 from .moments import Moments
 
 

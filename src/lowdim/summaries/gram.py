@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
 from ..linalg import is_constant, r_factor
-from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, dense, products_in_range
+from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, products_in_range
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:

@@ -8,7 +8,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, asarray_like, astype, column_sums, device, eps, is_sparse, namespace, wide_dtype
+from .._xp import (
+    Array,
+    Scratch,
+    asarray_like,
+    astype,
+    column_sums,
+    dense,
+    device,
+    eps,
+    is_sparse,
+    namespace,
+    wide_dtype,
+)
 from ..errors import too_few_rows
 from ..linalg import FLOAT64_EPS, divisor
 from .base import (
@@ -18,7 +30,6 @@ from .base import (
     check_columns,
     check_squares,
     column_groups,
-    dense,
     is_far,
     products_in_range,
     scaled_rows,

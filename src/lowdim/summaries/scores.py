@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, column_sums, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
 from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
-from .base import Summary, check_columns, dense, total_weight
+from .base import Summary, check_columns, total_weight
 
 #: Rows of a block: so many that calls take longer than the turns that threads take at them, more of narrow ones, as
 #: long as half a dozen arrays of a few columns stay in a core's own cache.

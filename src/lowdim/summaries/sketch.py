@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, device, namespace, wide_dtype
+from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
-from .base import CACHE_BYTES, Summary, check_columns, dense
+from .base import CACHE_BYTES, Summary, check_columns
 
 
 class Sketch(Summary):

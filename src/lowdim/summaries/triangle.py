@@ -8,20 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, astype, column_sums, device, namespace, wide_dtype
+from .._xp import Array, astype, column_sums, dense, device, namespace, wide_dtype
 from ..errors import too_few_rows
 from ..linalg import divisor, r_factor
-from .base import (
-    NARROW,
-    Summary,
-    check_columns,
-    check_squares,
-    column_groups,
-    dense,
-    scaled_rows,
-    total_weight,
-    two_sum,
-)
+from .base import NARROW, Summary, check_columns, check_squares, column_groups, scaled_rows, total_weight, two_sum
 
 
 class Triangle(Summary):

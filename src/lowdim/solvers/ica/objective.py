@@ -1,0 +1,148 @@
+"""The likelihood of an unmixing matrix, as solvers of independent component analysis see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._xp import Array, asarray_like, eps, to_numpy
+from ...densities import Density
+from ...linalg import FLOAT32_EPS
+from ...summaries.scores import ScoreMoments
+from ..base import RowsLike
+
+#: While the gradient is larger, float32 is enough.
+NARROW_ABOVE = 1e-5
+#: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
+_CHANGES = 5
+
+
+@dataclass(frozen=True)
+class Point:
+    """The loss -ln |det W| + sum_i E[-ln p_i(y_i)] at W, y = W z, and what its derivatives are made of.
+
+    Sources that are `flipped` have the density c u^2 / 2 + ln p instead (as -ln), whose moments follow from those of p
+    and from E[y y^T] = W W^T: rows are not read again when a source changes its density.
+    """
+
+    W: np.ndarray
+    #: E[psi(y) y^T], E[psi'(y_i)], E[-ln p(y_i)], and, where asked for, E[psi'(y_i) y_j^2].
+    products: np.ndarray
+    slopes: np.ndarray
+    energy: np.ndarray | None
+    #: E[y_i^4]. Neither this nor the energy where they were not asked for.
+    fourth: np.ndarray | None
+    curvature: np.ndarray | None
+    #: Whether they were computed in float32, and the rounding of that.
+    narrow: bool
+    epsilon: float
+
+    @property
+    def variances(self) -> np.ndarray:
+        """E[y_i^2]."""
+        return np.einsum("ij,ij->i", self.W, self.W)
+
+    @property
+    def kurtosis(self) -> np.ndarray:
+        """E[y_i^4] / E[y_i^2]^2 - 3."""
+        assert self.fourth is not None, "asked for without measured"
+        return self.fourth / self.variances**2 - 3.0
+
+    @property
+    def stability(self) -> np.ndarray:
+        """E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i]: zero for a Gaussian source, positive where the density can tell it
+        from others, negative where the flipped one can."""
+        return self.slopes * self.variances - np.diagonal(self.products)
+
+    @property
+    def loss(self) -> float:
+        """Minus the log-likelihood of a whitened row."""
+        assert self.energy is not None, "asked for without measured"
+        return float(self.energy.sum()) - float(np.linalg.slogdet(self.W)[1])
+
+    def seen(self, flipped: np.ndarray, density: Density) -> Point:
+        """The point with the density of `flipped` sources flipped."""
+        other = density.flipped
+        if other is None or not flipped.any():
+            return self
+        c = float(density.bound or 0.0)
+        second, variances, h, energy = self.W @ self.W.T, self.variances, self.curvature, self.energy
+        return replace(
+            self,
+            products=np.where(flipped[:, None], c * second - self.products, self.products),
+            slopes=np.where(flipped, c - self.slopes, self.slopes),
+            energy=None if energy is None else np.where(flipped, 0.5 * c * variances - energy + other.constant, energy),
+            curvature=None if h is None else np.where(flipped[:, None], c * variances[None, :] - h, h),
+        )
+
+    def has(self, curved: bool, measured: bool) -> bool:
+        """Whether all that is asked for is there."""
+        return (self.curvature is not None or not curved) and (self.energy is not None or not measured)
+
+    def gradient(self, ortho: bool) -> np.ndarray:
+        """The relative gradient E[psi(y) y^T] - I, or its skew part, which is all that rotations can change."""
+        if ortho:
+            return 0.5 * (self.products - self.products.T)
+        return self.products - np.eye(len(self.W))
+
+
+class Objective:
+    """W -> Point, one pass over the rows each; if `may_narrow`, in float32 where that is enough."""
+
+    def __init__(
+        self, rows: RowsLike, mean: Array, whitening: Array, density: Density, *, may_narrow: bool = False
+    ) -> None:
+        self._rows, self._mean, self._whitening = rows, mean, whitening
+        self.density, self.may_narrow = density, may_narrow
+        #: Passes over the rows so far, and their weight, known after the first.
+        self.passes, self.weight = 0, 0.0
+        self._last: Point | None = None
+
+    def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
+        """The moments at W, `narrow` ones in float32; where one solver goes on from another, those known already."""
+        last, narrow = self._last, narrow and self.may_narrow
+        epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
+        if last is not None and last.W is W and last.narrow <= narrow and last.has(curved, measured):
+            return last
+        self.passes += 1
+        like = self._whitening
+        A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
+        options = {"curved": curved, "measured": measured, "narrow": narrow}
+        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
+        self.weight = sums.weight
+        products, slopes = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes))
+        energy, fourth, curvature = (
+            None if part is None else to_numpy(part) / sums.weight
+            for part in (sums.energy, sums.fourth, sums.curvature)
+        )
+        self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
+        return self._last
+
+
+class Flips:
+    """Which sources have the flipped density: those that the other could not tell from others."""
+
+    def __init__(self, flipped: np.ndarray, density: Density, extended: bool) -> None:
+        self.flipped = flipped.copy()
+        self._density = density
+        self._left = np.full(len(flipped), _CHANGES if extended and density.flipped is not None else 0)
+
+    def update(self, point: Point) -> bool:
+        """Look at the sources anew; whether any of them changed."""
+        # Where the score falls somewhere, its slope depends on the scale, which may be far off yet. Kurtosis does not.
+        light = (point.stability if self._density.convex else point.kurtosis) < 0.0
+        changes = (light != self.flipped) & (self._left > 0)
+        self.flipped = self.flipped ^ changes
+        self._left = self._left - changes
+        return bool(changes.any())
+
+    def seen(self, point: Point) -> Point:
+        """The point with the densities that sources have."""
+        return point.seen(self.flipped, self._density)
+
+
+def symmetric_root(M: np.ndarray) -> np.ndarray:
+    """The orthogonal matrix nearest to M, (M M^T)^{-1/2} M."""
+    U, _, Vt = np.linalg.svd(M)
+    return np.asarray(U @ Vt)

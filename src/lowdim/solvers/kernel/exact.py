@@ -1,0 +1,211 @@
+"""Exact kernel PCA: eigenpairs of the centred kernel matrix, with all of it in memory or with none of it."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._threads import single_threaded_blas
+from ..._xp import Array, asarray_like, namespace, to_numpy
+from ...linalg import eigh_descending, orthonormal_block, rank_cut
+from ..lanczos import Lanczos, check_limits
+from ..results import KernelFit, Status
+from .job import DEVICE_TILE, TILE, KernelJob, KernelSolver
+from .matrix import KernelMatrix
+
+#: Residuals below this many roundings of gamma_1 are noise.
+_NOISE = 30
+#: Vectors and steps of the estimate of the negative mass.
+_PROBES, _PROBE_STEPS = 16, 6
+#: A smallest Ritz value above minus this share of the largest is rounding.
+_NEGATIVE = 1e-6
+
+
+class ExactKernel(KernelSolver):
+    """G v = gamma v for the centred kernel matrix G of all rows."""
+
+    @abstractmethod
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+        """The first `k` eigenpairs, or all that are positive."""
+
+    def row_bytes(self, job: KernelJob) -> int:
+        """Copies of the rows: one for later, and others that are prepared for kernels to be taken with."""
+        return 0 if job.kernel is None or job.objects else 4 * job.itemsize * job.n * job.p
+
+
+@dataclass(frozen=True)
+class DenseKernel(ExactKernel):
+    """All eigenpairs of G, or the first k, by LAPACK.
+
+    Notes
+    -----
+    n^2 / 2 kernels, about 4 n^3 / 3 multiplications and up to 4 n^2 numbers.
+    """
+
+    name = "dense"
+
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+        G = matrix.dense()
+        xp = namespace(G)
+        values, vectors = eigh_descending(G, at_least=k if matrix.semidefinite else None)
+        cut = _cut(float(values[0]), matrix)
+        rank = int(xp.count_nonzero(values > cut))
+        kept = rank if k is None else min(k, rank)
+        # What is negative by rounding only is zero.
+        negative = -float(xp.sum(xp.where(values < -cut, values, xp.zeros_like(values))))
+        total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
+        return KernelFit(
+            values=values[:kept],
+            vectors=vectors[:kept, :].T,
+            total=total,
+            negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
+            status=Status.EXACT,
+            residual=0.0,
+            passes=1,
+        )
+
+    def n_bytes(self, job: KernelJob) -> int:
+        few = job.k is not None and 8 * job.k <= job.n and job.kernel is not None and job.kernel.semidefinite
+        return 8 * job.n * (job.n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
+
+
+@dataclass(frozen=True)
+class KrylovKernel(ExactKernel):
+    """The first k eigenpairs of G from its products with blocks of vectors.
+
+    Parameters
+    ----------
+    block : int, optional
+        Vectors multiplied at a time; default: k rounded up to a multiple of 8.
+    tol : float
+        Iterate until ||G v - gamma v|| <= tol * gamma for each pair. Eigenvalues are then right to about tol^2 over
+        their relative gap, vectors to tol over it.
+    steps : int, optional
+        Take exactly so many steps instead, whatever the residual.
+    max_steps : int
+        Give up after this many.
+    keep : bool
+        Keep as much of the kernel matrix as the memory allowed has room for. Otherwise kernels are computed anew in
+        each step, which about doubles the time of a Gaussian kernel.
+
+    Notes
+    -----
+    Block Lanczos, as in `lowdim.solvers.Krylov`. A step is n^2 / 2 kernels, unless they are kept, and 2 n^2 block
+    multiplications; about ten steps are usual. n (basis + 4 block) numbers, and what is kept.
+    """
+
+    name = "krylov"
+    block: int | None = None
+    tol: float = 1e-8
+    steps: int | None = None
+    max_steps: int = 200
+    keep: bool = True
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+    def block_size(self, k: int) -> int:
+        """Vectors per step."""
+        return self.block or 8 * math.ceil(k / 8)
+
+    def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
+        assert k is not None, "refusal() has seen to it"
+        n, unit, passes = matrix.n, matrix.unit, 0
+        # Rows of weight zero are gone by now.
+        k = min(k, n)
+
+        def action(V: Array) -> Array:
+            nonlocal passes
+            passes += 1
+            return matrix(V) / unit
+
+        with single_threaded_blas():
+            b = min(self.block_size(k), n)
+            start = matrix.start(b, np.random.default_rng(seed))
+            found = Lanczos(self, k, b, seed, _NOISE * matrix.epsilon).run(action, matrix.diagonal, start)
+            largest = max(float(found.values[0]), 0.0)
+            indefinite = found.least < -_NEGATIVE * (largest or 1.0)
+            negative = unit * _negative_sum(action, matrix.trace / unit, matrix.diagonal, seed) if indefinite else 0.0
+        values = found.values * unit
+        xp = namespace(values)
+        rank = int(xp.count_nonzero(values > _cut(largest * unit, matrix)))
+        total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
+        return KernelFit(
+            values=values[:rank],
+            vectors=found.vectors[:, :rank],
+            total=total,
+            negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
+            status=found.status,
+            residual=found.residual,
+            passes=passes,
+        )
+
+    def n_bytes(self, job: KernelJob) -> int:
+        k = job.k or 1
+        basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(job.n) + 6 * self.block_size(k)
+        # Tiles in the making, with what kernels need beside them.
+        tiles = 8 * TILE**2 if job.host else 9 * DEVICE_TILE**2
+        return 8 * (job.n * (basis + 4 * k) + min(tiles, 6 * job.n**2)) + self.row_bytes(job)
+
+    def refusal(self, job: KernelJob) -> Exception | None:
+        if job.k is None:
+            return ValueError(
+                f"solver={self.name!r} finds leading components only; pass n_components as a whole number, or "
+                "solver='dense'."
+            )
+        return super().refusal(job)
+
+
+def _cut(largest: float, matrix: KernelMatrix) -> float:
+    """Eigenvalues at or below this are zero as far as arithmetic can tell: rounding is that of the kernels, which may
+    be far larger than what centring leaves of them."""
+    return rank_cut(max(largest, matrix.unit), matrix.n, matrix.epsilon)
+
+
+def _negative_sum(action: Callable[[Array], Array], trace: float, like: Array, seed: int) -> float:
+    """An estimate of the sum of |gamma| over negative gamma, (tr |G| - tr G) / 2.
+
+    A Krylov space of random vectors takes up what is large of G, and there tr |G| is a sum over Ritz values. On its
+    complement it is estimated by random vectors and the quadrature of a short Lanczos run from them [1], [2].
+
+    References
+    ----------
+    [1] Ubaru, Chen, Saad (2017), Fast estimation of tr(f(A)) via stochastic Lanczos quadrature.
+    [2] Meyer, Musco, Musco, Woodruff (2021), Hutch++: optimal stochastic trace estimation.
+    """
+    random = np.random.default_rng(seed)
+    n = like.shape[0]
+    b = min(_PROBES, n)
+    start = asarray_like(random.standard_normal((n, b)), like, dtype=like.dtype)
+    Q, T = _krylov_space(action, start, like[:, None][:, :0], random)
+    absolute = float(np.abs(np.linalg.eigvalsh(T)).sum())
+    if Q.shape[1] < n:
+        start = asarray_like(random.standard_normal((n, min(b, n - Q.shape[1]))), like, dtype=like.dtype)
+        _, T = _krylov_space(action, start, Q, random)
+        theta, U = np.linalg.eigh(T)
+        first = U[: start.shape[1]]
+        absolute += (n - Q.shape[1]) / start.shape[1] * float((first**2).sum(axis=0) @ np.abs(theta))
+    return max(0.0, 0.5 * (absolute - trace))
+
+
+def _krylov_space(
+    action: Callable[[Array], Array], start: Array, beside: Array, random: np.random.Generator
+) -> tuple[Array, np.ndarray]:
+    """An orthonormal basis Q, orthogonal to the columns of `beside`, and Q^T G Q."""
+    xp, n, fixed = namespace(start), start.shape[0], beside.shape[1]
+    V = orthonormal_block(start, beside, random)[0]
+    Q, T = xp.concat([beside, V], axis=1), np.zeros((n, 0))
+    for step in range(_PROBE_STEPS):
+        V, _, C, _ = orthonormal_block(action(V), Q, random)
+        columns = np.zeros((n, C.shape[1]))
+        columns[: C.shape[0]] = to_numpy(C)
+        T = np.hstack([T, columns])
+        if V.shape[1] == 0 or step == _PROBE_STEPS - 1:
+            break
+        Q = xp.concat([Q, V], axis=1)
+    T = np.triu(T[fixed : fixed + T.shape[1]])
+    return Q[:, fixed:], T + np.triu(T, 1).T

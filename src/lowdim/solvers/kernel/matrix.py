@@ -1,0 +1,301 @@
+"""The centred kernel matrix of rows: tiles of its lower triangle, kept or made anew, and its product with vectors.
+
+Other solvers need a sum over rows. Exact kernel PCA needs one over pairs of rows, and this is its loop.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import _threads
+from ..._threads import Progress
+from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
+from ...errors import kernel_not_finite, not_symmetric_kernel
+from ...kernels import Kernel
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
+from .job import DEVICE_TILE, TILE
+
+#: Rows whose kernels with all others give a first guess of the means.
+_GUESS_ROWS = 128
+
+
+class Tiles(ABC):
+    """A symmetric matrix of kernels, a tile at a time."""
+
+    def __init__(self, like: Array, semidefinite: bool) -> None:
+        self.n = int(like.shape[0])
+        self.itemsize = 4 if like.dtype == namespace(like).float32 else 8
+        self.semidefinite = semidefinite
+        self._like = like
+
+    @abstractmethod
+    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        """A tile that may be written to; in `out`, or elsewhere."""
+
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array in which sums are kept."""
+        if isinstance(self._like, np.ndarray) or is_sparse(self._like):
+            return np.empty(shape)
+        xp = namespace(self._like)
+        return xp.empty(shape, dtype=wide_dtype(xp, device(self._like)), device=device(self._like))
+
+    def empty_tiles(self, count: int, size: int) -> Array:
+        """Room for so many tiles."""
+        like = self.empty(0)
+        xp = namespace(like)
+        dtype = xp.float32 if self.itemsize < 8 else like.dtype
+        return xp.empty((count, size, size), dtype=dtype, device=device(like))
+
+
+class KernelTiles(Tiles):
+    """k(x_i, x_j) of rows."""
+
+    def __init__(self, kernel: Kernel, X: Array) -> None:
+        super().__init__(X, kernel.semidefinite)
+        self.kernel, self.X = kernel, X
+        self._prepared: dict[tuple[int, int, int | None], Callable[..., Array]] = {}
+
+    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        if rows == columns:
+            # Of rows with themselves a kernel knows that distances are zero.
+            return self.kernel(self._rows(rows))
+        key = (columns.start, columns.stop, columns.step)
+        if key not in self._prepared:
+            self._prepared[key] = self.kernel.against(self._rows(columns))
+        return self._prepared[key](self._rows(rows), out)
+
+    def _rows(self, some: slice) -> Array:
+        return self.X[some] if self.X.ndim == 1 or is_sparse(self.X) else self.X[some, :]
+
+
+class GivenTiles(Tiles):
+    """A matrix that is there already."""
+
+    def __init__(self, K: Array) -> None:
+        super().__init__(K, semidefinite=False)
+        self.K = K
+
+    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        if is_sparse(self.K):
+            return self.K[rows][:, columns].toarray()
+        if isinstance(self.K, np.ndarray) and out is not None:
+            np.copyto(out, self.K[rows, columns])
+            return out
+        return namespace(self.K).asarray(self.K[rows, columns], copy=True)
+
+
+class KernelMatrix:
+    """G = D^(1/2) J K J^T D^(1/2) with J = I - 1 s^T, for weights w, D = diag(w) and s = w / sum(w).
+
+    Parameters
+    ----------
+    tiles : Tiles
+    weights : array of shape (n,), optional
+        Frequency weights; weight 2 equals repeating the row.
+    room : int
+        Bytes for tiles that are kept from one product to the next; the others are made anew.
+    progress : Progress, optional
+
+    Attributes
+    ----------
+    semidefinite : bool
+        Whether the kernel promises that no eigenvalue is negative.
+    epsilon, unit : float
+        Rounding of the kernels, and about how large they are.
+    weight : float
+        Total weight.
+    root, share : arrays of shape (n,)
+        sqrt(w), and s.
+    means : array of shape (n,)
+        K s, known after the first product.
+    diagonal : array of shape (n,)
+        Of K, known after the first product.
+
+    Notes
+    -----
+    A tile serves both halves of the symmetric matrix: K_ij V_j and K_ij^T V_i. Tiles are measured from a guess
+    a_i + a_j of the means, which centring takes away again: without it, kernels that hardly vary would lose their
+    digits beside their mean. n^2 / 2 kernels a pass (none, where all tiles are kept), 2 n^2 b multiplications for b
+    vectors.
+    """
+
+    def __init__(
+        self,
+        tiles: Tiles,
+        weights: Array | None = None,
+        room: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.n = tiles.n
+        self._tiles, self._progress = tiles, progress
+        like = tiles.empty(0)
+        self._xp, self._device, self._dtype = namespace(like), device(like), like.dtype
+        xp = self._xp
+        w = xp.ones(self.n, dtype=self._dtype, device=self._device) if weights is None else astype(weights, self._dtype)
+        self.weight = float(xp.sum(w))
+        self.root, self.share = xp.sqrt(w), w / self.weight
+        self._host = isinstance(like, np.ndarray)
+        size = TILE if self._host else DEVICE_TILE
+        slices = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
+        self._pairs = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[: i + 1]]
+        self._size = min(size, self.n)
+        self._n_kept = min(len(self._pairs), room // (tiles.itemsize * self._size**2))
+        self._kept: set[int] = set()
+        self._store = tiles.empty_tiles(self._n_kept, self._size)
+        self.semidefinite = tiles.semidefinite
+        self.epsilon = FLOAT32_EPS if tiles.itemsize < 8 else FLOAT64_EPS
+        self.unit = 0.0
+        self._guess = self._guessed()
+        if not math.isfinite(self.unit):
+            raise kernel_not_finite(getattr(tiles, "kernel", None))
+        self.unit = self.unit or 1.0
+        self._pool: ThreadPoolExecutor | None = None
+        self.means: Any = None
+        self.diagonal: Any = tiles.empty(self.n)
+
+    def __call__(self, V: Array) -> Array:
+        """G V: one pass over the tiles."""
+        xp = self._xp
+        U = V * self.root[:, None]
+        U = U - self.share[:, None] * xp.sum(U, axis=0)[None, :]
+        if self.means is None:
+            # The means of K come with the first product.
+            Z = self._product(xp.concat([U, self.share[:, None]], axis=1))
+            self._set_means(Z[:, -1])
+            Z = Z[:, :-1]
+        else:
+            Z = self._product(U)
+        return (Z - (self.share @ Z)[None, :]) * self.root[:, None]
+
+    def start(self, b: int, random: np.random.Generator) -> Array:
+        """b vectors to iterate from, (n, b): the leading eigenvectors of a few rows, carried to all by their kernels,
+        and a thirtieth as much at random, so that what those rows do not show is there too."""
+        xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
+        V = asarray_like(random.standard_normal((self.n, b)), self.diagonal, dtype=self._dtype)
+        K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
+        means = K.mean(axis=0)
+        U = eigh_descending(K - means - means[:, None] + means.mean())[1][: min(b, len(K) // 2)].T
+        U = asarray_like(np.ascontiguousarray(U), self.diagonal, dtype=self._dtype)
+        if U.shape[1] == 0:
+            return V
+        known = self._tiles.empty(self.n, U.shape[1])
+        for start in range(0, self.n, TILE):
+            rows = slice(start, min(start + TILE, self.n))
+            known[rows, :] = astype(self._tiles(rows, few), self._dtype) / self.unit @ U
+        known = known - xp.mean(known, axis=0)
+        lengths = xp.sqrt(xp.sum(known * known, axis=0))
+        lengths = xp.where(lengths > 0.0, lengths, xp.ones_like(lengths))
+        V[:, : U.shape[1]] += known * (30.0 * math.sqrt(self.n) / lengths)
+        return V
+
+    def dense(self) -> Array:
+        """The lower triangle of G, in a matrix whose upper triangle means nothing: one pass over the tiles."""
+        G = self._tiles.empty(self.n, self.n)
+        self._set_means(self._product(self.share[:, None], into=G)[:, 0])
+        shifted = self.means - self._guess - self.share @ self._guess
+        total = float(self.share @ shifted)
+        for start in range(0, self.n, TILE):
+            rows = slice(start, min(start + TILE, self.n))
+            left = G[rows, : rows.stop]
+            left -= shifted[rows][:, None]
+            left -= (shifted[: rows.stop] - total)[None, :]
+            left *= self.root[rows][:, None]
+            left *= self.root[: rows.stop][None, :]
+        return G
+
+    @property
+    def trace(self) -> float:
+        """Sum of all eigenvalues of G, known after the first product."""
+        return float((self.root * self.root) @ self.diagonal) - self.weight * self.grand_mean
+
+    @property
+    def grand_mean(self) -> float:
+        """s^T K s, known after the first product."""
+        return float(self.share @ self.means)
+
+    def _set_means(self, product: Array) -> None:
+        """Means of K, from those of the tiles."""
+        self.means = product + self._guess + self.share @ self._guess
+
+    def _guessed(self) -> Array:
+        """a with K_ij about a_i + a_j: means over a few rows."""
+        every = -(-self.n // _GUESS_ROWS)
+        a = self._tiles.empty(self.n)
+        few = slice(0, self.n, every)
+        corner = to_numpy(self._tiles(few, few))
+        asymmetry = float(np.abs(corner - corner.T).max())
+        if asymmetry > 1e-4 * float(np.abs(corner).max()):
+            raise not_symmetric_kernel(getattr(self._tiles, "kernel", None), asymmetry)
+        for start in range(0, self.n, TILE):
+            rows = slice(start, min(start + TILE, self.n))
+            T = self._tiles(rows, few)
+            a[rows] = astype(self._xp.mean(T, axis=1), self._dtype)
+            # NaN is not lost in a comparison this way round.
+            largest = float(self._xp.max(self._xp.abs(T)))
+            self.unit = self.unit if largest <= self.unit else largest
+        return a - 0.5 * self._xp.mean(a[few])
+
+    def _product(self, U: Array, into: Array | None = None) -> Array:
+        """K U without the guess, tile by tile."""
+        if self._progress is not None:
+            self._progress.begin("KernelMatrix", len(self._pairs))
+        tick = None if self._progress is None else self._progress.step
+        n_threads = min(_threads.available(), len(self._pairs)) if self._host else 1
+        shares = [range(i, len(self._pairs), n_threads) for i in range(n_threads)]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(n_threads)
+        Z: Any = None
+        for part in _threads.side_by_side([partial(self._swept, share, U, into) for share in shares], tick, self._pool):
+            Z = part if Z is None else Z + part
+        if self._progress is not None:
+            self._progress.end()
+        if not bool(self._xp.all(self._xp.isfinite(Z))):
+            raise kernel_not_finite(getattr(self._tiles, "kernel", None))
+        return Z
+
+    def _swept(self, share: range, U: Array, into: Array | None, tick: Callable[[], None]) -> Array:
+        """The part of the product that a share of the pairs gives."""
+        xp = self._xp
+        Z = xp.zeros(U.shape, dtype=self._dtype, device=self._device)
+        # One place for all tiles that are not kept: fresh memory for each would cost as much as its kernels.
+        scratch, V = self._tiles.empty_tiles(1, self._size), None
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            for number in share:
+                rows, columns = self._pairs[number]
+                T = self._tile(number, scratch)
+                if into is not None:
+                    into[rows, columns] = astype(T, self._dtype)
+                V = astype(U, T.dtype) if V is None else V
+                Z[rows, :] += astype(T @ V[columns, :], self._dtype)
+                if rows != columns:
+                    Z[columns, :] += astype(T.T @ V[rows, :], self._dtype)
+                tick()
+        return Z
+
+    def _tile(self, number: int, scratch: Array) -> Array:
+        """One tile about the guess: as kept, or made anew and kept if there is room."""
+        rows, columns = self._pairs[number]
+        # All that are kept are parts of one array: memory in large pieces is had in a third of the time.
+        store, place = (self._store, number) if number < self._n_kept else (scratch, 0)
+        out = store[place, : rows.stop - rows.start, : columns.stop - columns.start]
+        if number in self._kept:
+            return out
+        T = self._tiles(rows, columns, out)
+        if rows == columns:
+            self.diagonal[rows] = astype(self._xp.linalg.diagonal(T), self._dtype)
+        a = astype(self._guess, T.dtype)
+        T -= a[columns][None, :]
+        T -= a[rows][:, None]
+        if number < self._n_kept:
+            if T is not out:
+                out[:, :] = astype(T, out.dtype)
+            self._kept.add(number)
+            return out
+        return T

@@ -1,0 +1,231 @@
+"""Latent Gaussian models by EM: a first look at the columns, a start, then passes over the rows or their moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from ..._xp import Array, asarray_like, namespace, to_numpy
+from ...errors import no_variance
+from ...summaries.completed import Completed
+from ...summaries.latent import Latent, LatentGaussian
+from ...summaries.moments import Moments
+from ...summaries.observed import Observed
+from ..base import Request, RowsLike
+from ..results import LatentFit, Spectrum
+from ..spectra import plan_shape as plan
+from ..spectra.by_covariance import Covariance
+from .em import EM, Ended, Iterate, best_of, iterate
+from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
+from .newton import Newton
+
+#: A start explains at most this much of a column.
+_START_SHARE = 0.9
+#: Up to this many columns factor analysis starts from factors; where small uniquenesses are slow, above some floor.
+_FACTORS_UP_TO = 1000
+_START_FLOOR = 0.005
+#: Random starts, for tables of up to so many entries.
+_STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
+#: Operations of a step on completed rows.
+_COMPLETED_WORK = 1e11
+
+
+@dataclass(frozen=True)
+class LatentRequest:
+    """What is asked of a latent Gaussian model."""
+
+    k: int
+    #: One noise variance for all columns, or one each.
+    tied: bool
+    #: Noise variances are kept above this, in units of the variance of the column (of all, where they share a unit).
+    floor: float
+    #: Columns are measured by their own deviations, rather than all by one.
+    by_column: bool = True
+    #: A prior on the loadings, by variational Bayes.
+    bayes: bool = False
+    #: Entries that sparse rows do not store are holes.
+    unstored: bool = False
+    seed: int = 0
+
+
+def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed) -> LatentFit:
+    """Maximise the likelihood (or its variational bound) of the observed entries over mean, loadings and noise.
+
+    `observed` took one pass; the start takes one or a few, and each step one.
+    """
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.by_column)
+    start, passes = _start(rows, observed, scale, em, request)
+    completes = not request.tied and _completes(observed, request.k)
+    # A start from factors is itself the best of several.
+    chosen = completes and em.start == "spectrum" and em.n_init is None
+    further = [] if chosen else _further_starts(em, observed, scale, request)
+    starts = [start, *further]
+    if completes:
+
+        def completed(model: LatentGaussian) -> Completed:
+            return rows.summarize(Completed(model, unstored=request.unstored))
+
+        step = CompletedFactors(Newton(floor=request.floor))
+        run = partial(iterate, expect=completed, maximise=step, tied=False, floor=request.floor)
+        ended = best_of(em, [Iterate(start) for start in starts], run)
+    else:
+        ended = climb(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
+    return as_fit(ended, observed.weight, observed.n_rows, 1 + passes + ended.passes)
+
+
+def fit_moments(moments: Moments, em: EM, request: LatentRequest) -> LatentFit:
+    """The same from the moments of complete rows: no pass at all."""
+    observed = _observed_of(moments)
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.by_column)
+    if em.start == "random":
+        start = _random_start(observed, scale, request, request.seed)
+    else:
+        spectrum = Covariance().solve_summary(moments, Request(k=request.k, ddof=0, standardize=request.by_column))
+        unit = 1.0 if request.by_column else float(scale[0])
+        start = _spectral_start(spectrum, observed, scale, request, unit)
+    starts = [start, *_further_starts(em, observed, scale, request)]
+    ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
+    return as_fit(ended, moments.weight, moments.n_rows, 1)
+
+
+def _completes(observed: Observed, k: int) -> bool:
+    """Whether steps on completed rows are the better ones: affordable, most entries known, rows enough."""
+    n, p = observed.weight, observed.n_features
+    known = float(namespace(observed.count).sum(observed.count)) / (n * p)
+    return p <= _FACTORS_UP_TO and n * k * float(p) ** 2 <= _COMPLETED_WORK and known >= 0.5 and n >= 2 * p
+
+
+def _further_starts(em: EM, observed: Observed, scale: Array, request: LatentRequest) -> list[LatentGaussian]:
+    n_init = em.n_init
+    if n_init is None:
+        n_init = _STARTS if observed.weight * observed.n_features <= _SEVERAL_STARTS_UP_TO else 0
+    return [_random_start(observed, scale, request, request.seed + i) for i in range(1, n_init + 1)]
+
+
+def climb(
+    em: EM, starts: list[LatentGaussian], expect: Callable[[LatentGaussian], Latent], request: LatentRequest
+) -> Ended:
+    """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
+    if not request.bayes:
+        step = MaximumLikelihood(request.tied, request.floor)
+        run = partial(iterate, expect=expect, maximise=step, tied=request.tied, floor=request.floor)
+        return best_of(em, [Iterate(start) for start in starts], run)
+    bayes = VariationalBayes(request.floor)
+    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
+    ended = best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
+    return replace(ended, passes=ended.passes + len(starts))
+
+
+def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
+    """A first posterior of the loadings."""
+    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
+    return bayes(expect(start), Iterate(start, relevance))
+
+
+def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
+    """The record of where EM ended."""
+    model = ended.at.model
+    return LatentFit(
+        mean=model.mean,
+        scale=model.scale,
+        loadings=model.loadings,
+        noise=model.noise,
+        spread=model.spread,
+        weight=weight,
+        n_rows=n_rows,
+        loglike=ended.loglike,
+        status=ended.status,
+        residual=ended.residual,
+        passes=passes,
+    )
+
+
+def units(observed: Observed, by_column: bool) -> Array:
+    """The deviation of each column, or the typical one of all; that also for columns that do not vary."""
+    xp = namespace(observed.mean)
+    variance = observed.squares / observed.count
+    typical = xp.sqrt(xp.mean(variance))
+    return xp.where((variance > 0) & by_column, xp.sqrt(variance), xp.zeros_like(variance) + typical)
+
+
+def _start(
+    rows: RowsLike, observed: Observed, scale: Array, em: EM, request: LatentRequest
+) -> tuple[LatentGaussian, int]:
+    """Loadings along the leading directions of the filled rows, or random ones; and the passes that took."""
+    if em.start == "random":
+        return _random_start(observed, scale, request, request.seed), 0
+    filled = rows.filled(observed.mean, scale, request.unstored)
+    p = observed.n_features
+    if not request.tied and p <= _FACTORS_UP_TO:
+        return _factor_start(filled.summarize(Moments(p)), observed, scale, request), 1
+    solver = plan(filled.shape, request.k, traits=filled.traits).solver
+    spectrum = solver.solve(filled, Request(k=request.k, ddof=0, seed=request.seed))
+    return _spectral_start(spectrum, observed, scale, request), spectrum.passes
+
+
+def _random_start(observed: Observed, scale: Array, request: LatentRequest, seed: int) -> LatentGaussian:
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    random = np.random.default_rng(seed)
+    W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
+    return _begin(W, variance, observed, scale, request)
+
+
+def _spectral_start(
+    spectrum: Spectrum, observed: Observed, scale: Array, request: LatentRequest, unit: float = 1.0
+) -> LatentGaussian:
+    """Principal loadings of the filled rows (in units of `unit`), longer by as much as the holes have made them
+    shorter."""
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    share = to_numpy(observed.count) / observed.weight
+    lengths = np.sqrt(np.clip(to_numpy(spectrum.values), 0.0, None) / observed.weight) / unit
+    W = to_numpy(spectrum.vectors) * lengths[:, None] / share
+    explained = np.sum(W * W, axis=0)
+    W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))
+    # A loading of zero would stay zero.
+    W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
+    return _begin(W, variance, observed, scale, request)
+
+
+def _factor_start(filled: Moments, observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
+    """Factors of the correlations that the filled rows would have without their holes, the best of several optima."""
+    share = to_numpy(observed.count) / observed.weight
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    R = to_numpy(filled.scatter) / filled.weight / share / share[:, None]
+    np.fill_diagonal(R, np.where(variance > 0, 1.0, 1e-3))
+    values, vectors = np.linalg.eigh(R)
+    # Holes can leave a matrix that no rows have; the nearest that some have is as good a start.
+    R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    sd = np.sqrt(np.diagonal(R))
+    floor = request.floor if _completes(observed, request.k) else max(request.floor, _START_FLOOR)
+    found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
+    like, dtype = observed.mean, observed.mean.dtype
+    W, psi = (asarray_like(a, like, dtype=dtype) for a in (found.loadings, found.psi))
+    return LatentGaussian(like, scale, W, psi)
+
+
+def _begin(
+    W: np.ndarray, variance: np.ndarray, observed: Observed, scale: Array, request: LatentRequest
+) -> LatentGaussian:
+    """A model with these loadings, and what they leave of the variances as noise."""
+    rest = np.maximum(variance - np.sum(W * W, axis=0), (1.0 - _START_SHARE) * np.maximum(variance, 1e-3))
+    noise = np.full(len(rest), rest.mean()) if request.tied else rest
+    like, dtype = observed.mean, observed.mean.dtype
+    return LatentGaussian(like, scale, asarray_like(W, like, dtype=dtype), asarray_like(noise, like, dtype=dtype))
+
+
+def _observed_of(moments: Moments) -> Observed:
+    """Complete rows, each column seen as often as there are rows."""
+    observed = Observed(moments.n_features)
+    xp = namespace(moments.mean)
+    observed.n_rows, observed.weight = moments.n_rows, moments.weight
+    observed.count = xp.zeros_like(moments.mean) + moments.weight
+    observed.mean, observed.rest = moments.mean, moments.rest
+    observed.squares = xp.linalg.diagonal(moments.scatter)
+    return observed

@@ -1,0 +1,296 @@
+"""Maximum likelihood factor analysis from a covariance matrix alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import linalg as scipy_linalg
+from scipy.linalg import lapack
+
+from ..._xp import asarray_like, to_numpy
+from ...errors import no_variance
+from ...linalg import quiet_blas
+from ...summaries.moments import Moments
+from ..results import LatentFit, Status
+
+#: The exact second derivatives cost k p^3; beyond this many operations their leading part has to do.
+_EXACT_UP_TO = 1e8
+#: No uniqueness changes by more than this factor (its logarithm) in a step.
+_LONGEST_STEP = 3.0
+#: After so many steps that gain nothing but rounding there is nothing to gain.
+_IDLE = 3
+#: So many steps must gain a hundredth of the gradient at least.
+_STALLED = 10
+#: Sufficient decrease of the line search.
+_ARMIJO = 1e-4
+#: Random starts, and up to how many columns they are made.
+_STARTS, _RANDOM_UP_TO = 10, 30
+#: Up to this many columns a Heywood case is looked at from all sides.
+_EVERY_COLUMN = 40
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, the loadings being optimal for each.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when no derivative with respect to a log-uniqueness is larger, with one step more where second derivatives
+        are exact; it is per row and free of units.
+    max_iter : int
+    floor : float
+        Uniquenesses are kept above this fraction of the variance of their column. One that ends there is a Heywood
+        case. R's factanal has 0.005.
+    n_init : int, optional
+        Random starts beside the standard one; the best end is kept. By default ten up to 30 columns, none beyond.
+        Where the best end is a Heywood case, starts with small uniquenesses in other columns are tried as well.
+
+    Notes
+    -----
+    With S the covariance, y = ln psi, and theta_1 >= ... the eigenvalues of S* = Psi^{-1/2} S Psi^{-1/2} with vectors
+    omega_j, the loadings Psi^{1/2} omega_j (theta_j - 1)^{1/2} are optimal for given psi [1]_, and
+
+        L(y) = sum y + tr S* + sum_{j <= k} (ln theta_j - theta_j + 1),
+        dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
+
+    Second derivatives [2]_: (R_1 o R_theta)_{ab} plus terms in (1 - theta_m), m > k, which vanish as the model fits;
+    R_1 and R_theta are I and S* without their part in the first k vectors. Only the k leading pairs are needed for
+    these; the exact ones are used where they are affordable and positive definite. p^2 numbers, no rows.
+
+    References
+    ----------
+    .. [1] Joreskog (1967), Some contributions to maximum likelihood factor analysis.
+    .. [2] Clarke (1970), A rapidly convergent method for maximum-likelihood factor analysis.
+    """
+
+    name = "newton"
+    tol: float = 1e-8
+    max_iter: int = 200
+    floor: float = 1e-6
+    n_init: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tol", "floor"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+                raise ValueError(f"Newton({name}={value!r}): a number between 0 and 1 is needed.")
+        for name, least in (("max_iter", 1), ("n_init", 0)):
+            value = getattr(self, name)
+            if name == "n_init" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise ValueError(f"Newton({name}={value!r}): a whole number of at least {least} is needed.")
+
+    def fit(self, moments: Moments, k: int, seed: int = 0) -> LatentFit:
+        """The model of rows with these moments. Constant columns get no loadings."""
+        n, p = moments.weight, moments.n_features
+        S = to_numpy(moments.scatter) / n
+        variances = np.diagonal(S)
+        varies = variances > 0.0
+        if not np.any(varies):
+            raise no_variance("factor analysis")
+        # Columns that do not vary get the noise of a typical one.
+        sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
+        index = np.flatnonzero(varies)
+        R = S[np.ix_(index, index)] / sd[index] / sd[index, None]
+        found = self.solve(R, min(k, len(index)), seed)
+        W, psi = np.zeros((k, p)), np.full(p, self.floor)
+        W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
+        constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
+        like, dtype = moments.mean, moments.mean.dtype
+        return LatentFit(
+            mean=moments.mean,
+            scale=asarray_like(sd, like, dtype=dtype),
+            loadings=asarray_like(W, like, dtype=dtype),
+            noise=asarray_like(psi, like, dtype=dtype),
+            spread=None,
+            weight=n,
+            n_rows=moments.n_rows,
+            loglike=[-0.5 * n * (constant + value) for value in found.history],
+            status=found.status,
+            residual=found.residual,
+            passes=1,
+        )
+
+    def solve(self, R: np.ndarray, k: int, seed: int = 0) -> FactorSolution:
+        """Uniquenesses and loadings for a correlation matrix `R` without constant columns."""
+        with quiet_blas(len(R)):
+            first = _smc_start(R, k)
+            best = self._best(R, k, [first, *self._random_starts(len(R), seed)])
+            for _ in range(k):
+                # Each Heywood case is an optimum of its own: the others are looked at, and then those beside the best.
+                if len(R) == 1 or not np.any(self._at_floor(best.psi)):
+                    break
+                better = self._best(R, k, self._beside(first, best.psi))
+                if not better.objective < best.objective - 1e-9 * abs(best.objective):
+                    break
+                best = better
+        return best
+
+    def _best(self, R: np.ndarray, k: int, starts: list[np.ndarray]) -> FactorSolution:
+        return min((self.descend(R, k, start) for start in starts), key=lambda found: found.objective)
+
+    def _random_starts(self, p: int, seed: int) -> list[np.ndarray]:
+        n_init = self.n_init if self.n_init is not None else _STARTS if p <= _RANDOM_UP_TO else 0
+        random = np.random.default_rng(seed)
+        return [random.uniform(0.05, 0.95, p) for _ in range(n_init)]
+
+    def _at_floor(self, psi: np.ndarray) -> np.ndarray:
+        return psi <= 1.01 * self.floor
+
+    def _beside(self, first: np.ndarray, psi: np.ndarray) -> list[np.ndarray]:
+        """Starts with one small uniqueness, and with one more than the uniquenesses `psi` have."""
+        small = max(0.01, 2 * self.floor)
+        starts = []
+        for base in (np.clip(first, 0.1, 0.9), np.where(self._at_floor(psi), small, np.clip(psi, 0.1, 0.9))):
+            for i in np.argsort(first)[:_EVERY_COLUMN]:
+                start = base.copy()
+                start[i] = small
+                starts.append(start)
+        return starts
+
+    def descend(self, R: np.ndarray, k: int, start: np.ndarray) -> FactorSolution:
+        """The minimum that uniquenesses `start` lead to."""
+        low = math.log(self.floor)
+        y = np.clip(np.log(start), low, 0.0)
+        at = _Profile(R, y, k)
+        history = [at.value]
+        status, size, idle, polished = Status.NOT_CONVERGED, math.inf, 0, False
+        for _ in range(self.max_iter):
+            g = at.gradient
+            free = ~(((y <= low) & (g > 0)) | ((y >= 0.0) & (g < 0)))
+            size = float(np.abs(g[free]).max(initial=0.0))
+            if size <= max(self.tol, at.rounding) and (polished or not at.exact or size == 0.0):
+                status = Status.CONVERGED
+                break
+            # Steps with exact second derivatives double the digits: one more costs little.
+            polished = size <= max(self.tol, at.rounding)
+            following = self._search(R, k, at, y, _direction(at, free), low)
+            if following is None:
+                following = self._search(R, k, at, y, np.where(free, -g, 0.0), low)
+            if following is None:
+                # No step goes down any more: what is left is rounding.
+                status = Status.CONVERGED
+                break
+            idle = idle + 1 if following[1].value > at.value - at.rounding else 0
+            y, at = following
+            history.append(at.value)
+            if idle > _IDLE:
+                status = Status.CONVERGED
+                break
+            if len(history) > _STALLED and history[-1 - _STALLED] - at.value < 0.01 * size:
+                # Where eigenvalues k and k + 1 meet the objective has a crease, and there is no way along it.
+                break
+        return FactorSolution(np.exp(y), at.loadings, at.value, history, status, size)
+
+    @staticmethod
+    def _search(
+        R: np.ndarray, k: int, at: _Profile, y: np.ndarray, d: np.ndarray, low: float
+    ) -> tuple[np.ndarray, _Profile] | None:
+        """The first of y + d, y + d/2, ... (kept in bounds) that goes down enough."""
+        d = d * min(1.0, _LONGEST_STEP / max(float(np.abs(d).max()), 1e-300))
+        for _ in range(30):
+            trial = np.clip(y + d, low, 0.0)
+            move = trial - y
+            slope = float(at.gradient @ move)
+            if not np.any(move) or slope >= 0.0:
+                return None
+            there = _Profile(R, trial, k)
+            if there.value <= at.value + _ARMIJO * slope + at.rounding:
+                return trial, there
+            d = 0.5 * d
+        return None
+
+
+@dataclass(frozen=True)
+class FactorSolution:
+    """Where a descent ended, in units of the standard deviations of the columns."""
+
+    psi: np.ndarray
+    #: (k, p).
+    loadings: np.ndarray
+    #: -2 log-likelihood / n without its constant p ln 2 pi.
+    objective: float
+    history: list[float] = field(repr=False)
+    status: Status
+    #: The largest derivative with respect to a free log-uniqueness.
+    residual: float
+
+
+class _Profile:
+    """The objective, its gradient and what its second derivatives need, at one vector of log-uniquenesses."""
+
+    def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
+        p = len(R)
+        d = np.exp(-0.5 * y)
+        self.k, self.scaled = k, R * d * d[:, None]
+        self.exact = k * float(p) ** 3 <= _EXACT_UP_TO
+        if self.exact:
+            values, vectors = np.linalg.eigh(self.scaled)
+        else:
+            values, vectors = scipy_linalg.eigh(self.scaled, subset_by_index=(p - k, p - 1), check_finite=False)
+        self.all_values, self.all_vectors = values[::-1], vectors[:, ::-1]
+        # A factor whose eigenvalue is below one explains nothing.
+        used = self.all_values[:k] > 1.0
+        self.theta, self.omega = self.all_values[:k][used], self.all_vectors[:, :k][:, used]
+        diagonal = np.diagonal(self.scaled)
+        self.value = float(np.sum(y) + np.sum(diagonal) + np.sum(np.log(self.theta) - self.theta + 1.0))
+        self.gradient = 1.0 + self.omega**2 @ (self.theta - 1.0) - diagonal
+        #: What value and gradient can be off by: the trace cancels against the eigenvalues.
+        self.rounding = 1e-14 * (float(np.sum(np.abs(y))) + float(np.sum(diagonal)))
+        self._sd = np.exp(0.5 * y)
+
+    @property
+    def loadings(self) -> np.ndarray:
+        W = np.zeros((self.k, len(self._sd)))
+        W[: len(self.theta)] = (self.omega * self._sd[:, None] * np.sqrt(self.theta - 1.0)).T
+        return W
+
+    def hessian(self, exact: bool) -> np.ndarray:
+        p, j = len(self._sd), len(self.theta)
+        one = np.eye(p) - self.omega @ self.omega.T
+        H = one * (self.scaled - (self.omega * self.theta) @ self.omega.T)
+        if exact and self.exact:
+            rest, V = self.all_values[j:], self.all_vectors[:, j:]
+            for theta, omega in zip(self.theta, self.omega.T, strict=True):
+                gap = np.maximum(theta - rest, 1e-8 * theta)
+                H += omega * omega[:, None] * ((V * ((1.0 - rest) * (rest + theta) / gap)) @ V.T)
+        return H
+
+
+def _direction(at: _Profile, free: np.ndarray) -> np.ndarray:
+    """Newton's step in the free coordinates, or one with the leading part of the second derivatives."""
+    d = np.zeros(len(free))
+    index = np.flatnonzero(free)
+    for exact in (True, False):
+        H = at.hessian(exact)[np.ix_(index, index)]
+        try:
+            factor = scipy_linalg.cho_factor(H + 1e-12 * np.trace(H) / len(index) * np.eye(len(index)))
+        except np.linalg.LinAlgError:
+            continue
+        step = scipy_linalg.cho_solve(factor, -at.gradient[index])
+        if np.all(np.isfinite(step)):
+            d[index] = step
+            return d
+    d[index] = -at.gradient[index]
+    return d
+
+
+def _smc_start(R: np.ndarray, k: int) -> np.ndarray:
+    """(1 - k / 2p) / diag(R^{-1}): what the other columns leave of each [Joreskog]. Nearly singular matrices are
+    first taken a little towards the identity."""
+    p = len(R)
+    start = np.full(p, 0.5)
+    for ridge in (0.0, 1e-3, 1e-2, 0.1):
+        factor, failed = lapack.dpotrf((R + ridge * np.eye(p)) / (1.0 + ridge), lower=1)
+        if failed:
+            continue
+        inverse = np.diagonal(lapack.dpotri(factor, lower=1)[0])
+        if np.all(np.isfinite(inverse)) and inverse.min() >= 1.0 - 1e-6 and inverse.max() < 1e8:
+            start = (1.0 - 0.5 * k / p) / inverse
+            break
+    return np.clip(start, 0.005, 0.995)

@@ -1,0 +1,280 @@
+"""Rotations of loadings towards simple structure, by gradient projection from several starts.
+
+A rotation is a small parameter object. It is handed loadings A (p, k) and returns the matrix M of A M, orthogonal or
+not; the factors then correlate by (M^T M)^{-1}.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...errors import choice
+
+#: Where an iteration ends: the projected gradient, relative to the criterion's own size, or so many steps.
+_TOL = 1e-10
+_STEPS = 2000
+#: So many steps that make the gradient no smaller are enough.
+_IDLE = 50
+
+#: Where options of single rotations make sense: oblimin has no minimum for larger gamma, promax no target for a
+#: smaller power.
+_LIMITS = {"gamma": (-1e6, 0.8), "power": (1.0, 20.0)}
+
+Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Rotation(ABC):
+    """Common to all rotations.
+
+    Parameters
+    ----------
+    kaiser : bool
+        Give all rows of the loadings unit length while rotating, so that each column of the data counts the same.
+    n_init : int
+        Random starts beside the loadings as they are; the best end is kept.
+    """
+
+    name: ClassVar[str]
+    oblique: ClassVar[bool] = False
+    kaiser: bool = False
+    n_init: int = 10
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_init, bool) or not isinstance(self.n_init, int | np.integer) or self.n_init < 0:
+            raise ValueError(f"{type(self).__name__}(n_init={self.n_init!r}): a whole number of at least 0 is needed.")
+
+        for name in ("gamma", "power"):
+            low, high = _LIMITS[name]
+            value = getattr(self, name, low)
+            if not isinstance(value, Real) or not low <= float(value) <= high:
+                raise ValueError(f"{type(self).__name__}({name}={value!r}): between {low:g} and {high:g} is needed.")
+
+    def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
+        """M, (k, k)."""
+        k = A.shape[1]
+        if k == 1 or not np.any(A):
+            return np.eye(k)
+        if self.kaiser:
+            lengths = np.sqrt(np.sum(A * A, axis=1))
+            A = A[lengths > 1e-8 * lengths.max()] / lengths[lengths > 1e-8 * lengths.max(), None]
+        # Units do not matter, but they would to the tolerance.
+        A = A / np.sqrt(np.sum(A * A) / k)
+        return self._rotate(A, seed)
+
+    def criterion(self, L: np.ndarray) -> float:
+        """What is minimised, for rotated (and, with `kaiser`, normalised) loadings."""
+        return self._criterion(L)[0]
+
+    def _rotate(self, A: np.ndarray, seed: int) -> np.ndarray:
+        random = np.random.default_rng(seed)
+        k = A.shape[1]
+        starts = [np.eye(k), *(np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(self.n_init))]
+        descend = _descend_oblique if self.oblique else _descend_orthogonal
+        ends = [descend(A, start, self._criterion) for start in starts]
+        return min(ends, key=lambda end: end[0])[1]
+
+    @abstractmethod
+    def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient."""
+
+
+@dataclass(frozen=True)
+class _Orthomax(Rotation):
+    """Minimise -(1/4) sum_j [sum_i l_ij^4 - (gamma / p) (sum_i l_ij^2)^2] over orthogonal rotations."""
+
+    def _gamma(self, k: int) -> float:
+        raise NotImplementedError
+
+    def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        p, k = L.shape
+        squares = L * L
+        columns = np.sum(squares, axis=0)
+        gamma = self._gamma(k) / p
+        value = -0.25 * float(np.sum(squares * squares) - gamma * np.sum(columns * columns))
+        return value, -(L * squares - gamma * L * columns)
+
+
+@dataclass(frozen=True)
+class Varimax(_Orthomax):
+    """Maximise the variance of the squared loadings within each factor [1]_: few large ones, many small ones.
+
+    References
+    ----------
+    .. [1] Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
+    """
+
+    name = "varimax"
+    kaiser: bool = True
+
+    def _gamma(self, k: int) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Quartimax(_Orthomax):
+    """Maximise the sum of the fourth powers of the loadings: each column of the data on few factors."""
+
+    name = "quartimax"
+
+    def _gamma(self, k: int) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Equamax(_Orthomax):
+    """Between the two, weighted so that the factors share the variance evenly: orthomax with gamma = k / 2."""
+
+    name = "equamax"
+    kaiser: bool = True
+
+    def _gamma(self, k: int) -> float:
+        return k / 2.0
+
+
+@dataclass(frozen=True)
+class Oblimin(Rotation):
+    """Minimise (1/4) sum_{j != l} sum_i l_ij^2 l_il^2 (gamma = 0, quartimin) over factors that may correlate.
+
+    With gamma the squares are first taken about gamma times their column means; values above 0 let factors correlate
+    more.
+
+    References
+    ----------
+    .. [1] Jennrich (2002), A simple general method for oblique rotation.
+    """
+
+    name = "oblimin"
+    oblique = True
+    gamma: float = 0.0
+
+    def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
+        squares = L * L
+        others = np.sum(squares, axis=1, keepdims=True) - squares
+        others = others - self.gamma * np.mean(others, axis=0)
+        return 0.25 * float(np.sum(squares * others)), L * others
+
+
+@dataclass(frozen=True)
+class Promax(Varimax):
+    """Least squares towards the varimax loadings raised to a power, which makes small ones smaller [1]_; as in R.
+
+    References
+    ----------
+    .. [1] Hendrickson, White (1964), Promax: a quick method for rotation to oblique simple structure.
+    """
+
+    name = "promax"
+    oblique = True
+    power: float = 4.0
+
+    def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
+        T = Varimax(kaiser=self.kaiser, n_init=self.n_init).rotate(A, seed)
+        L = A @ T
+        if A.shape[1] == 1 or np.linalg.matrix_rank(L) < L.shape[1]:
+            return T
+        U = np.linalg.lstsq(L, L * np.abs(L) ** (self.power - 1.0), rcond=None)[0]
+        U = U * np.sqrt(np.diagonal(np.linalg.inv(U.T @ U)))
+        return T @ U
+
+
+#: All rotations, by name.
+ROTATIONS: dict[str, Rotation] = {r.name: r for r in (Varimax(), Quartimax(), Equamax(), Promax(), Oblimin())}
+
+
+def rotation_of(asked: str | Rotation | None) -> Rotation | None:
+    """The rotation asked for: a name, an object, or none."""
+    if asked is None or isinstance(asked, Rotation):
+        return asked
+    if not isinstance(asked, str) or asked not in ROTATIONS:
+        raise choice("rotation", asked, tuple(ROTATIONS), "Or an object from lowdim.solvers.rotation, or None.")
+    return ROTATIONS[asked]
+
+
+def _descend_orthogonal(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
+    """Minimise over orthogonal T: along the projected gradient, then back to the nearest orthogonal matrix [1].
+
+    References
+    ----------
+    [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
+    """
+
+    def look(T: np.ndarray) -> _Point:
+        value, slope = criterion(A @ T)
+        G = A.T @ slope
+        across = T.T @ G
+        return _Point(value, T, G - T @ (across + across.T) / 2.0, T)
+
+    def move(T: np.ndarray) -> np.ndarray:
+        U, _, Vt = np.linalg.svd(T)
+        return U @ Vt
+
+    return _descend(look, move, T)
+
+
+def _descend_oblique(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
+    """Minimise over T with columns of unit length, loadings A T^{-T}; returns M = T^{-T}."""
+
+    def look(T: np.ndarray) -> _Point:
+        inverse = np.linalg.inv(T)
+        L = A @ inverse.T
+        value, slope = criterion(L)
+        G = -(L.T @ slope @ inverse).T
+        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
+
+    def move(T: np.ndarray) -> np.ndarray | None:
+        T = T / np.sqrt(np.sum(T * T, axis=0))
+        return T if np.linalg.cond(T) < 1e8 else None
+
+    return _descend(look, move, T)
+
+
+class _Point(NamedTuple):
+    """A place on the way down: the criterion, T, its projected gradient, and the rotation M that T stands for."""
+
+    value: float
+    T: np.ndarray
+    along: np.ndarray
+    M: np.ndarray
+
+    @property
+    def size(self) -> float:
+        return float(np.sum(self.along * self.along))
+
+
+def _descend(
+    look: Callable[[np.ndarray], _Point], move: Callable[[np.ndarray], np.ndarray | None], T: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Down the projected gradient with halved steps, until it vanishes or what is left is rounding.
+
+    Where the criterion is level to rounding its gradient still has half its digits: steps are then taken as long as
+    they make that smaller.
+    """
+    at = look(T)
+    step, idle = 1.0, 0
+    for _ in range(_STEPS):
+        if at.size <= _TOL**2 or idle > _IDLE:
+            break
+        step *= 2.0
+        level = 1e-14 * (1.0 + abs(at.value))
+        for _ in range(40):
+            T_new = move(at.T - step * at.along)
+            trial = None if T_new is None else look(T_new)
+            if trial is not None and (
+                trial.value < at.value - max(0.5 * at.size * step, level)
+                or (abs(trial.value - at.value) <= level and trial.size < at.size)
+            ):
+                break
+            step *= 0.5
+        else:
+            break
+        assert trial is not None
+        idle = 0 if trial.size < 0.9 * at.size or trial.value < at.value - level else idle + 1
+        at = trial
+    return at.value, at.M

@@ -1,0 +1,150 @@
+"""Eigenpairs of the covariance of rows: the problem behind PCA, whitening and PPCA.
+
+`solve(rows, request, asked)` is the door. The solvers are in files of their own, one each, and in the table `SOLVERS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ...errors import choice
+from ...linalg import quiet_blas
+from ...sources.base import Traits
+from ..base import Job, Plan, Request, RowsLike
+from ..escalate import escalate
+from ..plan import cheapest, is_auto, make_plan, named
+from ..results import Spectrum, Status
+from .by_covariance import Covariance
+from .by_gram import Gram
+from .by_krylov import Krylov
+from .by_triangle import Triangle
+from .solver import Solver
+
+#: Solvers by shorthand.
+SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
+
+#: scikit-learn's svd_solver strings.
+SKLEARN_SOLVERS = {
+    "auto": "auto",
+    "full": "triangle",
+    "covariance_eigh": "covariance",
+    "arpack": "krylov",
+    "randomized": "krylov",
+}
+
+
+def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
+    """Eigenpairs of the rows by the solver asked for; "auto" goes on to finer ones until they are resolved."""
+    job = _job(rows, request)
+    the_plan = plan_job(job, asked)
+    auto = is_auto(asked)
+    if auto and loses_digits(rows, request):
+        why = "the stream can be read once, and the covariance of its first block loses the small eigenvalues"
+        the_plan = Triangle().plan(job, why)
+    spectrum, the_plan, passes = escalate(the_plan, lambda solver: solver.solve(rows, request), job, allowed=auto)
+    return replace(spectrum, passes=passes), replace(the_plan, passes=passes)
+
+
+def solve_summary(summary: Any, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
+    """Eigenpairs of the rows that a summary is of: no pass."""
+    solver = solver_for(summary, asked)
+    spectrum = replace(solver.solve_summary(summary, request), passes=0)
+    job = Job(summary.n_rows, summary.n_features, request.k)
+    return spectrum, replace(solver.plan(job, "from a summary"), passes=0)
+
+
+def plan(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> Plan:
+    """The solver that will run for these rows, before any is read."""
+    return plan_job(_job(rows, request), asked)
+
+
+def plan_shape(
+    shape: tuple[int | None, int], k: int | None = None, *, solver: str | Solver = "auto", traits: Traits | None = None
+) -> Plan:
+    """The same for rows of a shape."""
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    if k is not None and not 1 <= k <= shape[1]:
+        raise ValueError(f"k={k} must be between 1 and p={shape[1]}, or None for all.")
+    return plan_job(Job(*shape, k, traits or Traits()), solver)
+
+
+def plan_job(job: Job, asked: str | Solver = "auto") -> Plan:
+    """The same for a job."""
+    if is_auto(asked):
+        return _cheapest(job, job.memory, tuple(SOLVERS.items()))
+    return make_plan(job, asked, SOLVERS, Solver, advice=_advice)
+
+
+def solver_for(summary: Any, asked: str | Solver = "auto") -> Solver:
+    """The solver that starts from a summary of this class: the one asked for, or the first of the table that does."""
+    own = [cls for cls in SOLVERS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
+    if not own:
+        known = " or a ".join(cls.starts_from.__name__ for cls in SOLVERS.values() if cls.starts_from is not None)
+        raise TypeError(f"a {known} is needed, got {type(summary).__name__}.")
+    if is_auto(asked):
+        return own[0]()
+    solver = named(asked, SOLVERS, Solver, advice=_advice)
+    if isinstance(solver, tuple(own)):
+        return solver
+    raise ValueError(
+        f"solver={asked!r} cannot start from a {own[0].starts_from.__name__}; use 'auto' or {own[0].name!r}."  # type: ignore[union-attr]
+    )
+
+
+def streaming_solver(asked: str | Solver = "auto") -> Solver:
+    """The solver that is solved again and again from one growing summary."""
+    job = Job(None, 1, None, Traits(rereadable=False, by_feature=False))
+    solver: Solver = plan_job(job, asked).solver
+    return solver
+
+
+def solver_of(asked: Any) -> Solver | None:
+    """The solver that a name or an object stands for; None for "auto", and for what is no solver at all, which is for
+    `solve` to refuse."""
+    if isinstance(asked, str):
+        return SOLVERS[asked]() if asked in SOLVERS else None
+    return asked if isinstance(asked, Solver) else None
+
+
+def loses_digits(rows: RowsLike, request: Request, least_rows: int = 2) -> bool:
+    """Whether products of the first block of a stream that can be read once lose the eigenvalues asked for.
+
+    There is no second reading in which a finer solver could find them. A first block of fewer than `least_rows` rows
+    says nothing.
+    """
+    first = None if rows.traits.rereadable else rows.first_block()
+    if first is None:
+        return False
+    n, p = first.shape[0] or 1, first.shape[1]
+    k = min(p if request.k is None else request.k, n - 1)
+    if k < 1 or n < least_rows:
+        return False
+    with quiet_blas(p):
+        pilot = Covariance(wide=True).solve(first, replace(request, k=k))
+    return pilot.status is not Status.EXACT
+
+
+def sklearn_solver(svd_solver: Any) -> str:
+    """The name of the solver that scikit-learn's `svd_solver` string asks for."""
+    if svd_solver not in SKLEARN_SOLVERS:
+        raise choice(
+            "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
+        )
+    return SKLEARN_SOLVERS[svd_solver]
+
+
+@lru_cache(maxsize=256)
+def _cheapest(job: Job, memory: int, table: tuple[tuple[str, type[Solver]], ...]) -> Plan:
+    """Asked anew for each small fit, so answers are kept."""
+    return cheapest(job, dict(table))
+
+
+def _advice(name: str) -> str:
+    return f"scikit-learn's names go into svd_solver={name!r}." if name in SKLEARN_SOLVERS else ""
+
+
+def _job(rows: RowsLike, request: Request) -> Job:
+    return Job(*rows.shape, request.k, rows.traits)

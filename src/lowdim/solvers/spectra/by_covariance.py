@@ -1,0 +1,119 @@
+"""Eigenpairs of the scatter matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..._xp import Array, eps, namespace
+from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas
+from ...summaries import Moments
+from ..base import EIGH_WORK, Cost, Job, Request, RowsLike, require_rows
+from ..results import Spectrum, Status, Tail
+from .by_triangle import Triangle
+from .solver import Solver, is_resolved, scales
+
+#: For more columns the trace of S^3 costs as much as the eigenproblem.
+_CUBES_UP_TO = 512
+
+
+@dataclass(frozen=True)
+class Covariance(Solver):
+    """S w = lambda w for the scatter S of the rows.
+
+    Parameters
+    ----------
+    wide : bool
+        Multiply float32 blocks in float64.
+
+    Notes
+    -----
+    One pass, n p^2 multiplications and p^2 numbers, then a symmetric eigenproblem of size p. Right to about eps times
+    lambda_1: eigenvalues below 1e-10 lambda_1 are reported as unresolved.
+    """
+
+    name = "covariance"
+    starts_from = Moments
+    wide: bool = False
+
+    def solve(self, rows: RowsLike, request: Request) -> Spectrum:
+        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        wide = self.wide or request.standardize
+        return self.solve_summary(rows.summarize(Moments(rows.shape[1], wide=wide)), request)
+
+    def empty_summary(self, p: int) -> Moments:
+        return Moments(p, wide=self.wide)
+
+    def solve_summary(self, summary: Moments, request: Request) -> Spectrum:
+        with quiet_blas(summary.n_features):
+            return _solved(summary, request)
+
+    def cost(self, job: Job) -> Cost:
+        n, p = job.rows, job.p
+        why = (
+            f"one product of the rows is cheapest for {p} columns"
+            if job.traits.rereadable
+            else "the stream can be read once"
+        )
+        return Cost(n * p * p + EIGH_WORK * p**3, 1, 8 * p * (4 * p + max(2048, 2 * p)), why)
+
+    def finer(self, job: Job) -> Solver | None:
+        if not self.wide and job.traits.itemsize < 8:
+            return Covariance(wide=True)
+        return Triangle()
+
+
+def _solved(moments: Moments, request: Request) -> Spectrum:
+    """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
+    require_rows(moments.n_rows, moments.weight, request.ddof)
+    S = moments.scatter
+    xp = namespace(S)
+    squares = xp.linalg.diagonal(S)
+    scale = scales(squares, moments.mean, moments.weight, request)
+    if scale is not None:
+        S = S / scale[:, None] / scale[None, :]
+        squares = xp.linalg.diagonal(S)
+    p = moments.n_features
+    k = most_components(moments.n_rows, moments.weight, p) if request.k is None else request.k
+    unit = float(xp.max(squares)) or 1.0
+    S = S / unit
+    values, vectors = eigh_descending(S, at_least=k)
+    values = xp.clip(values, 0.0, None)
+    tail = _beyond(S, values, squares / unit).plus(values[k:])
+    values, vectors = values[:k], fix_signs(vectors[:k, :])
+    n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
+    return Spectrum(
+        values=values * unit,
+        vectors=vectors,
+        mean=moments.mean,
+        scale=scale,
+        tail=replace(tail, total=tail.total * unit),
+        weight=moments.weight,
+        n_rows=moments.n_rows,
+        status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
+        residual=_residual(S, values, vectors),
+        epsilon=moments.product_eps,
+    )
+
+
+def _beyond(S: Array, values: Array, squares: Array) -> Tail:
+    """The tail beyond the eigenvalues that were computed, from the traces of S, S^2 and S^3."""
+    if values.shape[0] == S.shape[0]:
+        return Tail()
+    xp = namespace(S)
+    total = max(float(xp.sum(squares)) - float(xp.sum(values)), 0.0)
+    second = max(float(xp.sum(S * S)) - float(xp.sum(values * values)), 0.0)
+    if total == 0.0:
+        return Tail()
+    cubes = None
+    if S.shape[0] <= _CUBES_UP_TO:
+        cubes = max(float(xp.sum((S @ S) * S)) - float(xp.sum(values**3)), 0.0) / total**3
+    return Tail(total, second / total**2, cubes)
+
+
+def _residual(S: Array, values: Array, vectors: Array) -> float:
+    """max_k ||S w - lambda w|| / lambda_1."""
+    xp = namespace(S)
+    largest: Any = float(values[0]) or eps(values)
+    R = vectors @ S - values[:, None] * vectors
+    return float(xp.sqrt(xp.max(xp.sum(R * R, axis=1)))) / largest

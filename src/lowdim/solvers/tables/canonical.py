@@ -1,0 +1,83 @@
+"""Canonical correlations of two or more tables, from their coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ...linalg import eigh_descending, svd_thin
+from ..results import CanonicalFit, Status
+from .views import Views
+
+#: Eigenvectors of all tables have unit length: what a table has of one below this is rounding.
+_NO_PART = 1e-10
+
+
+def canonical(views: Views, k: int, regularization: Sequence[float]) -> CanonicalFit:
+    """Weights w_i with the largest sum of w_i^T S_ij w_j over pairs of tables, for sum_i w_i^T D_i w_i = 1.
+
+    Notes
+    -----
+    S_ij are covariances between tables, D_i = (1 - c_i) S_ii + c_i I with the `regularization` c_i. With
+    S_ii = V diag(l) V^T and b_i = D_i^{1/2} w_i the two-table problem is the singular value decomposition of
+    D_1^{-1/2} S_12 D_2^{-1/2}; for more tables it is the eigenproblem of the matrix of all such blocks with zeros on
+    the diagonal (MAXVAR [1]_, [2]_: the variates that one common variate explains best). For two tables its
+    eigenvalues are the singular values, so it is the same problem; `b` is then scaled table by table.
+
+    References
+    ----------
+    .. [1] Kettenring (1971), Canonical analysis of several sets of variables.
+    .. [2] Carroll (1968), Generalization of canonical correlation analysis to three or more sets of variables.
+    """
+    factors = [views.svd(i) for i in range(len(views.tables))]
+    ranks = tuple(len(s) for _, s, _ in factors)
+    gains, backs = [], []
+    resolved = True
+    for i, (view, (_, s, Vt), c) in enumerate(zip(views.tables, factors, regularization, strict=True)):
+        deviations = s * (view.unit / math.sqrt(views.divisor))
+        d = np.sqrt((1.0 - c) * deviations**2 + c)
+        gains.append(deviations / d)
+        backs.append(Vt.T / d)
+        # What is left out or badly known does no harm where the ridge is far above it.
+        smallest = 0.0 if ranks[i] < views.free(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
+        floor = c / float(d[0]) ** 2
+        resolved &= max(smallest, floor) >= views.resolution
+    Us = [U for U, _, _ in factors]
+    k = min(k, *ranks)
+    if len(Us) == 2:
+        L, values, Rt = svd_thin((gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1])
+        blocks = [L[:, :k], Rt[:k].T]
+    else:
+        values, blocks = _several(Us, gains, k)
+    variates, rotations = [], []
+    for U, gain, back, b in zip(Us, gains, backs, blocks, strict=True):
+        lengths = np.linalg.norm(gain[:, None] * b, axis=0)
+        # A table that has nothing in common with the others has no part in a component but rounding.
+        part = np.linalg.norm(b, axis=0) > _NO_PART
+        b = np.where(part & (lengths > 0), b / np.where(lengths > 0, lengths, 1.0), 0.0)
+        variates.append(U @ (gain[:, None] * b))
+        rotations.append(back @ b)
+    stacked = np.stack(variates)
+    correlations = np.clip(np.einsum("imk,jmk->kij", stacked, stacked), -1.0, 1.0)
+    return CanonicalFit(
+        rotations=tuple(rotations),
+        variates=tuple(variates),
+        values=values,
+        correlations=correlations,
+        ranks=ranks,
+        status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
+    )
+
+
+def _several(Us: list[np.ndarray], gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Leading eigenpairs of all blocks between tables."""
+    M = np.concatenate([U * g for U, g in zip(Us, gains, strict=True)], axis=1)
+    T = M.T @ M
+    edges = np.cumsum([0, *(len(g) for g in gains)])
+    for i, j in pairwise(edges):
+        T[i:j, i:j] = 0.0
+    values, vectors = eigh_descending(T, at_least=k)
+    return values, [vectors[:k, i:j].T for i, j in pairwise(edges)]

@@ -1,0 +1,366 @@
+"""Partial least squares and regression on principal components, from coordinates of two tables.
+
+All of them take scores t = X r one after the other, mutually orthogonal, and regress the responses on these; they
+differ in how r is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import units_too_far
+from ...linalg import FLOAT64_EPS, eigh_descending, fix_signs, svd_thin
+from ..results import PairFit, Status, Tail
+from .views import View, Views
+
+
+def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Unit vectors w, c and the number s = w^T C c that is largest.
+
+    Of the small side only: for the leading pair nothing is lost by squaring.
+    """
+    if C.size == 0:
+        return np.zeros(C.shape[0]), np.zeros(C.shape[1]), 0.0
+    if C.shape[1] > C.shape[0]:
+        c, w, s = leading_pair(C.T)
+        return w, c, s
+    if C.shape[1] == 1:
+        c = np.ones(1)
+    else:
+        unit = float(np.abs(C).max()) or 1.0
+        _, vectors = eigh_descending((C / unit).T @ (C / unit), at_least=1)
+        c = fix_signs(vectors[:1])[0]
+    w = C @ c
+    s = float(np.linalg.norm(w))
+    return (w / s if s > 0 else w), c, s
+
+
+@dataclass
+class _Gauge:
+    """Tells what is left of two tables from rounding, component by component.
+
+    Scores of length l from a rotation of length |r| are known to about eps (s_1 |r| / l)^2 where they come from
+    products of rows, s_1 being the largest singular value, and to eps s_1 |r| / l where nothing was squared. What the
+    responses keep of covariance with X is known as well as the worst scores so far.
+    """
+
+    views: Views
+    #: Largest singular value of X, size of y, and the size of the coordinates.
+    largest: float
+    size: float
+    width: int
+    #: The smallest l / (s_1 |r|) so far.
+    least: float = 1.0
+    resolved: bool = True
+
+    @classmethod
+    def of(cls, views: Views, i: int, other: int) -> _Gauge:
+        view, known = views.tables[i], views.tables[i].factors
+        largest = _largest(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
+        return cls(views, largest, float(np.linalg.norm(views.tables[other].table)), max(view.table.shape))
+
+    def takes_covariance(self, s: float) -> bool:
+        """Note a covariance of `s` between the tables; whether it is more than rounding."""
+        share = s / (self.largest * self.size) if self.largest * self.size > 0 else 0.0
+        # Another way is worth while only where it would know the scores much better.
+        better = self.views.epsilon / self.least**2 > 100 * FLOAT64_EPS / self.least
+        self.resolved &= share >= self.views.resolution / self.least**2 or not better
+        return share > self.width * self.views.epsilon
+
+    def takes_length(self, length: float, rotation: float) -> bool:
+        """Note scores of this length, from a rotation of that length; whether they are more than rounding."""
+        share = length / (self.largest * rotation) if self.largest * rotation > 0 else 0.0
+        self.resolved &= share * share >= self.views.resolution
+        self.least = min(self.least, share) if share > 0 else self.least
+        return share > self.views.cut
+
+    @property
+    def status(self) -> Status:
+        return Status.EXACT if self.resolved or not self.views.squared else Status.UNRESOLVED
+
+
+@dataclass
+class _Kept:
+    """Columns that were found so far."""
+
+    weights: list[np.ndarray] = field(default_factory=list)
+    loadings: list[np.ndarray] = field(default_factory=list)
+    turns: list[np.ndarray] = field(default_factory=list)
+    y_weights: list[np.ndarray] = field(default_factory=list)
+    y_on_x: list[np.ndarray] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
+    """Scores t_j = X r_j of largest covariance with the responses, orthogonal to those before.
+
+    Notes
+    -----
+    Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, X_j being X less what t_1 ... t_{j-1} explain.
+    Since X_j^T Y = X^T Y_j, the responses are deflated instead. SIMPLS [2]_: r_j is the leading left singular vector of
+    X^T Y made orthogonal to the loadings before. For one response both are the same. Scores are made orthogonal to
+    those before twice over, so that they stay so. Each component costs two or three products of the coordinates of X
+    with as many vectors as there are responses.
+
+    References
+    ----------
+    .. [1] Dayal, MacGregor (1997), Improved PLS algorithms.
+    .. [2] De Jong (1993), SIMPLS: an alternative approach to partial least squares regression.
+    """
+    A, B = (view.table for view in views.tables)
+    gauge = _Gauge.of(views, 0, 1)
+    kept = _Kept()
+    T = np.empty((A.shape[0], k))
+    deflation = _OfLoadings(A, B, k) if simpls else _OfRows(A, B, k)
+    left = B
+    for j in range(k):
+        w, c, s = leading_pair(deflation.C)
+        if not gauge.takes_covariance(s):
+            break
+        turn = deflation.turn(w, kept)
+        t = _orthogonal(A @ w, T[:, :j])
+        length = float(np.linalg.norm(t))
+        if not gauge.takes_length(length, _rotation_length(w, kept, turn)):
+            break
+        T[:, j] = t = t / length
+        explained = t @ left
+        left = left - np.outer(t, explained)
+        p = A.T @ t
+        deflation.take(p, explained, left)
+        kept.weights.append(w)
+        kept.turns.append(turn)
+        kept.loadings.append(p / length)
+        kept.y_weights.append(c)
+        kept.y_on_x.append(t @ B / length)
+        kept.lengths.append(length)
+        kept.values.append(s)
+    y_loadings = _columns(kept.y_on_x, B.shape[1]) * _unit_ratio(views)
+    return _paired(kept, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
+
+
+class _OfRows:
+    """What is left of X^T Y when rows are deflated: C = X^T Y_j."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
+        self._A, self._k = A, k
+        self.C = A.T @ B
+        self._size = float(np.abs(self.C).max(initial=0.0))
+
+    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
+        return _turn(w, kept, self._k)
+
+    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        """By subtraction, and anew where that has cost two digits."""
+        self.C = self.C - np.outer(p, explained)
+        if np.abs(self.C).max() < 1e-2 * self._size:
+            self.C = self._A.T @ left
+            self._size = float(np.abs(self.C).max())
+
+
+class _OfLoadings:
+    """What is left of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
+        self._A, self._k = A, k
+        self.C = A.T @ B
+        self._V = np.empty((A.shape[1], 0))
+
+    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
+        turn = np.zeros(self._k)
+        turn[len(kept.turns)] = 1.0
+        return turn
+
+    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        v = _orthogonal(p, self._V)
+        self._V = np.column_stack([self._V, v / np.linalg.norm(v)])
+        self.C = _orthogonal(self._A.T @ left, self._V)
+
+
+def principal_regression(views: Views, k: int, *, by_relevance: bool = False) -> PairFit:
+    """Scores t_j = X v_j of the eigenvectors of X^T X: those of largest variance, or those that explain most of Y.
+
+    Notes
+    -----
+    With X = U diag(s) V^T the regression on component j has coefficients a_j = u_j^T Y / s_j, and explains
+    |u_j^T Y|^2 = a_j^2 s_j^2 of the responses: its relevance.
+    """
+    B = views.tables[1].table
+    U, s, Vt = views.svd(0)
+    explained = U.T @ B
+    relevance = (explained**2).sum(axis=1)
+    order = np.argsort(-relevance, kind="stable") if by_relevance else np.arange(len(s))
+    chosen = order[:k]
+    # By relevance any direction may be the best, also one that is lost to rounding.
+    looked_at = s if by_relevance else s[chosen]
+    all_there = len(s) == views.free(0) if by_relevance else len(chosen) == min(k, views.free(0))
+    resolved = bool(np.all(looked_at**2 >= views.resolution * s[0] ** 2)) and all_there
+    W, a = Vt[chosen].T, (explained[chosen] / s[chosen, None]).T * _unit_ratio(views)
+    x, y = views.tables
+    return PairFit(
+        x_weights=W,
+        x_loadings=W,
+        y_weights=a,
+        y_loadings=a,
+        x_turn=np.eye(len(chosen)),
+        y_rotations=_rotations(a, a),
+        y_on_x=a,
+        x_lengths=s[chosen] * x.unit,
+        values=np.sqrt(relevance[chosen]) * y.unit,
+        tail=Tail().plus((np.delete(s, chosen) * x.unit) ** 2),
+        status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
+    )
+
+
+def pls_canonical(views: Views, k: int) -> PairFit:
+    """Pairs of scores t_j = X r_j and u_j = Y s_j of largest covariance, each orthogonal to those before.
+
+    w_j and c_j are the leading singular pair of X_j^T Y_j; X_{j+1} is X_j less what t_j explains of it, Y_{j+1} is Y_j
+    less what u_j does [1]_.
+
+    References
+    ----------
+    .. [1] Wegelin (2000), A survey of partial least squares methods, section 4.1.
+    """
+    A, B = (view.table for view in views.tables)
+    gauge, mirror = _Gauge.of(views, 0, 1), _Gauge.of(views, 1, 0)
+    Ys, kept, y_loadings = B, _Kept(), []
+    T, U = np.empty((A.shape[0], k)), np.empty((A.shape[0], k))
+    for j in range(k):
+        w, c, s = leading_pair(A.T @ B)
+        if not gauge.takes_covariance(s):
+            break
+        turn = _turn(w, kept, k)
+        t, u = _orthogonal(A @ w, T[:, :j]), _orthogonal(B @ c, U[:, :j])
+        length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
+        in_x = gauge.takes_length(length, _rotation_length(w, kept, turn))
+        # Rotations of y are at least as long as its weights.
+        if not (in_x and mirror.takes_length(other, 1.0)):
+            break
+        T[:, j] = t = t / length
+        U[:, j] = u = u / other
+        p, q = A.T @ t, B.T @ u
+        A, B = A - np.outer(t, p), B - np.outer(u, q)
+        kept.weights.append(w)
+        kept.loadings.append(p / length)
+        kept.turns.append(turn)
+        kept.y_weights.append(c)
+        y_loadings.append(q / other)
+        kept.y_on_x.append(t @ Ys / length)
+        kept.lengths.append(length)
+        kept.values.append(s)
+    status = Status.UNRESOLVED if Status.UNRESOLVED in (gauge.status, mirror.status) else Status.EXACT
+    n_y = Ys.shape[1]
+    return _paired(kept, views, status, y_weights=_columns(kept.y_weights, n_y), y_loadings=_columns(y_loadings, n_y))
+
+
+def pls_svd(views: Views, k: int) -> PairFit:
+    """Singular vectors of X^T Y: directions w, c of largest covariance w^T X^T Y c, orthonormal in each table."""
+    A, B = (view.table for view in views.tables)
+    gauge = _Gauge.of(views, 0, 1)
+    U, s, Vt = svd_thin(A.T @ B) if A.size and B.size else (A[:0].T, np.zeros(0), B[:0])
+    n = next((j for j in range(min(k, len(s))) if not gauge.takes_covariance(float(s[j]))), min(k, len(s)))
+    W, c, values = U[:, :n], Vt[:n].T, s[:n]
+    T = A @ W
+    x, y = views.tables
+    return PairFit(
+        x_weights=W,
+        x_loadings=W,
+        y_weights=c,
+        y_loadings=c,
+        x_turn=np.eye(n),
+        y_rotations=c,
+        y_on_x=np.linalg.lstsq(T, B, rcond=None)[0].T * _unit_ratio(views),
+        x_lengths=np.linalg.norm(T, axis=0) * x.unit,
+        values=values * x.unit * y.unit,
+        status=gauge.status,
+    )
+
+
+def _turn(w: np.ndarray, kept: _Kept, k: int) -> np.ndarray:
+    """Coefficients of the rotation r with X r = X_j w in the weights: w less what the rotations before make of it."""
+    turn = np.zeros(k)
+    turn[len(kept.turns)] = 1.0
+    for p, before in zip(kept.loadings, kept.turns, strict=True):
+        turn -= (p @ w) * before
+    return turn
+
+
+def _rotation_length(w: np.ndarray, kept: _Kept, turn: np.ndarray) -> float:
+    weights = [*kept.weights, w]
+    return float(np.linalg.norm(np.column_stack(weights) @ turn[: len(weights)]))
+
+
+def _orthogonal(t: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """`t` less its projection on the orthonormal columns of T, twice: that is enough."""
+    for _ in range(2):
+        t = t - T @ (T.T @ t)
+    return t
+
+
+def _rotations(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
+    """W (P^T W)^+, in units of the largest entries: their products need not fit the range of numbers."""
+    if weights.shape[1] == 0:
+        return weights
+    u, v = (float(np.abs(A).max()) or 1.0 for A in (loadings, weights))
+    return ((weights / v) @ np.linalg.pinv((loadings / u).T @ (weights / v))) / u
+
+
+def _largest(A: np.ndarray) -> float:
+    """The largest singular value of A, or a little less: by a few steps of power iteration."""
+    v = np.asarray(np.random.default_rng(0).standard_normal(A.shape[1]))
+    for _ in range(6):
+        size = float(np.linalg.norm(v))
+        if size == 0.0:
+            return 0.0
+        v = A.T @ (A @ (v / size))
+    return math.sqrt(float(np.linalg.norm(v)))
+
+
+def _unit_ratio(views: Views) -> float:
+    """What turns coefficients between tables in their units into coefficients between the tables themselves."""
+    x, y = views.tables
+    ratio = y.unit / x.unit
+    if not 1e-280 < ratio < 1e280:
+        raise units_too_far(x.unit, y.unit)
+    return ratio
+
+
+def _left_of(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
+    """Sums of the eigenvalues, and of their squares, of what X has beside its components: of S - P diag(l^2) P^T, for
+    S = X^T X and orthogonal scores of lengths l."""
+    A = x.table
+    taken = lengths**2
+    total = float(np.sum(A * A)) - float(taken @ (P * P).sum(axis=0))
+    cross = float(taken @ ((A @ P) ** 2).sum(axis=0))
+    squares = x.square_sum() - 2.0 * cross + float(taken @ (P.T @ P) ** 2 @ taken)
+    if total <= 1e-12 * float(np.sum(A * A)):
+        return Tail()
+    # By rounding, or for lack of any other direction, squares may leave the range that they can have.
+    share = min(max(squares / total**2, 1.0 / max(A.shape)), 1.0)
+    return Tail(total * x.unit**2, share, None)
+
+
+def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
+    return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
+
+
+def _paired(kept: _Kept, views: Views, status: Status, *, y_weights: np.ndarray, y_loadings: np.ndarray) -> PairFit:
+    x, y = views.tables
+    n_x, n_y = x.table.shape[1], y.table.shape[1]
+    return PairFit(
+        x_weights=_columns(kept.weights, n_x),
+        x_loadings=_columns(kept.loadings, n_x),
+        y_weights=y_weights,
+        y_loadings=y_loadings,
+        x_turn=np.column_stack(kept.turns)[: len(kept.turns)] if kept.turns else np.zeros((0, 0)),
+        y_rotations=_rotations(y_weights, y_loadings),
+        y_on_x=_columns(kept.y_on_x, n_y) * _unit_ratio(views),
+        x_lengths=np.array(kept.lengths) * x.unit,
+        values=np.array(kept.values) * x.unit * y.unit,
+        status=status,
+        tail=_left_of(x, np.array(kept.lengths), _columns(kept.loadings, n_x)),
+    )
