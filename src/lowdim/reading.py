@@ -128,6 +128,7 @@ class Rows:
         self.dtype = source.dtype
         self.weights = weights
         self.source = self._source = source
+        self.names = source.names
         self.progress = progress
 
     def summarize(self, summary: S) -> S:
@@ -137,6 +138,10 @@ class Rows:
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows, a row of the answer for each."""
         return map_rows(self._source, function)
+
+    def shows_holes(self) -> bool:
+        """Whether the first rows have entries that were not observed, as far as that can be seen at no cost."""
+        return False
 
     def first_block(self) -> Rows | None:
         """The first rows of a stream, which nothing is taken from; None where they cannot be had."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,21 +18,16 @@ from ..errors import (
     MissingValues,
     choice,
     n_components_out_of_range,
-    never_observed,
     one_row,
-    read_once,
     warn_user,
 )
-from ..linalg import most_components
-from ..reading import Rows, check_weights
+from ..reading import Rows
 from ..selection.rules import Rule
-from ..solvers.latent.em import EM
-from ..solvers.latent.em_fits import LatentRequest, fit_rows
-from ..solvers.results import LatentFit, Status
-from ..sources import Source
+from ..solvers import LatentFit, Plan, Status, latent, spectra
+from ..solvers.base import total_weight
+from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
-from ..summaries.observed import Observed
 from ._base import Model
 from ._by_rule import at_least_one, checked_rule, cross_validated
 
@@ -50,9 +44,8 @@ class Posterior(NamedTuple):
 class LatentModel(Model):
     """Base of x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
 
-    A subclass fits complete rows its own way (`_fit_complete`) and unpacks the fit (`_unpack`); rows with holes are
-    fitted here, by EM. The fitted model is a `LatentGaussian`; `_turn` takes its latent variables to those of
-    `components_`.
+    A subclass says what is asked of the solver (`_latent_request`) and unpacks the fit (`_unpack`). The fitted model is
+    a `LatentGaussian`; `_turn` takes its latent variables to those of `components_`.
     """
 
     _takes_nan = True
@@ -60,21 +53,15 @@ class LatentModel(Model):
     _rules: ClassVar[tuple[str, ...] | None] = None
     n_components: Any
     missing: str
+    solver: Any
     choice_: Any
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
 
     @abstractmethod
-    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
-        """Fit rows without holes; raises MissingValues where there are some."""
-
-    @abstractmethod
-    def _em(self) -> EM:
-        """EM with the options asked for."""
-
-    @abstractmethod
-    def _latent_request(self, k: int) -> LatentRequest: ...
+    def _latent_request(self, k: int) -> LatentRequest:
+        """What is asked of the solver."""
 
     @abstractmethod
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
@@ -88,75 +75,66 @@ class LatentModel(Model):
         if self.missing not in MISSING:
             raise choice("missing", self.missing, MISSING)
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        rows = Rows(source, weights, progress)
-        n, p = source.shape
-        if n is not None:
-            n = max(n, 0 if weights is None else int(float(namespace(weights).sum(weights))))
-            if n < 2:
-                raise one_row()
-        self._check_weight(None if weights is None else float(namespace(weights).sum(weights)))
-        unstored = self.missing == "unstored" and source.traits.sparse
-        fit: LatentFit | None = None
+    def _plan_rows(self, rows: Rows) -> Plan:
+        self._check_rows(rows)
+        k = 1 if isinstance(self.n_components, str) else self._k(self._n(rows), rows.shape[1])
+        return latent.plan(rows, self._latent_request(k), self.solver, spectra)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        self._check_rows(rows)
         if isinstance(self.n_components, str):
-            fit = self._fit_by_rule(self.n_components, source, rows, unstored)
+            fit, the_plan = self._fit_by_rule(self.n_components, rows)
         else:
             self.__dict__.pop("choice_", None)
-            k = self._k(n, p)
-            # Where complete rows are needed, NaN starts the fit anew.
-            with suppress(MissingValues):
-                fit = None if unstored else self._fit_complete(source, rows, k)
-            if fit is None:
-                fit = self._fit_holes(source, rows, k)
-        self._finish(fit, source.dtype)
+            request = self._latent_request(self._k(self._n(rows), rows.shape[1]))
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+        self._finish(fit, the_plan, rows.dtype)
 
-    def _fit_by_rule(self, name: str, source: Source, rows: Rows, unstored: bool) -> LatentFit:
-        """Fit with as many components as a rule says."""
+    def _n(self, rows: Rows) -> int | None:
+        """The number of rows, counted with their weights; None where it is unknown."""
+        n = rows.shape[0]
+        return None if n is None else max(n, 0 if rows.weights is None else int(total_weight(rows) or 0.0))
+
+    def _check_rows(self, rows: Rows) -> None:
+        """Refuse rows that are too few, as far as their number is known."""
+        n = self._n(rows)
+        if n is not None and n < 2:
+            raise one_row()
+        self._check_weight(None if rows.weights is None else total_weight(rows))
+
+    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
+        """Fit with as many components as a rule says, which needs complete rows."""
         rule = checked_rule(name, self._rules)
         try:
-            if unstored:
+            if self.missing == "unstored" and rows.traits.sparse:
                 raise MissingValues
             if rule.needs != "folds":
-                return self._fit_ruled(source, rows, rule)
-            self.choice_, total = cross_validated(self._judge(), source, rows.weights, self._seed())
+                return self._fit_ruled(rows, rule)
+            self.choice_, total = cross_validated(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
         except MissingValues as error:
             raise ValueError(
                 f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows "
                 "with holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
             ) from error
-        fit = self._fit_total(total, at_least_one(self.choice_.k, name))
-        return replace(fit, passes=self.choice_.cross_validation.n_passes)
+        request = self._latent_request(at_least_one(self.choice_.k, name))
+        fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
+        passes = self.choice_.cross_validation.n_passes
+        return replace(fit, passes=passes), replace(the_plan, passes=passes)
 
-    def _judge(self) -> Any:
+    def _scorer_for_rule(self) -> Any:
         """What is cross-validated for n_components="cv"."""
         return self
 
     @abstractmethod
-    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
+    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         """Fit complete rows with as many components as a rule of their eigenvalues says."""
-
-    @abstractmethod
-    def _fit_total(self, summary: Any, k: int) -> LatentFit:
-        """Fit a summary of complete rows."""
 
     def _check_weight(self, weight: float | None) -> None:
         """Refuse weights that the model cannot take for frequencies."""
 
-    def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
-        em = self._em()
-        if not source.traits.rereadable:
-            raise read_once("em", "fill the holes first")
-        request = self._latent_request(k)
-        observed = rows.summarize(Observed(source.shape[1], unstored=request.unstored))
-        empty = np.flatnonzero(to_numpy(observed.count) == 0)
-        if len(empty):
-            raise never_observed([int(j) for j in empty], source.names)
-        check_components(k, observed.n_rows, observed.weight, source.shape[1])
-        self.solver_ = em.name
-        return fit_rows(rows, em, request, observed)
-
-    def _finish(self, fit: LatentFit, dtype: Any) -> None:
+    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
+        """Unpack what was solved, and warn where it has not converged."""
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.n_samples_ = fit.n_rows
         self.status_, self.residual_ = fit.status, fit.residual
         self.loglike_ = list(fit.loglike)
@@ -167,12 +145,9 @@ class LatentModel(Model):
         if fit.status is Status.NOT_CONVERGED:
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
-                f"tolerance {self._tolerance():g}. Raise max_iter, or ask for fewer components.",
+                f"tolerance {the_plan.solver.tol:g}. Raise max_iter, or ask for fewer components.",
                 ConvergenceWarning,
             )
-
-    @abstractmethod
-    def _tolerance(self) -> float: ...
 
     def _k(self, n: int | None, p: int) -> int:
         """n_components as a number."""
@@ -353,23 +328,10 @@ class LatentModel(Model):
         P = _add_diagonal(-(g.weighted.T @ G[:, :-1]), 1.0 / g.noise)
         return in_range(P / g.scale[:, None] / g.scale[None, :], self._dtype)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = not isinstance(self.n_components, str)
         return tags
-
-
-def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
-    """k components need as many rows, which a stream has not told before its end."""
-    most = most_components(n_rows, weight, p)
-    if most < 2 and n_rows < 2:
-        raise one_row()
-    if k > most:
-        raise n_components_out_of_range(k, most, n_rows, p, fractions=False)
 
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:

@@ -11,7 +11,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import choice
+from ..errors import choice, no_rows_seen
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
 from ..selection.choices import Choice
@@ -20,16 +20,13 @@ from ..selection.eigenvalues import Eigenvalues
 from ..selection.held_out import Judged
 from ..selection.rules import Rule
 from ..selection.scorers import USUAL, JudgedByDensity
-from ..solvers.latent.em import EM
-from ..solvers.latent.em_fits import LatentRequest, fit_moments
-from ..solvers.latent.newton import Newton
-from ..solvers.latent.rotation import Rotation, rotation_of
-from ..solvers.results import LatentFit
+from ..solvers import EM, LatentFit, Newton, Plan, Rotation, latent, spectra
+from ..solvers.latent import LatentRequest, rotation_of
 from ..sources import Source
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
 from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
-from ._latent import LatentModel, check_components
+from ._latent import LatentModel
 
 #: What BIC and AIC assume of factors, which is less than of principal components.
 _LIKELIHOOD = (
@@ -151,17 +148,17 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
                 "becomes one by Moments.from_covariance(cov, n_samples)."
             )
         if summary.mean is None:
-            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+            raise no_rows_seen()
         with self._all_or_nothing():
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
-                fit = self._fit_by_moments(summary, checked_rule(self.n_components, self._rules))
+                fit, the_plan = self._fit_by_moments(summary, checked_rule(self.n_components, self._rules))
             else:
                 self.__dict__.pop("choice_", None)
-                fit = self._fit_moments(summary, self._k(n, summary.n_features))
-            self._finish(fit, summary.mean.dtype)
+                fit, the_plan = self._fit_moments(summary, self._k(n, summary.n_features))
+            self._finish(fit, the_plan, summary.mean.dtype)
         return self
 
     def test(self) -> FactorTest:
@@ -224,27 +221,14 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
     def _newton(self) -> Newton:
         return self.solver if isinstance(self.solver, Newton) else Newton()
 
-    def _em(self) -> EM:
-        return self.solver if isinstance(self.solver, EM) else EM()
-
-    def _tolerance(self) -> float:
-        return self._em().tol if self.solver_ == "em" else self._newton().tol
-
     def _latent_request(self, k: int) -> LatentRequest:
         unstored = self.missing == "unstored"
         return LatentRequest(k, tied=False, floor=self._newton().floor, unstored=unstored, seed=self._seed())
 
-    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
-        # Columns may have any scale, and float32 has no room for their squares.
-        return self._fit_moments(rows.summarize(Moments(source.shape[1], wide=True)), k)
+    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+        return self._fit_by_moments(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
 
-    def _fit_total(self, summary: Any, k: int) -> LatentFit:
-        return self._fit_moments(summary, k)
-
-    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
-        return self._fit_by_moments(rows.summarize(Moments(source.shape[1], wide=True)), rule)
-
-    def _fit_by_moments(self, moments: Moments, rule: Rule) -> LatentFit:
+    def _fit_by_moments(self, moments: Moments, rule: Rule) -> tuple[LatentFit, Plan]:
         """Fit with as many factors as a rule says: of eigenvalues of the correlation matrix, or of the likelihoods of
         fits with 1, 2, ... factors."""
         if rule.needs == "folds":
@@ -255,31 +239,19 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
         n, p = moments.weight, moments.n_features
         most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
         fits = [self._fit_moments(moments, k) for k in range(1, min(most, USUAL) + 1)]
-        likelihoods = [independent_loglike(moments), *(fit.loglike[-1] for fit in fits)]
+        likelihoods = [latent.independent_loglike(moments), *(fit.loglike[-1] for fit, _ in fits)]
         price = 2.0 if rule.name == "aic" else math.log(n)
         curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
         best = int(np.argmin(curve))
         self.choice_ = Choice(rule.name, best, curve, _LIKELIHOOD)
-        return self._fit_moments(moments, at_least_one(best, rule.name))
+        return fits[at_least_one(best, rule.name) - 1]
 
-    def _fit_moments(self, moments: Moments, k: int) -> LatentFit:
-        check_components(k, moments.n_rows, moments.weight, moments.n_features)
-        if isinstance(self.solver, EM) or self.solver == "em":
-            self.solver_ = "em"
-            fit = fit_moments(moments, self._em(), self._latent_request(k))
-        else:
-            self.solver_ = "newton"
-            fit = self._newton().fit(moments, k, self._seed())
-        best = saturated_loglike(moments)
-        self._discrepancy = None if best is None else 2.0 / moments.weight * (best - fit.loglike[-1])
-        return fit
-
-    def _fit_holes(self, source: Source, rows: Rows, k: int) -> LatentFit:
-        self._discrepancy = None
-        return super()._fit_holes(source, rows, k)
+    def _fit_moments(self, moments: Moments, k: int) -> tuple[LatentFit, Plan]:
+        return latent.solve_summary(moments, self._latent_request(k), self.solver, spectra)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
+        self._discrepancy = fit.discrepancy
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # Which rotation comes out of an iteration is chance; the canonical one has L^T Psi^{-1} L diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
@@ -343,24 +315,3 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
 def _parameters(p: int, k: int) -> int:
     """Free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
     return p * k - k * (k - 1) // 2 + 2 * p
-
-
-def independent_loglike(moments: Moments) -> float:
-    """The log-likelihood of columns that have nothing in common: no factor. Constant columns are left out."""
-    n, variances = moments.weight, np.diagonal(to_numpy(moments.scatter)) / moments.weight
-    varying = variances[variances > 0.0]
-    return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
-
-
-def saturated_loglike(moments: Moments) -> float | None:
-    """The log-likelihood of the Gaussian with the sample covariance itself; None where that is singular."""
-    n, p = moments.weight, moments.n_features
-    S = to_numpy(moments.scatter)
-    squares = np.diagonal(S)
-    if np.any(squares <= 0.0):
-        return None
-    sd = np.sqrt(squares)
-    sign, log_determinant = np.linalg.slogdet(S / sd / sd[:, None])
-    if sign <= 0 or log_determinant < -30.0 * p:
-        return None
-    return -0.5 * n * (p * (math.log(2 * math.pi / n) + 1.0) + log_determinant + 2.0 * float(np.sum(np.log(sd))))

@@ -9,23 +9,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import bad_weights, choice, no_variance
-from ..linalg import most_components, rank_cut, signs
+from ..errors import bad_weights, choice, no_rows_seen
+from ..linalg import most_components, signs
 from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.held_out import Judged
 from ..selection.likelihood import SpectralScorer, judge_spectrum
 from ..selection.rules import Rule
 from ..selection.scorers import JudgedByDensity
-from ..solvers import SOLVERS, Request, Solver, Spectrum, spectra
-from ..solvers.latent.em import EM
-from ..solvers.latent.em_fits import LatentRequest, fit_moments
-from ..solvers.results import LatentFit
+from ..solvers import EM, LatentFit, Plan, Request, Solver, latent, spectra
+from ..solvers.latent import LatentRequest
 from ..sources import Source
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
-from ._latent import LatentModel, check_components
+from ._latent import LatentModel
 
 #: The noise is kept above this fraction of the average variance while EM runs.
 _FLOOR = 1e-10
@@ -126,9 +124,7 @@ class PPCA(JudgedByDensity, LatentModel):
             if not isinstance(summary, Moments | Triangle):
                 raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
             if summary.mean is None:
-                raise ValueError(
-                    "the summary is empty: it has seen no rows. Update it, or merge others into it, first."
-                )
+                raise no_rows_seen()
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
@@ -136,34 +132,27 @@ class PPCA(JudgedByDensity, LatentModel):
             else:
                 self.__dict__.pop("choice_", None)
                 k = self._k(n, p)
-            self._finish(self._fit_total(summary, k), summary.mean.dtype)
+            fit, the_plan = latent.solve_summary(summary, self._latent_request(k), self._asked_of_summary(), spectra)
+            self._finish(fit, the_plan, summary.mean.dtype)
         return self
 
-    def _fit_total(self, summary: Any, k: int) -> LatentFit:
-        if self._iterates():
-            if not isinstance(summary, Moments):
-                raise TypeError(f"solver={self.solver!r} needs a Moments, got {type(summary).__name__}.")
-            self.solver_ = "em"
-            return fit_moments(summary, self._em(), self._latent_request(k))
-        request = Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed())
-        solver: Any = spectra.solver_for(summary)
-        self.solver_ = solver.name
-        return closed_form(solver.solve_summary(summary, request), summary.n_features)
+    def _asked_of_summary(self) -> Any:
+        """A summary is solved by the solver that starts from it, whichever solver of rows was asked for."""
+        return self.solver if self._iterates() else "auto"
 
-    def _fit_ruled(self, source: Source, rows: Rows, rule: Rule) -> LatentFit:
+    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         if self._iterates():
             # EM starts from the moments, which tell the eigenvalues too.
-            moments = rows.summarize(Moments(source.shape[1], wide=True))
-            e = Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0)
-            return self._fit_total(moments, self._ruled(e))
-        assert not isinstance(self.solver, EM)
+            moments = rows.summarize(Moments(rows.shape[1], wide=True))
+            k = self._ruled(Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0))
+            return latent.solve_summary(moments, self._latent_request(k), self.solver, spectra)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
-        self.solver_ = the_plan.solver.name
-        p = source.shape[1]
-        return closed_form(spectrum.truncated(self._ruled(eigenvalues_for(rule, spectrum, p, 0))), p)
+        p = rows.shape[1]
+        k = self._ruled(eigenvalues_for(rule, spectrum, p, 0))
+        return latent.closed_form(spectrum.truncated(k), p), the_plan
 
-    def _judge(self) -> Any:
+    def _scorer_for_rule(self) -> Any:
         return self if self.prior is not None else SpectralScorer(bool(self.standardize))
 
     def _ruled(self, e: Eigenvalues) -> int:
@@ -187,8 +176,9 @@ class PPCA(JudgedByDensity, LatentModel):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize={self.standardize!r} must be True or False.")
-        if not isinstance(self.solver, Solver | EM) and self.solver not in ("auto", "em", *SOLVERS):
-            raise choice("solver", self.solver, ("auto", "em", *SOLVERS), "Or an object from lowdim.solvers.")
+        if not isinstance(self.solver, Solver | EM) and self.solver not in ("auto", "em", *spectra.SOLVERS):
+            names = ("auto", "em", *spectra.SOLVERS)
+            raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
         if self.prior is not None and not self._iterates():
             raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")
 
@@ -199,12 +189,6 @@ class PPCA(JudgedByDensity, LatentModel):
     def _iterates(self) -> bool:
         """Whether complete rows are to be fitted by EM."""
         return isinstance(self.solver, EM) or self.solver == "em" or (self.prior is not None and self.solver == "auto")
-
-    def _em(self) -> EM:
-        return self.solver if isinstance(self.solver, EM) else EM()
-
-    def _tolerance(self) -> float:
-        return self._em().tol
 
     def _latent_request(self, k: int) -> LatentRequest:
         unstored = self.missing == "unstored"
@@ -218,21 +202,6 @@ class PPCA(JudgedByDensity, LatentModel):
             unstored=unstored,
             seed=self._seed(),
         )
-
-    def _fit_complete(self, source: Source, rows: Rows, k: int) -> LatentFit:
-        p = source.shape[1]
-        if self._iterates():
-            self.solver_ = "em"
-            moments = rows.summarize(Moments(p))
-            check_components(k, moments.n_rows, moments.weight, p)
-            return fit_moments(moments, self._em(), self._latent_request(k))
-        asked = self.solver
-        assert not isinstance(asked, EM)
-        spectrum, the_plan = spectra.solve(
-            rows, Request(k=k, ddof=0, standardize=self.standardize, seed=self._seed()), asked
-        )
-        self.solver_ = the_plan.solver.name
-        return closed_form(spectrum, p)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         """Turn W to its principal axes."""
@@ -285,55 +254,6 @@ class PPCA(JudgedByDensity, LatentModel):
     def _n_parameters(self) -> int:
         k, p = self.n_components_, self.n_features_in_
         return p * k - k * (k - 1) // 2 + 1 + p
-
-
-def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
-    """Maximum likelihood from eigenvalues of the covariance with divisor n [1] eqs. 7, 8."""
-    xp = namespace(spectrum.values)
-    k, n = spectrum.values.shape[0], spectrum.weight
-    check_components(k, spectrum.n_rows, n, p)
-    largest = float(spectrum.values[0])
-    if largest <= 0.0:
-        raise no_variance("a model with noise")
-    # Deviations, not variances, so that no square leaves the range of numbers.
-    unit = math.sqrt(largest / n)
-    values = spectrum.values / largest
-    noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
-    # Rows that lie in K dimensions have no noise: what rounding would leave is put in its place.
-    noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
-    W = spectrum.vectors * xp.sqrt(xp.clip(values - noise, 0.0, None))[:, None]
-    kept = xp.clip(values, noise, None)
-    log_likelihood = (
-        -0.5
-        * n
-        * (
-            p * math.log(2 * math.pi)
-            + 2 * p * math.log(unit)
-            + float(xp.sum(xp.log(kept)))
-            + (p - k) * math.log(noise)
-            + float(xp.sum(values / kept))
-            + (spectrum.tail.total / largest / noise if k < p else 0.0)
-        )
-    )
-    scale = xp.zeros_like(spectrum.mean) + unit
-    if spectrum.scale is not None:
-        # Standardised columns are of the size of one, and keep their deviations as units.
-        log_likelihood -= n * float(xp.sum(xp.log(spectrum.scale)))
-        scale, W, noise = spectrum.scale, W * unit, noise * unit**2
-    return LatentFit(
-        mean=spectrum.mean,
-        scale=scale,
-        loadings=W,
-        noise=xp.zeros_like(scale) + noise,
-        spread=None,
-        weight=n,
-        n_rows=spectrum.n_rows,
-        loglike=[log_likelihood],
-        status=spectrum.status,
-        residual=spectrum.residual,
-        passes=spectrum.passes,
-        axes=spectrum.vectors,
-    )
 
 
 def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

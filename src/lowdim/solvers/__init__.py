@@ -9,9 +9,7 @@ from .kernel.exact import DenseKernel, ExactKernel, KrylovKernel
 from .kernel.job import KernelJob, KernelSolver
 from .kernel.maps import Explicit, FourierFeatures, MapSolver, Nystrom
 from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
-from .latent.em import EM
-from .latent.newton import Newton
-from .latent.rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax
+from .latent import EM, ROTATIONS, Equamax, Newton, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
 from .spectra import SKLEARN_SOLVERS, SOLVERS, Covariance, Gram, Krylov, Solver, Triangle, sklearn_solver
 from .spectra import plan_shape as plan

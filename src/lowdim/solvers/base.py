@@ -7,7 +7,7 @@ that it never sees, and a request. It says beforehand what a job would cost and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -104,6 +104,8 @@ class RowsLike(Protocol):
     dtype: Any
     traits: Traits
     progress: Progress | None
+    #: Names of the columns, or None.
+    names: Sequence[str] | None
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
@@ -116,6 +118,9 @@ class RowsLike(Protocol):
 
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows, a row of the answer for each."""
+
+    def shows_holes(self) -> bool:
+        """Whether the first rows have entries that were not observed, as far as that can be seen at no cost."""
 
     def first_block(self) -> RowsLike | None:
         """The first rows of a stream, which nothing is taken from; None where they cannot be had."""

@@ -124,6 +124,8 @@ class LatentFit:
     passes: int
     #: Unit vectors along the rows of `loadings`, where they are orthogonal, (k, p); else None.
     axes: Array | None = None
+    #: 2 / n times the log-likelihood that the sample covariance itself has more; None where it is singular or unknown.
+    discrepancy: float | None = None
 
 
 @dataclass(frozen=True)

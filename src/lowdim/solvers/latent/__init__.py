@@ -1,1 +1,75 @@
-"""TODO."""
+"""Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
+
+`solve(rows, request, asked, spectra)` is the door. Complete rows are fitted by the closed form, by Newton's method or by
+EM; rows with holes by EM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...errors import MissingValues
+from ..base import Plan, RowsLike, SpectraLike
+from ..plan import is_auto, made
+from ..results import LatentFit
+from .closed_form import ClosedForm, closed_form
+from .em import EM
+from .newton import Newton
+from .reference_fits import independent_loglike, saturated_loglike
+from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
+from .solver import LatentRequest, LatentSolver, check_components
+
+#: Solvers by shorthand; solvers of spectra are asked for by their own names and give the closed form.
+LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}
+
+
+def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
+    """What will run for these rows, before any is read: for complete rows, unless holes are there to be seen."""
+    if _holes_are_known(rows, request):
+        em = em_of(asked)
+        return em.plan_rows(rows, request, spectra)
+    return solver_of(request, asked).plan_rows(rows, request, spectra)
+
+
+def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    """The model of greatest likelihood for the rows.
+
+    Whether rows have holes may show only as they are read: then the reading says so by the signal `MissingValues`, and
+    EM begins anew.
+    """
+    if not _holes_are_known(rows, request):
+        try:
+            fit, the_plan = solver_of(request, asked).fit_rows(rows, request, spectra)
+            return fit, replace(the_plan, passes=fit.passes)
+        except MissingValues:
+            pass
+    return em_of(asked).fit_holes(rows, request, spectra)
+
+
+def solve_summary(summary: Any, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+    """The same from a summary of complete rows: no pass."""
+    return solver_of(request, asked).fit_summary(summary, request, spectra)
+
+
+def solver_of(request: LatentRequest, asked: Any) -> LatentSolver:
+    """What fits complete rows."""
+    if isinstance(asked, LatentSolver):
+        return asked
+    if isinstance(asked, str) and asked in LATENT_SOLVERS:
+        return made(LATENT_SOLVERS[asked])
+    if is_auto(asked) and not request.tied:
+        return Newton()
+    if is_auto(asked) and request.bayes:
+        return EM()
+    return ClosedForm(asked)
+
+
+def em_of(asked: Any) -> EM:
+    """What fits rows with holes: EM with the options asked for."""
+    return asked if isinstance(asked, EM) else EM()
+
+
+def _holes_are_known(rows: RowsLike, request: LatentRequest) -> bool:
+    """Whether rows have holes as far as can be told without reading them all."""
+    return (request.unstored and rows.traits.sparse) or rows.shows_holes()

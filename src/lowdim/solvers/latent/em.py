@@ -1,36 +1,40 @@
-"""Expectation maximisation of a latent Gaussian model, with holes in the rows or without, accelerated."""
+"""Latent Gaussian models by expectation maximisation: from rows, with holes or without, or from their moments."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
-from typing import Protocol, TypeVar
 
 import numpy as np
 
-from ..._xp import asarray_like, namespace, to_numpy
-from ...errors import choice
-from ...summaries.latent import LatentGaussian
-from ..results import Status
+from ..._xp import Array, asarray_like, namespace, to_numpy
+from ...errors import choice, never_observed, no_variance, read_once
+from ...summaries.completed import Completed
+from ...summaries.latent import Latent, LatentGaussian
+from ...summaries.moments import Moments
+from ...summaries.observed import Observed
+from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
+from ..results import LatentFit, Spectrum
+from .em_iteration import Ended, Iterate, best_of, iterate
+from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
+from .newton import Newton
+from .solver import LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
 
-#: Where the short runs from several starts end.
-_SHORT_TOL, _SHORT_STEPS = 1e-2, 100
-#: After so many steps that gain nothing but rounding there is nothing to gain.
-_IDLE = 20
-#: Steps whose residuals are combined into one (Anderson's memory).
-_MEMORY = 10
-#: Noise variances below this fraction of the variance of their column count as so much.
-_LEAST_UNIT = 0.01
-#: And below this one may be on its way to zero.
-_SMALL = 0.05
-#: Plain steps before the first combined one.
-_PLAIN = 2
+#: A start explains at most this much of a column.
+_START_SHARE = 0.9
+#: Up to this many columns factor analysis starts from factors; where small uniquenesses are slow, above some floor.
+_FACTORS_UP_TO = 1000
+_START_FLOOR = 0.005
+#: Random starts, for tables of up to so many entries.
+_STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
+#: Operations of a step on completed rows.
+_COMPLETED_WORK = 1e11
 
 
 @dataclass(frozen=True)
-class EM:
+class EM(LatentSolver):
     """Maximise the likelihood of the observed entries by expectation maximisation.
 
     Parameters
@@ -84,203 +88,211 @@ class EM:
         if self.start not in ("spectrum", "random"):
             raise choice("EM start", self.start, ("spectrum", "random"))
 
+    def cost(self, job: Job) -> Cost:
+        k, p = job.k or 1, job.p
+        # The tables of a step, and the moments of complete rows.
+        n_bytes = 8 * p * ((k + 1) * (k + 4) + 4 * p)
+        return Cost(job.rows * p * p + 20 * k * p * p, 1, n_bytes, "iterates on the moments of complete rows")
 
-@dataclass(frozen=True)
-class Iterate:
-    """A model, and the prior variances of its loadings where there is a prior."""
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        # Columns with noise of their own may have any scale, and float32 has no room for their squares.
+        moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
+        fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
+        return fit, self.plan_rows(rows, request, spectra)
 
-    model: LatentGaussian
-    relevance: np.ndarray | None = None
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        check_components(request.k, moments.n_rows, moments.weight, moments.n_features)
+        return fit_moments(moments, self, request, spectra)
 
-
-class Expected(Protocol):
-    """What a pass over the rows expects of them under a model."""
-
-    loglike: float
-
-
-E = TypeVar("E", bound=Expected)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Where an iteration ended."""
-
-    at: Iterate
-    loglike: list[float]
-    status: Status
-    residual: float
-    passes: int
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        """Fit rows of which some entries were not observed: one pass a step."""
+        if not rows.traits.rereadable:
+            raise read_once(self.name, "fill the holes first")
+        observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored))
+        empty = np.flatnonzero(to_numpy(observed.count) == 0)
+        if len(empty):
+            raise never_observed([int(j) for j in empty], rows.names)
+        check_components(request.k, observed.n_rows, observed.weight, rows.shape[1])
+        fit = fit_rows(rows, self, request, observed, spectra)
+        return fit, Plan(self, fit.passes, self.cost(job_of(rows, request)).n_bytes, "rows with holes are fitted by EM")
 
 
-def iterate(
-    em: EM,
-    start: Iterate,
-    expect: Callable[[LatentGaussian], E],
-    maximise: Callable[[E, Iterate], Iterate],
-    *,
-    tied: bool,
-    floor: float,
-    bonus: Callable[[Iterate], float] = lambda at: 0.0,
+def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed, spectra: SpectraLike) -> LatentFit:
+    """Maximise the likelihood (or its variational bound) of the observed entries over mean, loadings and noise.
+
+    `observed` took one pass; the start takes one or a few, and each step one.
+    """
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.by_column)
+    start, passes = _start(rows, observed, scale, em, request, spectra)
+    completes = not request.tied and _completes(observed, request.k)
+    # A start from factors is itself the best of several.
+    chosen = completes and em.start == "spectrum" and em.n_init is None
+    further = [] if chosen else _further_starts(em, observed, scale, request)
+    starts = [start, *further]
+    if completes:
+
+        def completed(model: LatentGaussian) -> Completed:
+            return rows.summarize(Completed(model, unstored=request.unstored))
+
+        step = CompletedFactors(Newton(floor=request.floor))
+        run = partial(iterate, expect=completed, maximise=step, tied=False, floor=request.floor)
+        ended = best_of(em, [Iterate(start) for start in starts], run)
+    else:
+        ended = climb(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
+    return as_fit(ended, observed.weight, observed.n_rows, 1 + passes + ended.passes)
+
+
+def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+    """The same from the moments of complete rows: no pass at all."""
+    observed = _observed_of(moments)
+    if not bool(namespace(observed.squares).any(observed.squares > 0)):
+        raise no_variance("a model with noise")
+    scale = units(observed, request.by_column)
+    if em.start == "random":
+        start = _random_start(observed, scale, request, request.seed)
+    else:
+        spectrum, _ = spectra.solve_summary(moments, Request(request.k, ddof=0, standardize=request.by_column))
+        unit = 1.0 if request.by_column else float(scale[0])
+        start = _spectral_start(spectrum, observed, scale, request, unit)
+    starts = [start, *_further_starts(em, observed, scale, request)]
+    ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
+    return as_fit(ended, moments.weight, moments.n_rows, 1)
+
+
+def _completes(observed: Observed, k: int) -> bool:
+    """Whether steps on completed rows are the better ones: affordable, most entries known, rows enough."""
+    n, p = observed.weight, observed.n_features
+    known = float(namespace(observed.count).sum(observed.count)) / (n * p)
+    return p <= _FACTORS_UP_TO and n * k * float(p) ** 2 <= _COMPLETED_WORK and known >= 0.5 and n >= 2 * p
+
+
+def _further_starts(em: EM, observed: Observed, scale: Array, request: LatentRequest) -> list[LatentGaussian]:
+    n_init = em.n_init
+    if n_init is None:
+        n_init = _STARTS if observed.weight * observed.n_features <= _SEVERAL_STARTS_UP_TO else 0
+    return [_random_start(observed, scale, request, request.seed + i) for i in range(1, n_init + 1)]
+
+
+def climb(
+    em: EM, starts: list[LatentGaussian], expect: Callable[[LatentGaussian], Latent], request: LatentRequest
 ) -> Ended:
-    """Repeat `maximise(expect(...))` until it moves nothing; noise variances, one or (not `tied`) many, stay above
-    `floor`. `bonus` is what a prior adds to the log-likelihood."""
-    at, best, coordinates = start, start, _Coordinates(start.model, floor)
-    expected = expect(at.model)
-    value = expected.loglike + bonus(at)
-    history, passes = [value], 1
-    # With a prior, steps have a posterior of the loadings beside them, which cannot be combined.
-    memory = _Anderson(_MEMORY if em.accelerate and start.relevance is None else 0)
-    status, residual, idle = Status.NOT_CONVERGED, math.inf, 0
-    for _ in range(em.max_iter):
-        plain = maximise(expected, at)
-        residual = _moved(at, plain, tied)
-        settled = residual <= em.tol
-        proposal = (None if tied else _sunk(at, plain, floor)) if settled else memory.combine(coordinates, at, plain)
-        if settled and proposal is None:
-            status = Status.CONVERGED
-            break
-        following = plain if proposal is None else proposal
-        trial = expect(following.model)
-        passes += 1
-        reached = trial.loglike + bonus(following)
-        if proposal is not None and not reached >= value:
-            if settled:
-                status = Status.CONVERGED
-                break
-            proposal, following = None, plain
-            trial = expect(following.model)
-            passes += 1
-            reached = trial.loglike + bonus(following)
-            memory.forget()
-        elif settled:
-            memory.forget()
-        rounding = _rounding(value, following)
-        idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
-        if (proposal is None and not reached >= value - rounding) or idle > _IDLE:
-            # A step of EM cannot go down: what is left to gain is rounding.
-            status = Status.CONVERGED
-            break
-        at, expected, value = following, trial, reached
-        # Where rounding is coarse a step may fall within it; the way goes on, but only what is best counts.
-        if value >= history[-1] - 1e-11 * abs(value):
-            best = at
-            history.append(value)
-    return Ended(best, history, status, residual, passes)
+    """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
+    if not request.bayes:
+        step = MaximumLikelihood(request.tied, request.floor)
+        run = partial(iterate, expect=expect, maximise=step, tied=request.tied, floor=request.floor)
+        return best_of(em, [Iterate(start) for start in starts], run)
+    bayes = VariationalBayes(request.floor)
+    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
+    ended = best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
+    return replace(ended, passes=ended.passes + len(starts))
 
 
-class _Anderson:
-    """A combination of the last steps g(x) whose residuals g(x) - x all but cancel."""
-
-    def __init__(self, memory: int) -> None:
-        self._memory = memory
-        self.forget()
-
-    def forget(self) -> None:
-        self._seen = 0
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
-        self._dr: list[np.ndarray] = []
-        self._dg: list[np.ndarray] = []
-
-    def combine(self, coordinates: _Coordinates, at: Iterate, plain: Iterate) -> Iterate | None:
-        """The combination, or None while there is too little to combine."""
-        if not self._memory:
-            return None
-        x, g = coordinates.of(at), coordinates.of(plain)
-        r = g - x
-        if self._last is not None:
-            self._dr.append(r - self._last[0])
-            self._dg.append(g - self._last[1])
-            del self._dr[: -self._memory], self._dg[: -self._memory]
-        self._last = (r, g)
-        self._seen += 1
-        if self._seen <= _PLAIN:
-            return None
-        R = np.stack(self._dr)
-        gram = R @ R.T
-        gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
-        if not np.all(np.isfinite(gram)):
-            self.forget()
-            return None
-        weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
-        return coordinates.back(g - weights @ np.stack(self._dg), plain)
+def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
+    """A first posterior of the loadings."""
+    relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
+    return bayes(expect(start), Iterate(start, relevance))
 
 
-def _rounding(value: float, at: Iterate) -> float:
-    """What a log-likelihood can be off by: distances are divided by the noise, and lose as many digits."""
-    return abs(value) * (1e-11 + 1e-15 / float(namespace(at.model.noise).min(at.model.noise)))
-
-
-def best_of(em: EM, starts: list[Iterate], run: Callable[[EM, Iterate], Ended]) -> Ended:
-    """Run from the best of several starts, as a few steps from each show it."""
-    if len(starts) == 1:
-        return run(em, starts[0])
-    short = replace(em, tol=max(em.tol, _SHORT_TOL), max_iter=min(em.max_iter, _SHORT_STEPS))
-    tried = [run(short, start) for start in starts]
-    first = max(tried, key=lambda ended: ended.loglike[-1])
-    left = em.max_iter - (len(first.loglike) - 1)
-    if (first.status is Status.CONVERGED and short.tol == em.tol) or left < 1:
-        return replace(first, passes=sum(ended.passes for ended in tried))
-    last = run(replace(em, max_iter=left), first.at)
-    passes = last.passes + sum(ended.passes for ended in tried)
-    return replace(last, loglike=first.loglike[:-1] + last.loglike, passes=passes)
-
-
-def _moved(at: Iterate, to: Iterate, tied: bool) -> float:
-    """The largest change of a loading or mean in deviations of the noise, or of a noise variance in units of itself.
-
-    A noise variance of its own that is next to nothing beside the variance of its column is no unit to measure with.
-    """
-    a, b = at.model, to.model
-    xp = namespace(a.noise)
-    unit = a.noise if tied else xp.clip(a.noise, _LEAST_UNIT, None)
-    sd = xp.sqrt(unit)
-    changes = (
-        xp.max(xp.abs(b.loadings - a.loadings) / sd),
-        xp.max(xp.abs(b.mean - a.mean) / a.scale / sd),
-        xp.max(xp.abs(b.noise - a.noise) / unit),
+def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
+    """The record of where EM ended."""
+    model = ended.at.model
+    return LatentFit(
+        mean=model.mean,
+        scale=model.scale,
+        loadings=model.loadings,
+        noise=model.noise,
+        spread=model.spread,
+        weight=weight,
+        n_rows=n_rows,
+        loglike=ended.loglike,
+        status=ended.status,
+        residual=ended.residual,
+        passes=passes,
     )
-    return max(float(change) for change in changes)
 
 
-def _sunk(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
-    """The model with the smallest noise variance that still falls put to its floor: EM nears it ever slower."""
-    model = at.model
-    noise = to_numpy(model.noise)
-    falling = (noise < _SMALL) & (noise > 1.01 * floor) & (to_numpy(plain.model.noise) < noise)
-    if at.relevance is not None or not np.any(falling):
-        return None
-    sunk = noise.copy()
-    sunk[np.argmin(np.where(falling, noise, np.inf))] = floor
-    noise = asarray_like(sunk, model.noise, dtype=model.noise.dtype)
-    return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
+def units(observed: Observed, by_column: bool) -> Array:
+    """The deviation of each column, or the typical one of all; that also for columns that do not vary."""
+    xp = namespace(observed.mean)
+    variance = observed.squares / observed.count
+    typical = xp.sqrt(xp.mean(variance))
+    return xp.where((variance > 0) & by_column, xp.sqrt(variance), xp.zeros_like(variance) + typical)
 
 
-class _Coordinates:
-    """Models as vectors, in units of the noise at the start; prior variances by their logarithms.
+def _start(
+    rows: RowsLike, observed: Observed, scale: Array, em: EM, request: LatentRequest, spectra: SpectraLike
+) -> tuple[LatentGaussian, int]:
+    """Loadings along the leading directions of the filled rows, or random ones; and the passes that took."""
+    if em.start == "random":
+        return _random_start(observed, scale, request, request.seed), 0
+    filled = rows.filled(observed.mean, scale, request.unstored)
+    p = observed.n_features
+    if not request.tied and p <= _FACTORS_UP_TO:
+        return _factor_start(filled.summarize(Moments(p)), observed, scale, request), 1
+    asked = Request(k=request.k, ddof=0, seed=request.seed)
+    # A start need not be resolved, so the solver that is planned runs and no finer one after it.
+    spectrum, _ = spectra.solve(filled, asked, spectra.plan(filled, asked).solver)
+    return _spectral_start(spectrum, observed, scale, request), spectrum.passes
 
-    Noise variances go in as they are: one that tends to zero gets there in a few steps this way, and never would by
-    its logarithm.
-    """
 
-    def __init__(self, start: LatentGaussian, floor: float) -> None:
-        self._origin, self._scale, self._floor = start.mean, start.scale, floor
-        self._noise, self._sd = start.noise, namespace(start.noise).sqrt(start.noise)
+def _random_start(observed: Observed, scale: Array, request: LatentRequest, seed: int) -> LatentGaussian:
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    random = np.random.default_rng(seed)
+    W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
+    return _begin(W, variance, observed, scale, request)
 
-    def of(self, at: Iterate) -> np.ndarray:
-        model = at.model
-        xp = namespace(model.noise)
-        mean = (model.mean - self._origin) / self._scale / self._sd
-        vector = to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / self._noise]))
-        return vector if at.relevance is None else np.concatenate([vector, np.log(at.relevance)])
 
-    def back(self, vector: np.ndarray, like: Iterate) -> Iterate:
-        """The model at `vector`; what is not in it is taken from `like`."""
-        model = like.model
-        xp, (k, p) = namespace(model.noise), model.loadings.shape
-        x = asarray_like(vector[: (k + 2) * p], model.noise, dtype=model.noise.dtype)
-        noise = xp.clip(x[(k + 1) * p :] * self._noise, self._floor, None)
-        loadings = xp.reshape(x[: k * p], (k, p)) * self._sd
-        mean = self._origin + x[k * p : (k + 1) * p] * self._scale * self._sd
-        relevance = None if like.relevance is None else np.exp(np.clip(vector[(k + 2) * p :], -100.0, 100.0))
-        return Iterate(LatentGaussian(mean, self._scale, loadings, noise, model.spread), relevance)
+def _spectral_start(
+    spectrum: Spectrum, observed: Observed, scale: Array, request: LatentRequest, unit: float = 1.0
+) -> LatentGaussian:
+    """Principal loadings of the filled rows (in units of `unit`), longer by as much as the holes have made them
+    shorter."""
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    share = to_numpy(observed.count) / observed.weight
+    lengths = np.sqrt(np.clip(to_numpy(spectrum.values), 0.0, None) / observed.weight) / unit
+    W = to_numpy(spectrum.vectors) * lengths[:, None] / share
+    explained = np.sum(W * W, axis=0)
+    W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))
+    # A loading of zero would stay zero.
+    W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
+    return _begin(W, variance, observed, scale, request)
+
+
+def _factor_start(filled: Moments, observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
+    """Factors of the correlations that the filled rows would have without their holes, the best of several optima."""
+    share = to_numpy(observed.count) / observed.weight
+    variance = to_numpy(observed.squares / observed.count / scale**2)
+    R = to_numpy(filled.scatter) / filled.weight / share / share[:, None]
+    np.fill_diagonal(R, np.where(variance > 0, 1.0, 1e-3))
+    values, vectors = np.linalg.eigh(R)
+    # Holes can leave a matrix that no rows have; the nearest that some have is as good a start.
+    R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    sd = np.sqrt(np.diagonal(R))
+    floor = request.floor if _completes(observed, request.k) else max(request.floor, _START_FLOOR)
+    found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
+    like, dtype = observed.mean, observed.mean.dtype
+    W, psi = (asarray_like(a, like, dtype=dtype) for a in (found.loadings, found.psi))
+    return LatentGaussian(like, scale, W, psi)
+
+
+def _begin(
+    W: np.ndarray, variance: np.ndarray, observed: Observed, scale: Array, request: LatentRequest
+) -> LatentGaussian:
+    """A model with these loadings, and what they leave of the variances as noise."""
+    rest = np.maximum(variance - np.sum(W * W, axis=0), (1.0 - _START_SHARE) * np.maximum(variance, 1e-3))
+    noise = np.full(len(rest), rest.mean()) if request.tied else rest
+    like, dtype = observed.mean, observed.mean.dtype
+    return LatentGaussian(like, scale, asarray_like(W, like, dtype=dtype), asarray_like(noise, like, dtype=dtype))
+
+
+def _observed_of(moments: Moments) -> Observed:
+    """Complete rows, each column seen as often as there are rows."""
+    observed = Observed(moments.n_features)
+    xp = namespace(moments.mean)
+    observed.n_rows, observed.weight = moments.n_rows, moments.weight
+    observed.count = xp.zeros_like(moments.mean) + moments.weight
+    observed.mean, observed.rest = moments.mean, moments.rest
+    observed.squares = xp.linalg.diagonal(moments.scatter)
+    return observed

@@ -14,7 +14,9 @@ from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas
 from ...summaries.moments import Moments
+from ..base import Cost, Job, Plan, RowsLike, SpectraLike
 from ..results import LatentFit, Status
+from .solver import LatentRequest, LatentSolver, check_components, with_discrepancy
 
 #: The exact second derivatives cost k p^3; beyond this many operations their leading part has to do.
 _EXACT_UP_TO = 1e8
@@ -33,7 +35,7 @@ _EVERY_COLUMN = 40
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(LatentSolver):
     """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, the loadings being optimal for each.
 
     Parameters
@@ -85,8 +87,21 @@ class Newton:
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
                 raise ValueError(f"Newton({name}={value!r}): a whole number of at least {least} is needed.")
 
-    def fit(self, moments: Moments, k: int, seed: int = 0) -> LatentFit:
-        """The model of rows with these moments. Constant columns get no loadings."""
+    def cost(self, job: Job) -> Cost:
+        p = job.p
+        why = "Newton's method needs the covariance alone and few steps"
+        return Cost(job.rows * p * p + 10 * p**3, 1, 8 * 8 * p * p, why)
+
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        # Columns may have any scale, and float32 has no room for their squares.
+        moments = rows.summarize(Moments(rows.shape[1], wide=True))
+        fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
+        return fit, self.plan_rows(rows, request, spectra)
+
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        """Constant columns get no loadings."""
+        k = request.k
+        check_components(k, moments.n_rows, moments.weight, moments.n_features)
         n, p = moments.weight, moments.n_features
         S = to_numpy(moments.scatter) / n
         variances = np.diagonal(S)
@@ -97,7 +112,7 @@ class Newton:
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         R = S[np.ix_(index, index)] / sd[index] / sd[index, None]
-        found = self.solve(R, min(k, len(index)), seed)
+        found = self.solve(R, min(k, len(index)), request.seed)
         W, psi = np.zeros((k, p)), np.full(p, self.floor)
         W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
         constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)

@@ -1,0 +1,99 @@
+"""Probabilistic PCA of complete rows, read off their eigenvalues."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..._xp import namespace
+from ...errors import no_variance
+from ...linalg import rank_cut
+from ...summaries.moments import Moments
+from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
+from ..results import LatentFit, Spectrum
+from .solver import LatentRequest, LatentSolver, check_components
+
+
+@dataclass(frozen=True)
+class ClosedForm(LatentSolver):
+    """Maximum likelihood with one noise variance for all columns, from the eigenpairs of their covariance.
+
+    Parameters
+    ----------
+    by : str or Solver
+        What finds the eigenpairs: "auto", a name, or a solver of spectra. The plan of the fit is that of this solver.
+    """
+
+    name: ClassVar[str] = "closed-form"
+    by: Any = "auto"
+
+    def cost(self, job: Job) -> Cost:
+        raise TypeError("the cost of the closed form is that of its eigenpairs: ask `plan_rows`.")
+
+    def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
+        return spectra.plan(rows, _spectral(request), self.by)
+
+    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        spectrum, plan = spectra.solve(rows, _spectral(request), self.by)
+        return closed_form(spectrum, rows.shape[1]), plan
+
+    def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        return self.fit_summary(moments, request, spectra)[0]
+
+    def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        spectrum, plan = spectra.solve_summary(summary, _spectral(request))
+        return closed_form(replace(spectrum, passes=1), summary.n_features), plan
+
+
+def _spectral(request: LatentRequest) -> Request:
+    return Request(k=request.k, ddof=0, standardize=request.by_column, seed=request.seed)
+
+
+def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
+    """Maximum likelihood from eigenvalues of the covariance with divisor n [1] eqs. 7, 8."""
+    xp = namespace(spectrum.values)
+    k, n = spectrum.values.shape[0], spectrum.weight
+    check_components(k, spectrum.n_rows, n, p)
+    largest = float(spectrum.values[0])
+    if largest <= 0.0:
+        raise no_variance("a model with noise")
+    # Deviations, not variances, so that no square leaves the range of numbers.
+    unit = math.sqrt(largest / n)
+    values = spectrum.values / largest
+    noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
+    # Rows that lie in K dimensions have no noise: what rounding would leave is put in its place.
+    noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
+    W = spectrum.vectors * xp.sqrt(xp.clip(values - noise, 0.0, None))[:, None]
+    kept = xp.clip(values, noise, None)
+    log_likelihood = (
+        -0.5
+        * n
+        * (
+            p * math.log(2 * math.pi)
+            + 2 * p * math.log(unit)
+            + float(xp.sum(xp.log(kept)))
+            + (p - k) * math.log(noise)
+            + float(xp.sum(values / kept))
+            + (spectrum.tail.total / largest / noise if k < p else 0.0)
+        )
+    )
+    scale = xp.zeros_like(spectrum.mean) + unit
+    if spectrum.scale is not None:
+        # Standardised columns are of the size of one, and keep their deviations as units.
+        log_likelihood -= n * float(xp.sum(xp.log(spectrum.scale)))
+        scale, W, noise = spectrum.scale, W * unit, noise * unit**2
+    return LatentFit(
+        mean=spectrum.mean,
+        scale=scale,
+        loadings=W,
+        noise=xp.zeros_like(scale) + noise,
+        spread=None,
+        weight=n,
+        n_rows=spectrum.n_rows,
+        loglike=[log_likelihood],
+        status=spectrum.status,
+        residual=spectrum.residual,
+        passes=spectrum.passes,
+        axes=spectrum.vectors,
+    )

@@ -1,0 +1,31 @@
+"""Log-likelihoods that a factor model is compared with: without any factor, and with the covariance as it is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..._xp import to_numpy
+from ...summaries.moments import Moments
+
+
+def independent_loglike(moments: Moments) -> float:
+    """The log-likelihood of columns that have nothing in common: no factor. Constant columns are left out."""
+    n, variances = moments.weight, np.diagonal(to_numpy(moments.scatter)) / moments.weight
+    varying = variances[variances > 0.0]
+    return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
+
+
+def saturated_loglike(moments: Moments) -> float | None:
+    """The log-likelihood of the Gaussian with the sample covariance itself; None where that is singular."""
+    n, p = moments.weight, moments.n_features
+    S = to_numpy(moments.scatter)
+    squares = np.diagonal(S)
+    if np.any(squares <= 0.0):
+        return None
+    sd = np.sqrt(squares)
+    sign, log_determinant = np.linalg.slogdet(S / sd / sd[:, None])
+    if sign <= 0 or log_determinant < -30.0 * p:
+        return None
+    return -0.5 * n * (p * (math.log(2 * math.pi / n) + 1.0) + log_determinant + 2.0 * float(np.sum(np.log(sd))))
