@@ -25,6 +25,11 @@ MODELS = {
 }
 
 
+def statistics(fit):
+    """What a bootstrap looks at."""
+    return {name: np.asarray(getattr(fit, f"{name}_"), dtype=float) for name in fit.bootstrap_axes}
+
+
 @pytest.mark.parametrize("name", list(MODELS))
 def test_draws_are_fits_of_rows_counted_so_often(name):
     """The counts of a draw are frequency weights."""
@@ -35,7 +40,7 @@ def test_draws_are_fits_of_rows_counted_so_often(name):
     counts = np.random.RandomState(3).multinomial(n, np.full(n, 1 / n), size=4)
     for b in range(4):
         fit = clone(model).fit(X, *([] if y is None else [y]), sample_weight=counts[b].astype(float))
-        for statistic, found in fit._boot_statistics().items():
+        for statistic, found in statistics(fit).items():
             if not statistic.endswith(("loadings", "structure")):
                 np.testing.assert_allclose(draws.replicates[statistic][b], found, rtol=1e-6, atol=1e-9)
 
@@ -53,7 +58,7 @@ def test_the_estimate_is_the_fit_to_all_rows():
     for model, X, y in MODELS.values():
         fit = clone(model).fit(X, *([] if y is None else [y]))
         found = bootstrap(model, X, y, n_boot=2, kind="block", n_blocks=20)
-        for statistic, value in fit._boot_statistics().items():
+        for statistic, value in statistics(fit).items():
             np.testing.assert_allclose(found.estimates[statistic], value, rtol=1e-6, atol=1e-9)
 
 

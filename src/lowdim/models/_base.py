@@ -37,7 +37,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     #: NaN means "not observed" and is welcome.
     _takes_nan = False
     #: What components are called in tables.
-    _component = "PC"
+    component_name = "PC"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows.
@@ -72,15 +72,18 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_is_fitted(self)
         return self._rebuilt(X, self._lift(), self._centre())
 
+    def open_rows(self, X: Any, y: Any = None) -> Source:
+        """The source of the rows that `fit` would read, after a check of the parameters. The columns are remembered."""
+        self._check_parameters()
+        return self._open_tables(X, y)
+
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
         """What `fit` would do with these rows, before one is read: the solver, its passes, its bytes, and why.
 
         The model is left as it is. A job that cannot be done is refused here as in `fit`.
         """
         model = clone(self)
-        model._check_parameters()
-        source = model._open_tables(X, y)
-        return model._plan_rows(model._rows(source, sample_weight))
+        return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 
     # ---- What a model has to say
 
@@ -210,7 +213,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Rows of the table that a fitted model prints: a name, and a number for each component."""
         variance = self.explained_variance_
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        rows = squares if self._component == "PC" else [("sum of squares", variance)]
+        rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
             ratio = self.explained_variance_ratio_
             rows += [("proportion", ratio), ("cumulative", namespace(ratio).cumulative_sum(ratio))]

@@ -15,10 +15,18 @@ from ..selection.choices import Choice
 from ..selection.cross_validation import CrossValidator
 from ..selection.eigenvalues import Eigenvalues, Unavailable
 from ..selection.folds import folds_of, shuffled
+from ..selection.protocol import HeldOutScorer
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
 from ..sources import Source
 
+#: What a bootstrap looks at of models with a density.
+DENSITY_AXES = {
+    "explained_variance": ("components",),
+    "explained_variance_ratio": ("components",),
+    "noise_variance": ("features",),
+    "loadings": ("features", "components"),
+}
 #: Folds of n_components="cv".
 _FOLDS = 5
 #: Squares of eigenvectors are zero up to here.
@@ -75,14 +83,14 @@ def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
 
 
-def cross_validated(model: Any, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
+def cross_validated(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
     """What cross-validation in folds of shuffled rows chooses, and a summary of all rows, from one reading."""
     n = source.shape[0]
     if n is not None and n < 3:
         raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
     folds = folds_of(_FOLDS if n is None else shuffled(min(_FOLDS, n), seed), n)
-    validator = CrossValidator([model], source, folds, weights)
-    result = validator.run(from_zero=model._cv_from_zero)
+    validator = CrossValidator([scorer], source, folds, weights)
+    result = validator.run(from_zero=scorer.from_zero)
     first, rule = int(result.n_components[0]), RULES["cv"]
     answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
     return answer, validator.total

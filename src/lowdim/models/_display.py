@@ -16,11 +16,11 @@ _SHOWN = 8
 class Printed:
     """A model that prints a table of its components once it is fitted.
 
-    It says what stands in the table (`_importance`), what its components are called (`_component`) and what it was
+    It says what stands in the table (`_importance`), what its components are called (`component_name`) and what it was
     fitted to (`_columns_in_words`).
     """
 
-    _component: str
+    component_name: str
 
     def _importance(self) -> list[tuple[str, Any]]:
         """Rows of the table: a name, and a number for each component."""
@@ -41,7 +41,7 @@ class Printed:
 def importance_rows(model: Any) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
     """Column heads and rows (name, numbers) of the importance table, the first few components."""
     rows = [(name, to_numpy(numbers)[:_SHOWN].astype(float)) for name, numbers in model._importance()]
-    heads = [f"{model._component}{i + 1}" for i in range(len(rows[0][1]))]
+    heads = [f"{model.component_name}{i + 1}" for i in range(len(rows[0][1]))]
     return heads, rows
 
 

@@ -22,6 +22,7 @@ from ..errors import (
     warn_user,
 )
 from ..reading import Rows
+from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..solvers import LatentFit, Plan, Status, latent, spectra
 from ..solvers.base import total_weight
@@ -29,7 +30,7 @@ from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
 from ._base import Model
-from ._by_rule import at_least_one, checked_rule, cross_validated
+from ._by_rule import DENSITY_AXES, at_least_one, checked_rule, cross_validated
 
 MISSING = ("nan", "unstored")
 
@@ -49,6 +50,7 @@ class LatentModel(Model):
     """
 
     _takes_nan = True
+    bootstrap_axes = DENSITY_AXES
     #: Rules that may choose the number of components; None for all.
     _rules: ClassVar[tuple[str, ...] | None] = None
     n_components: Any
@@ -123,7 +125,11 @@ class LatentModel(Model):
 
     def _scorer_for_rule(self) -> Any:
         """What is cross-validated for n_components="cv"."""
-        return self
+        return self.held_out_scorer()
+
+    @abstractmethod
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out."""
 
     @abstractmethod
     def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:

@@ -37,15 +37,15 @@ class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
     def coef_(self) -> Array:
         """Coefficients between columns in their own units, (n_targets, n_features)."""
         check_is_fitted(self)
-        R, Q = self._raw()
+        R, Q = self.coefficient_factors()
         return Q @ R.T
 
     def predict(self, X: Any) -> Array:
         """Predictions of y for the rows of `X`; one axis where y had one."""
         check_is_fitted(self)
-        return self._predicted(X, *self._raw())
+        return self._predicted(X, *self.coefficient_factors())
 
-    def _raw(self) -> tuple[Array, Array]:
+    def coefficient_factors(self) -> tuple[Array, Array]:
         """R and Q, for columns in their own units."""
         raise NotImplementedError
 
@@ -63,7 +63,7 @@ class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
 
     def _set_intercept(self, dtype: Any) -> None:
         """The prediction at zero."""
-        R, Q = self._raw()
+        R, Q = self.coefficient_factors()
         mean, y_mean = (astype(m, R.dtype) for m in (self.x_mean_, self.y_mean_))
         self.intercept_ = cast(y_mean - Q @ (R.T @ mean), self.x_mean_, dtype)
 
@@ -89,7 +89,7 @@ class LatentRegression(Predicting, PairModel):
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
         check_is_fitted(self)
-        R, Q = self._raw()
+        R, Q = self.coefficient_factors()
         if n_components is None:
             return self._predicted(X, R, Q)
         k = n_components
@@ -105,7 +105,7 @@ class LatentRegression(Predicting, PairModel):
         """Coefficients with 1, 2, ..., n_components_ components, (n_components_, n_targets, n_features)."""
         check_is_fitted(self)
         xp = namespace(self.x_rotations_)
-        R, Q = self._raw()
+        R, Q = self.coefficient_factors()
         steps = Q.T[:, :, None] * R.T[:, None, :]
         return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
 
@@ -178,7 +178,7 @@ class LatentRegression(Predicting, PairModel):
         self._rank_cut = views.cut**2 * total_x / views.divisor
         self._set_intercept(dtype)
 
-    def _raw(self) -> tuple[Array, Array]:
+    def coefficient_factors(self) -> tuple[Array, Array]:
         """Rotations and coefficients of y on scores, between columns in their own units."""
         R = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
         return R, self._y_on_x * self.y_scale_[:, None]

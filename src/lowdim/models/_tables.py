@@ -166,7 +166,7 @@ class TablesModel(Model):
         """n_components as a number; None is all there can be."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
         asked = self._asked()
-        if hasattr(self, "_cv_judge") and isinstance(asked, str):
+        if hasattr(self, "held_out_scorer") and isinstance(asked, str):
             checked_rule(asked, ("cv",))
             raise rule_needs_rows(asked)
         return check_count(asked, upper, n, groups)
@@ -180,8 +180,8 @@ class TablesModel(Model):
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         n = source.shape[0]
         self.__dict__.pop("choice_", None)
-        if self.n_components == "cv" and hasattr(self, "_cv_judge"):
-            self.choice_, total = cross_validated(self, source, weights)
+        if self.n_components == "cv" and hasattr(self, "held_out_scorer"):
+            self.choice_, total = cross_validated(self.held_out_scorer(), source, weights)
             if self.solver == "auto":
                 # The folds' summaries, merged, are all that the fit needs.
                 self._fit_from(total, source.members[0].dtype)

@@ -12,6 +12,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
+from ..selection.protocol import PermutationOptions
 from ..selection.scorers import JudgedByCorrelation
 from ..solvers.results import CanonicalFit
 from ..solvers.tables.canonical import canonical
@@ -98,7 +99,7 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         3   0.0726   0.9947   0.08471         1, 16     0.775   0.08185     1     0.775
     """
 
-    _component = "pair"
+    component_name = "pair"
 
     def __init__(
         self,
@@ -135,12 +136,9 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         # Without a ridge the units of columns do not matter, and standard ones are the best conditioned.
         return unit_free(self.scale, self.regularization, 2)
 
-    def _permutable(self) -> list[bool]:
-        return list(self._standardized(2))
-
-    def _ridge_pair(self) -> tuple[float, float]:
-        first, second = check_regularization(self.regularization, 2)
-        return first, second
+    def permutation_options(self) -> PermutationOptions:
+        """What `permutation_test` shuffles: the rows of y against those of X."""
+        return PermutationOptions(tuple(self._standardized(2)), tuple(check_regularization(self.regularization, 2)))
 
     def _solve(self, views: Views, k: int) -> CanonicalFit:
         return canonical(views, k, check_regularization(self.regularization, 2))
@@ -187,7 +185,7 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         for attribute, value in found.items():
             setattr(self, f"{name}_{attribute}", cast(value, self.x_mean_, dtype))
 
-    def _raw(self) -> tuple[Array, Array]:
+    def coefficient_factors(self) -> tuple[Array, Array]:
         return self.x_rotations_ / self.x_scale_[:, None], self._y_on_x
 
     def _importance(self) -> list[tuple[str, Any]]:

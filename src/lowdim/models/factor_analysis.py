@@ -15,14 +15,12 @@ from ..errors import choice, no_rows_seen
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
 from ..selection.choices import Choice
-from ..selection.cross_validation import counts_asked
 from ..selection.eigenvalues import Eigenvalues
-from ..selection.held_out import Judged
+from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
-from ..selection.scorers import USUAL, JudgedByDensity
+from ..selection.scorers import USUAL, LatentScorer
 from ..solvers import EM, LatentFit, Newton, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
-from ..sources import Source
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
 from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
@@ -45,7 +43,7 @@ class FactorTest(NamedTuple):
     p_value: float
 
 
-class FactorAnalysis(JudgedByDensity, LatentModel):
+class FactorAnalysis(LatentModel):
     """The Gaussian x = mean + L f + e, e ~ N(0, diag(psi)), that maximises the likelihood of the rows.
 
     What columns have in common goes into the factors, what each has for itself into its uniqueness psi.
@@ -115,7 +113,7 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
     array([0.19, 0.36, 0.51, 0.64])
     """
 
-    _component = "F"
+    component_name = "F"
     _rules = ("kaiser", "bic", "aic", "parallel", "map", "cv")
     _discrepancy: float | None
 
@@ -300,13 +298,10 @@ class FactorAnalysis(JudgedByDensity, LatentModel):
 
         return bartlett
 
-    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        p = source.shape[1]
-        most = min(int(n_train), p)
-        return counts_asked(asked, 0, most, min(self._most_components(most, p), USUAL))
-
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        return self._judge_each(train, test, counts)
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        self._check_parameters()
+        return LatentScorer(self, lambda variances: variances, self._most_components)
 
     def _n_parameters(self) -> int:
         return _parameters(self.n_features_in_, self.n_components_)

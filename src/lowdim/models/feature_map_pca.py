@@ -93,7 +93,7 @@ class FeatureMapPCA(Model):
     ({'x0^2': 1.0, 'x0 x1': 0.0, 'x1^2': 1.0}, 9.0)
     """
 
-    _component = "PC"
+    component_name = "PC"
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ class GCCA(TablesModel):
            [0.8617, 0.9629, 1.    ]])
     """
 
-    _component = "comp"
+    component_name = "comp"
 
     def __init__(
         self,

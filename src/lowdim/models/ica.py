@@ -148,7 +148,7 @@ class ICA(Model):
            [0.3, 1. ]])
     """
 
-    _component = "IC"
+    component_name = "IC"
 
     def __init__(
         self,

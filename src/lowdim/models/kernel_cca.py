@@ -94,7 +94,7 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     1.0
     """
 
-    _component = "pair"
+    component_name = "pair"
     #: The solve is that of `solver="gram"`.
     solver_ = "gram"
 

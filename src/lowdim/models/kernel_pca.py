@@ -123,7 +123,7 @@ class KernelPCA(PreImages, Model):
     True
     """
 
-    _component = "PC"
+    component_name = "PC"
 
     def __init__(
         self,

@@ -12,16 +12,24 @@ from .._xp import Array, asarray_like, astype, dense, device, in_range, namespac
 from ..errors import RankWarning, no_variance, warn_user
 from ..linalg import divisor
 from ..reading import Rows
-from ..selection.held_out import Judged
-from ..selection.likelihood import SpectralScorer, judge_spectrum
-from ..selection.scorers import JudgedByDensity
+from ..selection.likelihood import SpectralScorer
+from ..selection.protocol import HeldOutScorer, PermutationOptions
+from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import reaching
-from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for, rule_needs_rows
+from ._by_rule import (
+    DENSITY_AXES,
+    at_least_one,
+    checked_rule,
+    chosen,
+    cross_validated,
+    eigenvalues_for,
+    rule_needs_rows,
+)
 from ._spectral import SpectralModel
 
 
-class PCA(JudgedByDensity, SpectralModel):
+class PCA(SpectralModel):
     """Directions of maximal variance; equally, the subspace to which rows have the least squared distance.
 
     Parameters
@@ -95,6 +103,7 @@ class PCA(JudgedByDensity, SpectralModel):
     """
 
     choice_: Any
+    bootstrap_axes = DENSITY_AXES
 
     def __init__(
         self,
@@ -279,11 +288,14 @@ class PCA(JudgedByDensity, SpectralModel):
         self.choice_, k = chosen(rule, e, self._seed())
         return k
 
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=bool(self.standardize))
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        self._check_parameters()
+        return PrincipalScorer(self, self.ddof)
 
-    def _permutable(self) -> list[bool]:
-        return [bool(self.standardize)]
+    def permutation_options(self) -> PermutationOptions:
+        """What `permutation_test` shuffles: each column by itself."""
+        return PermutationOptions((bool(self.standardize),))
 
     def _projection(self) -> Array:
         """The p x K matrix that takes centred rows to scores."""

@@ -88,7 +88,7 @@ class PLSRegression(JudgedByError, LatentRegression):
            [189.3,  37.2,  54.8]])
     """
 
-    _component = "comp"
+    component_name = "comp"
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class PLSCanonical(LatentRegression):
     array([1.128 , 0.1024])
     """
 
-    _component = "comp"
+    component_name = "comp"
 
     def __init__(
         self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"
@@ -221,7 +221,7 @@ class PLSSVD(PairModel):
     array([1.128 , 0.0752, 0.0333])
     """
 
-    _component = "comp"
+    component_name = "comp"
 
     def __init__(
         self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"

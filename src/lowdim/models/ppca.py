@@ -13,13 +13,12 @@ from ..errors import bad_weights, choice, no_rows_seen
 from ..linalg import most_components, signs
 from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
-from ..selection.held_out import Judged
-from ..selection.likelihood import SpectralScorer, judge_spectrum
+from ..selection.likelihood import SpectralScorer
+from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
-from ..selection.scorers import JudgedByDensity
+from ..selection.scorers import LatentScorer, PrincipalScorer
 from ..solvers import EM, LatentFit, Plan, Request, Solver, latent, spectra
 from ..solvers.latent import LatentRequest
-from ..sources import Source
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
@@ -31,7 +30,7 @@ _FLOOR = 1e-10
 _RELEVANT = 1e-6
 
 
-class PPCA(JudgedByDensity, LatentModel):
+class PPCA(LatentModel):
     """The Gaussian x = mean + W^T u + e, u ~ N(0, I), e ~ N(0, sigma2 I), that maximises the likelihood of the rows.
 
     Holes in the rows (NaN) are no obstacle: the likelihood is then that of the entries that were observed.
@@ -153,7 +152,7 @@ class PPCA(JudgedByDensity, LatentModel):
         return latent.closed_form(spectrum.truncated(k), p), the_plan
 
     def _scorer_for_rule(self) -> Any:
-        return self if self.prior is not None else SpectralScorer(bool(self.standardize))
+        return self.held_out_scorer() if self.prior is not None else SpectralScorer(bool(self.standardize))
 
     def _ruled(self, e: Eigenvalues) -> int:
         """What a rule of eigenvalues says."""
@@ -237,18 +236,16 @@ class PPCA(JudgedByDensity, LatentModel):
         g = self._gaussian
         return astype(g.loadings * g.scale, self._dtype)
 
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        self._check_parameters()
+        if not self._iterates():
+            return PrincipalScorer(self, ddof=0)
         # A variational posterior is no Gaussian of rows, and EM has no other start than moments.
-        if self.prior is not None or (fine and self._iterates()):
-            return None
-        return super()._cv_summary(source, fine)
+        return LatentScorer(self, self._independent, fits_summaries=self.prior is None, fits_triangles=False)
 
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        if self._iterates():
-            return self._judge_each(train, test, counts)
-        return judge_spectrum(train, test, counts, ddof=0, standardize=bool(self.standardize))
-
-    def _unrelated(self, variances: np.ndarray) -> np.ndarray:
+    def _independent(self, variances: np.ndarray) -> np.ndarray:
+        """Variances of columns in the model without a component."""
         return variances if self.standardize else np.full_like(variances, variances.mean())
 
     def _n_parameters(self) -> int:

@@ -20,7 +20,9 @@ from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Moments
 from .folds import all_rows, labelled, tables_in
+from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
+from .scorers import has_unstored_holes
 
 #: Rows times draws, and multiplications, that drawing rows may take before blocks are drawn instead.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
@@ -175,7 +177,7 @@ def bootstrap(
     >>> draws.interval("explained_variance").shape
     (2, 2)
     """
-    if not hasattr(estimator, "_boot_statistics"):
+    if not isinstance(estimator, CanBeBootstrapped):
         raise TypeError(
             f"{type(estimator).__name__} cannot be bootstrapped here; PCA, PPCA, FactorAnalysis, PCR, PLSRegression "
             "and CCA can."
@@ -189,14 +191,13 @@ def bootstrap(
     check_level(level)
     random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
-    model._check_parameters()
-    source = model._open_tables(X, y)
-    if getattr(model, "_has_holes", lambda source: False)(source):
+    source = model.open_rows(X, y)
+    if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: entries that are not stored have to be filled in first.")
     try:
         used, moments = _blocks(source, kind, n_blocks, groups, int(n_boot))
     except MissingValues as error:
-        if not model._takes_nan:
+        if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
     with warnings.catch_warnings():
@@ -206,14 +207,19 @@ def bootstrap(
         fixed = clone(model)
         if hasattr(whole, "n_components_"):
             fixed.set_params(n_components=int(whole.n_components_))
-        estimates = whole._boot_statistics()
+        estimates = _statistics(whole)
         draws = [
-            _aligned(clone(fixed).fit_summary(drawn)._boot_statistics(), estimates, ALIGNMENTS[align])
+            _aligned(_statistics(clone(fixed).fit_summary(drawn)), estimates, ALIGNMENTS[align])
             for drawn in _draws(moments, int(n_boot), random)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, name, value) for name, value in estimates.items()}
     return Bootstrap(type(model).__name__, estimates, replicates, used, len(moments.weights), level, labels)
+
+
+def _statistics(model: Any) -> dict[str, np.ndarray]:
+    """What is looked at of a fitted model, in float64 on the host."""
+    return {name: np.asarray(to_numpy(getattr(model, f"{name}_")), dtype=np.float64) for name in model.bootstrap_axes}
 
 
 @dataclass(frozen=True)
@@ -370,9 +376,9 @@ def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
     """Labels of the axes of a statistic: names of columns where they have any, else their numbers."""
     names = {"features": getattr(model, "feature_names_in_", None), "targets": getattr(model, "target_names_in_", None)}
     labels = []
-    for axis, size in zip(model._boot_axes[name], value.shape, strict=False):
+    for axis, size in zip(model.bootstrap_axes[name], value.shape, strict=False):
         if axis == "components":
-            labels.append([f"{model._component}{k + 1}" for k in range(size)])
+            labels.append([f"{model.component_name}{k + 1}" for k in range(size)])
         else:
             known = names[axis]
             labels.append([str(label) for label in (range(size) if known is None else known)])

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .. import summaries
 from .._xp import namespace, to_numpy
 from ..errors import too_few_rows
 from ..linalg import divisor, is_constant
 from ..reading import Rows, check_weights
-from ..solvers import Gram, Request, Status, plan
+from ..solvers import Covariance, Job, Request, Triangle, spectra
+from ..solvers.escalate import refine
 from ..solvers.spectra.solver import is_resolved
-from ..sources import Source, StreamSource, open_source
-from ..summaries import Columns, Moments, Triangle
+from ..sources import open_source
+from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
@@ -136,7 +137,7 @@ def eigenvalues_of(
     matrix: bool = False,
 ) -> Eigenvalues:
     """The eigenvalues of rows or of a summary, with the p x p `matrix` if it is wanted and not too large."""
-    if isinstance(X, Moments | Triangle):
+    if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
             raise ValueError("sample_weight belongs to rows, and a summary has them no more; give it to summarize.")
         return Eigenvalues.from_summary(X, standardize, ddof)
@@ -147,59 +148,45 @@ def eigenvalues_of(
         weight = float(n) if weights is None else float(namespace(weights).sum(weights))
         if divisor(weight, 1) <= 0:
             raise too_few_rows(n, weight, 1, fixed=True)
-    rows = Rows(source, weights)
-    if n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO):
-        the_plan = plan(source.shape, None, traits=source.traits)
-        if isinstance(the_plan.solver, Gram):
-            return _from_dual(rows, the_plan.solver, Request(ddof=ddof, standardize=standardize))
-    return _from_summaries(source, rows, standardize, ddof)
+    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize)
+    wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
+    if wide and spectra.plan(rows, request).solver.reads_columns:
+        return _from_columns(rows, request)
+    return _from_summaries(rows, request)
 
 
-def _from_summaries(source: Source, rows: Rows, standardize: bool, ddof: int) -> Eigenvalues:
+def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
     """One reading; further ones where products of rows have lost the small eigenvalues."""
-    p = rows.shape[1]
+    p, standardize = rows.shape[1], request.standardize
+    job = Job(*rows.shape, None, rows.traits)
     # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
-    ways: list[Moments | Triangle] = [Moments(p, wide=standardize)]
-    if rows.traits.itemsize < 8 and not standardize:
-        ways.append(Moments(p, wide=True))
-    ways.append(Triangle(p))
+    first: Any = Covariance(wide=standardize)
     if not rows.traits.rereadable:
-        ways = [ways[-1] if _loses_digits(source, standardize, ddof) else ways[-2]]
-    for way in ways:
-        summary = rows.summarize(way)
-        e = Eigenvalues.from_summary(summary, standardize, ddof)
-        if _is_resolved(e, summary):
-            break
-    return e
+        narrow = rows.traits.itemsize < 8
+        # A first block of no more rows than columns has eigenvalues of zero anyway.
+        lost = spectra.loses_digits(rows, request, least_rows=p + 1)
+        first = Triangle() if lost else Covariance(wide=standardize or narrow)
+
+    def solve(solver: Any) -> tuple[Eigenvalues, Any]:
+        summary = rows.summarize(solver.empty_summary(p))
+        return Eigenvalues.from_summary(summary, standardize, request.ddof), summary
+
+    def finer(solver: Any, found: tuple[Eigenvalues, Any]) -> Any:
+        return solver.finer(job) if rows.traits.rereadable and not _is_resolved(*found) else None
+
+    return refine(first, solve, finer)[0][0]
 
 
-def _is_resolved(e: Eigenvalues, summary: Moments | Triangle) -> bool:
+def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
     """Whether the eigenvalues that should not be zero can be told from rounding."""
-    if isinstance(summary, Triangle):
+    if isinstance(summary, summaries.Triangle):
         return True
     return is_resolved(e.values, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
 
 
-def _loses_digits(source: Source, standardize: bool, ddof: int) -> bool:
-    """Whether products of the first block of a stream that can be read once would lose small eigenvalues of it."""
-    if not isinstance(source, StreamSource):
-        return False
-    first = source.first_block
-    moments = Rows(first).summarize(Moments(first.shape[1], wide=True))
-    if moments.n_rows <= first.shape[1]:
-        return False
-    try:
-        return not _is_resolved(Eigenvalues.from_summary(moments, standardize, ddof), moments)
-    except ValueError:
-        # One row, or rows that are all the same: nothing can be said yet.
-        return False
-
-
-def _from_dual(rows: Rows, solver: Gram, request: Request) -> Eigenvalues:
+def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     """From inner products of the rows, and of their R factor where those lose the small eigenvalues."""
-    spectrum = solver.solve(rows, request)
-    if spectrum.status is Status.UNRESOLVED:
-        spectrum = replace(solver, root=True).solve(rows, request)
+    spectrum, _ = spectra.solve(rows, request)
     columns = rows.summarize(Columns(rows.shape[1]))
     variances = to_numpy(columns.squares).astype(np.float64) / divisor(columns.weight, request.ddof)
     varying = ~is_constant(np.sqrt(variances), to_numpy(columns.mean).astype(np.float64))
@@ -214,7 +201,7 @@ def _cross_validated(
 
     One reading serves all rules: the summaries of the folds are merged into that of all rows.
     """
-    if isinstance(X, Moments | Triangle):
+    if isinstance(X, Moments | summaries.Triangle):
         return X, sample_weight, None, "needs rows, to leave some of them out"
     source = open_source(X)
     n, p = source.shape

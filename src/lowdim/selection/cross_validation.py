@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -17,11 +17,11 @@ from .._memory import memory_bytes
 from .._xp import settled, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
 from ..reading import check_weights
+from ..solvers.escalate import refine
 from ..sources import Source
-from ..summaries import Moments, Triangle
 from ..summaries.base import union
 from .folds import Folds, folds_of, labelled, trained
-from .held_out import Judged
+from .protocol import CanBeValidated, HeldOutScorer, HeldOutScores
 from .validation_table import CrossValidation
 
 #: Summaries of all folds, and merges of them, may take this share of the memory.
@@ -30,28 +30,6 @@ _SHARE = 0.5
 
 class NoFoldSummaries(ValueError):
     """Folds that cannot be kept as summaries, where rows are not to be fitted again."""
-
-
-class CrossValidated(Protocol):
-    """What a model has to offer to be cross-validated."""
-
-    #: What is measured, and whether more of it is better.
-    _cv_score: str
-    _cv_greater: bool
-
-    def _open_tables(self, X: Any, y: Any) -> Source: ...
-
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
-        """What is kept of the rows of a fold; None where what is left out cannot be judged by a summary."""
-
-    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try, checked."""
-
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        """Scores of the rows left out, for each count, from summaries."""
-
-    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The same from rows: trained on those with `weights`, judged by those with weights `test`."""
 
 
 def cross_validate(
@@ -117,7 +95,7 @@ def cross_validate(
       6   3011.201     225.070
     within one standard error of the best: K = 2
     """
-    if not hasattr(estimator, "_cv_judge"):
+    if not isinstance(estimator, CanBeValidated):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
             "PPCA, FactorAnalysis, PCR, PLSRegression and CCA can."
@@ -129,11 +107,10 @@ def cross_validate(
         )
     settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
-    for model in models:
-        model._check_parameters()
-    source = models[0]._open_tables(X, y)
+    scorers = [model.held_out_scorer() for model in models]
+    source = models[0].open_rows(X, y)
     folds = folds_of(cv, source.shape[0], groups, _classes(y))
-    return CrossValidator(models, source, folds, sample_weight, settings, (X, y)).run(n_components)
+    return CrossValidator(scorers, source, folds, sample_weight, settings, (X, y)).run(n_components)
 
 
 class CrossValidator:
@@ -145,18 +122,19 @@ class CrossValidator:
 
     def __init__(
         self,
-        models: list[Any],
+        scorers: list[HeldOutScorer],
         source: Source,
         folds: Folds,
         sample_weight: Any = None,
         settings: list[dict[str, Any]] | None = None,
         tables: tuple[Any, Any] | None = None,
     ) -> None:
-        self.models, self.source, self.folds, self.tables = models, source, folds, tables
+        self.scorers, self.source, self.folds, self.tables = scorers, source, folds, tables
         self.settings = [{}] if settings is None else settings
         self.weights = None if sample_weight is None else check_weights(sample_weight, source)
         self.total: Any = None
         self.passes = 0
+        self._found: list[list[HeldOutScores]] | None = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
         """One pass, or one more where products of rows are too coarse, or fits of the rows themselves.
@@ -166,20 +144,25 @@ class CrossValidator:
         self.counts = self._counts(n_components)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
-        judged = None
-        for fine in (False, True):
-            parts = self._parts(fine)
-            if parts is None:
-                break
-            judged = self._judged(parts)
+        found, _ = refine(False, self._scored, self._finer)
+        if found is None:
+            return self._result(self._refitted())
+        return self._result(np.array([[each.scores for each in row] for row in found]))
+
+    def _scored(self, fine: bool) -> list[list[HeldOutScores]] | None:
+        """Scores of each split and setting from summaries, coarse ones or `fine` ones; those there are already where
+        summaries cannot be had."""
+        parts = self._parts(fine)
+        if parts is not None:
+            self._found = self._scores(parts)
             self.total = None if np.any(self.folds.labels[:, 0] < 0) else union(parts[0])
-            if all(j.resolved for row in judged for j in row) or not self.source.traits.rereadable:
-                break
-        if judged is None:
-            scores = self._refitted()
-        else:
-            scores = np.array([[j.scores for j in row] for row in judged])
-        return self._result(scores)
+        return self._found
+
+    def _finer(self, fine: bool, found: list[list[HeldOutScores]] | None) -> bool | None:
+        """Whether rows are read again for finer summaries (None: no)."""
+        if fine or found is None or not self.source.traits.rereadable:
+            return None
+        return None if all(each.resolved for row in found for each in row) else True
 
     def _counts(self, asked: Any) -> np.ndarray:
         """Numbers of components that every fold can have."""
@@ -191,7 +174,7 @@ class CrossValidator:
         least = float(sizes[:, 0].min())
         if least < 2:
             raise ValueError(f"cv: a split trains on {least:g} row; at least 2 are needed.")
-        counts = [model._cv_counts(asked, least, self.source) for model in self.models]
+        counts = [scorer.counts(asked, least, self.source) for scorer in self.scorers]
         return min(counts, key=len)
 
     def _sizes(self) -> np.ndarray:
@@ -205,7 +188,7 @@ class CrossValidator:
 
     def _parts(self, fine: bool) -> list[list[Any]] | None:
         """Summaries of all cells, from one reading; None where they cannot be had."""
-        likes = [model._cv_summary(self.source, fine) for model in self.models]
+        likes = [scorer.summary(self.source, fine) for scorer in self.scorers]
         if any(like is None for like in likes) or not self._fits_memory():
             return None
         if self.passes and not self.source.traits.rereadable:
@@ -213,7 +196,7 @@ class CrossValidator:
         try:
             parts = labelled(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
         except MissingValues:
-            if not self.models[0]._takes_nan:
+            if not self.scorers[0].takes_nan:
                 raise
             return None
         self.passes += 1
@@ -223,7 +206,7 @@ class CrossValidator:
         p, have = self.source.shape[1], memory_bytes()
         return not have or 8 * p * p * (2 * sum(self.folds.counts) + 4) < _SHARE * have
 
-    def _judged(self, parts: list[list[Any]]) -> list[list[Judged]]:
+    def _scores(self, parts: list[list[Any]]) -> list[list[HeldOutScores]]:
         """Scores of each split and setting; splits in threads, each with a BLAS of its own."""
         try:
             pairs = list(trained(parts, self.folds))
@@ -231,14 +214,14 @@ class CrossValidator:
             # Each fold has finite squares, but not all of them together.
             raise ValueError(str(error)) from None
 
-        def judge(pair: tuple[Any, Any], tick: Any) -> list[Judged]:
+        def score(pair: tuple[Any, Any], tick: Any) -> list[HeldOutScores]:
             tick()
-            return [model._cv_judge(*pair, self.counts) for model in self.models]
+            return [scorer.scores(*pair, self.counts) for scorer in self.scorers]
 
         with warnings.catch_warnings(), ThreadPoolExecutor(_threads.available()) as pool:
             # What a fold lacks is said by its score; a warning for each fold would say no more.
             warnings.simplefilter("ignore")
-            return list(_threads.side_by_side([partial(judge, pair) for pair in pairs], pool=pool))
+            return list(_threads.side_by_side([partial(score, pair) for pair in pairs], pool=pool))
 
     def _refitted(self) -> np.ndarray:
         """Fits of the rows themselves, without those left out: they have weight zero."""
@@ -257,17 +240,17 @@ class CrossValidator:
             for split in self.folds.splits:
                 column = self.folds.labels[:, split.labelling]
                 train, test = (weights * np.isin(column, cells) for cells in (split.train, split.test))
-                scores.append([m._cv_refit(*self.tables, train, test, self.counts) for m in self.models])
-                self.passes += len(self.models)
+                scores.append([s.refit_scores(*self.tables, train, test, self.counts) for s in self.scorers])
+                self.passes += len(self.scorers)
         return np.array(scores)
 
     def _result(self, scores: np.ndarray) -> CrossValidation:
-        model = self.models[0]
+        scorer = self.scorers[0]
         by_response = scores.ndim == 4
         return CrossValidation(
-            estimator=getattr(model, "_cv_name", type(model).__name__),
-            what=model._cv_score,
-            greater_is_better=model._cv_greater,
+            estimator=scorer.estimator,
+            what=scorer.what,
+            greater_is_better=scorer.greater_is_better,
             n_components=self.counts,
             settings=self.settings,
             scores=scores.mean(axis=-1) if by_response else scores,

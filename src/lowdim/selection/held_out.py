@@ -7,26 +7,17 @@ were left out: no row is read again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from .._xp import to_numpy
 from ..summaries import Moments, Triangle
+from .protocol import HeldOutScores
 
 #: Of what products of rows hold, a share that is smaller has lost too many digits.
 _RESOLVED = 1e-6
 #: What rows have beside a space that they lie in, to rounding, in units of all that they have.
 _NOTHING = 1e-12
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Scores of the rows left out, one for each model that was tried (further axes first)."""
-
-    scores: np.ndarray
-    #: Whether products of rows were fine enough for them.
-    resolved: bool
 
 
 class LeftOut:
@@ -93,7 +84,7 @@ def spectral_densities(
     outside: float,
     counts: np.ndarray,
     p: int,
-) -> Judged:
+) -> HeldOutScores:
     """Average log-density of the rows left out under N(centre, C_K), for each K in `counts`, of p columns.
 
     Parameters
@@ -116,7 +107,7 @@ def spectral_densities(
     """
     r = len(vectors)
     if r == 0:
-        return Judged(np.full(len(counts), -math.inf), True)
+        return HeldOutScores(np.full(len(counts), -math.inf), True)
     d = left_out.shift(centre)
     divisors = np.ones(vectors.shape[1]) if scale is None else scale
     A = (vectors / divisors).T
@@ -141,7 +132,7 @@ def spectral_densities(
         if k < p:
             terms += (p - k) * math.log(noise) + left[k] / noise
         scores[i] = -0.5 * (constant + terms)
-    return Judged(scores, resolved or not left_out.squared)
+    return HeldOutScores(scores, resolved or not left_out.squared)
 
 
 def gaussian_density(left_out: LeftOut, centre: np.ndarray, covariance: np.ndarray) -> float:
@@ -159,7 +150,7 @@ def gaussian_density(left_out: LeftOut, centre: np.ndarray, covariance: np.ndarr
 
 def squared_errors(
     left_out: LeftOut, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
-) -> Judged:
+) -> HeldOutScores:
     """Mean squared error of each response of the rows left out, predicted from the first K scores, (len(counts), q).
 
     Notes
@@ -195,7 +186,7 @@ def squared_errors(
     else:
         spread = np.stack([left_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
         resolved = True
-    return Judged((spread / left_out.weight + offsets**2)[counts], resolved)
+    return HeldOutScores((spread / left_out.weight + offsets**2)[counts], resolved)
 
 
 def correlations(left_out: LeftOut, A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Held-out likelihood of principal components: rule "cv", and how PCA and PPCA are judged."""
+"""Held-out likelihood of principal components: rule "cv", and how PCA and PPCA are scored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from ..sources import Source
 from ..summaries import Moments, Triangle
 from .cross_validation import CrossValidator, counts_asked
 from .folds import folds_of
-from .held_out import Judged, LeftOut, spectral_densities
+from .held_out import LeftOut, spectral_densities
+from .protocol import HeldOutScores
 from .validation_table import CrossValidation
 
 
-def judge_spectrum(
+def score_spectrum(
     train: Any, test: Any, counts: np.ndarray, *, ddof: int, standardize: bool, constant: bool = True
-) -> Judged:
+) -> HeldOutScores:
     """Average log-likelihood of the rows in `test` under PCA of those in `train`, all numbers of components at once. If
     not `constant`, columns that are constant in both do not count."""
     spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
@@ -29,7 +30,7 @@ def judge_spectrum(
     values = to_numpy(spectrum.variances(ddof))
     cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
     beyond = max(float(values[rank:].sum()), 0.0)
-    judged = spectral_densities(
+    found = spectral_densities(
         LeftOut(test),
         to_numpy(spectrum.mean),
         None if spectrum.scale is None else to_numpy(spectrum.scale),
@@ -41,7 +42,7 @@ def judge_spectrum(
     )
     # Products of rows do not see directions below their rounding, which may be all the noise there is.
     lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
-    return Judged(judged.scores, judged.resolved and not lost)
+    return HeldOutScores(found.scores, found.resolved and not lost)
 
 
 def density_summary(source: Source, fine: bool) -> Moments | Triangle:
@@ -55,22 +56,29 @@ class SpectralScorer:
 
     standardize: bool = False
     ddof: int = 0
-    _cv_name = "PPCA"
-    _cv_score = "log-likelihood"
-    _cv_greater = True
-    _takes_nan = False
-    _cv_from_zero = True
+    estimator: ClassVar[str] = "PPCA"
+    what: ClassVar[str] = "log-likelihood"
+    greater_is_better: ClassVar[bool] = True
+    takes_nan: ClassVar[bool] = False
+    from_zero: ClassVar[bool] = True
 
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle:
+    def summary(self, source: Source, fine: bool) -> Moments | Triangle:
+        """An empty summary of the kind that is kept of each fold."""
         return density_summary(source, fine)
 
-    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        """Numbers of components to try."""
         most = min(int(n_train), source.shape[1])
         # Without a component rows are N(mean, sigma2 I), which is a model too.
         return np.arange(most) if asked is None else counts_asked(asked, 0, most, most)
 
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        return judge_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize, constant=False)
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        """Scores for each count, from summaries."""
+        return score_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize, constant=False)
+
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Rows are never fitted again: a rule needs summaries."""
+        raise TypeError("the held-out likelihood of eigenvalues comes from summaries.")
 
 
 def held_out_likelihood(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..linalg import column_lengths, is_constant
-from ..sources import BesideSource, Source
-from .folds import all_rows
+from ..sources import Source
+from .folds import all_rows, tables_in
+from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .tabular import Tabular
 
@@ -126,7 +128,7 @@ def permutation_test(
     >>> permutation_test(CCA(), X[:, :2], X[:, 2:], n_permutations=199, random_state=0)
     PermutationTest(CCA, n_components=1, 199 shuffles)
     """
-    if not hasattr(estimator, "_permutable"):
+    if not isinstance(estimator, CanBePermuted):
         raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA and CCA do.")
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
@@ -137,14 +139,13 @@ def permutation_test(
             f"level={level:g}; take at least {math.ceil(1 / level) - 1}."
         )
     model = clone(estimator)
-    model._check_parameters()
-    source = model._open_tables(X, y)
+    source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    if isinstance(source, BesideSource):
-        tables = [_centred(s, scaled) for s, scaled in zip(source.members, model._permutable(), strict=True)]
-        statistic, null = _of_correlations(tables, model._ridge_pair(), int(n_permutations), random)
+    tables = [_centred(s, scaled) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
+    if len(tables) > 1:
+        statistic, null = _of_correlations(tables, options.regularization, int(n_permutations), random)
     else:
-        statistic, null = _of_variances(_centred(source, model._permutable()[0])[0], int(n_permutations), random)
+        statistic, null = _of_variances(tables[0][0], int(n_permutations), random)
     return PermutationTest(type(model).__name__, statistic, null, level)
 
 
@@ -187,7 +188,7 @@ def _shares(Z: np.ndarray, m: int) -> np.ndarray:
 
 
 def _of_correlations(
-    tables: list[tuple[np.ndarray, float]], ridges: tuple[float, float], n_permutations: int, random: Any
+    tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """-ln of Wilks' lambda from each pair on, of the rows and of those of one table shuffled."""
     bases = []

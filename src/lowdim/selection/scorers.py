@@ -1,128 +1,207 @@
-"""How models are judged by rows that were left out of their fit: from summaries, or from the rows themselves.
+"""How models are scored by rows that were left out of their fit: from summaries, or from the rows themselves.
 
-`selection.cross_validate` asks these methods; what they compute is in `selection.held_out`.
+A model names its scorer (`held_out_scorer`), and `cross_validate` asks it. What the scores are is in `held_out`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._xp import settled, to_numpy
 from ..solvers import Status
-from ..sources import BesideSource, Source
+from ..sources import Source
 from ..summaries import Moments, Triangle
 from .cross_validation import counts_asked
-from .held_out import Judged, LeftOut, correlations, gaussian_density, squared_errors
-from .likelihood import density_summary
+from .folds import tables_in
+from .held_out import LeftOut, correlations, gaussian_density, squared_errors
+from .likelihood import density_summary, score_spectrum
+from .protocol import HeldOutScores
 
 #: So many components are tried where none are named, of models whose every fit takes an effort.
 USUAL = 20
 
 
-class Resampled:
-    """What a bootstrap looks at."""
+class Scorer(ABC):
+    """Base of the scorers of models: they make copies of a model with other numbers of components."""
 
-    #: Fitted attributes, without the underscore, and what their axes are.
-    _boot_axes: ClassVar[dict[str, tuple[str, ...]]]
+    what: str
+    greater_is_better = True
+    takes_nan = False
+    from_zero = False
 
-    def _boot_statistics(self) -> dict[str, np.ndarray]:
-        """They, as float64 on the host."""
-        return {name: np.asarray(to_numpy(getattr(self, f"{name}_")), dtype=np.float64) for name in self._boot_axes}
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @property
+    def estimator(self) -> str:
+        """The name of the model in tables."""
+        return type(self.model).__name__
+
+    def copy(self, k: int, **parameters: Any) -> Any:
+        """The model with `k` components, not fitted."""
+        return clone(self.model).set_params(n_components=int(k), **parameters)
+
+    @abstractmethod
+    def summary(self, source: Source, fine: bool) -> Any:
+        """An empty summary of the kind that is kept of each fold."""
+
+    @abstractmethod
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        """Numbers of components to try."""
+
+    @abstractmethod
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        """Scores for each count, from summaries."""
+
+    @abstractmethod
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The same from rows."""
 
 
-class JudgedByDensity(Resampled):
+class DensityScorer(Scorer):
     """Average log-likelihood of a row left out."""
 
-    _cv_score = "log-likelihood"
-    _cv_greater = True
-    #: Whether rows without any component are a model to be chosen too.
-    _cv_from_zero = True
-    _boot_axes = {
-        "explained_variance": ("components",),
-        "explained_variance_ratio": ("components",),
-        "noise_variance": ("features",),
-        "loadings": ("features", "components"),
-    }
+    what = "log-likelihood"
+    from_zero = True
 
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
-        if self._has_holes(source):
-            return None
-        return density_summary(source, fine)
+    @property
+    def takes_nan(self) -> bool:  # type: ignore[override] # as the model does
+        """Whether rows with NaN can be fitted: by models that can fill them in."""
+        return hasattr(self.model, "impute")
 
-    def _has_holes(self, source: Source) -> bool:
-        """Whether entries that a sparse matrix does not store are unknown."""
-        return bool(source.traits.sparse and getattr(self, "missing", "nan") == "unstored")
+    def summary(self, source: Source, fine: bool) -> Any:
+        return None if has_unstored_holes(self.model, source) else density_summary(source, fine)
 
-    def _cv_counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), source.shape[1])
         return counts_asked(asked, 0, most, max(most - 1, 1))
 
-    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         if counts[0] == 0:
             raise ValueError("n_components=0 cannot be fitted to rows with holes, or of so many columns; begin with 1.")
         scores = []
         for k in counts:
-            model = clone(self).set_params(n_components=int(k)).fit(X, sample_weight=weights)
+            model = self.copy(k).fit(X, sample_weight=weights)
             each = to_numpy(settled(model.score_samples(X))).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
-    def _judge_each(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        """A fit for each number of components."""
+
+class PrincipalScorer(DensityScorer):
+    """Of principal components: one spectrum serves all numbers of them."""
+
+    def __init__(self, model: Any, ddof: int) -> None:
+        super().__init__(model)
+        self._ddof = ddof
+
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        return score_spectrum(train, test, counts, ddof=self._ddof, standardize=bool(self.model.standardize))
+
+
+class LatentScorer(DensityScorer):
+    """Of latent Gaussian models: a fit for each number of components.
+
+    Parameters
+    ----------
+    model : PPCA or FactorAnalysis
+    independent : callable
+        From the variances of the columns to those of the model without a component.
+    most : callable, optional
+        (rows, columns) -> how many components are tried where none are named.
+    fits_summaries, fits_triangles : bool
+        Whether the model can be fitted to Moments at all, and to a Triangle.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        independent: Callable[[np.ndarray], np.ndarray],
+        most: Callable[[int, int], int] | None = None,
+        *,
+        fits_summaries: bool = True,
+        fits_triangles: bool = True,
+    ) -> None:
+        super().__init__(model)
+        self._independent, self._most = independent, most
+        self._fits = {False: fits_summaries, True: fits_summaries and fits_triangles}
+
+    def summary(self, source: Source, fine: bool) -> Any:
+        return super().summary(source, fine) if self._fits[fine] else None
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        if self._most is None:
+            return super().counts(asked, n_train, source)
+        p = source.shape[1]
+        most = min(int(n_train), p)
+        return counts_asked(asked, 0, most, min(self._most(most, p), USUAL))
+
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         left_out = LeftOut(test)
         scores = []
         for k in counts:
             if k == 0:
                 variances = np.diagonal(to_numpy(train.scatter)) / train.weight
-                scores.append(gaussian_density(left_out, to_numpy(train.mean), np.diag(self._unrelated(variances))))
+                scores.append(gaussian_density(left_out, to_numpy(train.mean), np.diag(self._independent(variances))))
                 continue
-            model: Any = clone(self).set_params(n_components=int(k)).fit_summary(train)
+            model = self.copy(k).fit_summary(train)
             mean, C = (to_numpy(a).astype(np.float64) for a in (model.mean_, model.get_covariance()))
             scores.append(gaussian_density(left_out, mean, C))
-        return Judged(np.array(scores), True)
-
-    def _unrelated(self, variances: np.ndarray) -> np.ndarray:
-        """Variances of columns that have nothing in common: each its own."""
-        return variances
+        return HeldOutScores(np.array(scores), True)
 
 
-class JudgedTables(Resampled):
-    """What models of tables side by side share: a summary of them all, and one fit for all numbers of components."""
+class TablesScorer(Scorer):
+    """Of models of tables side by side: a summary of them all, and one fit for all numbers of components.
+
+    Parameters
+    ----------
+    model : PLSRegression, PCR or CCA
+    most : callable
+        Widths of the tables -> how many components they can have.
+    """
 
     #: The fewest components that can be tried.
-    _cv_least = 1
-    _cv_from_zero = False
+    least = 1
 
-    def _cv_summary(self, source: Source, fine: bool) -> Moments | Triangle | None:
-        assert isinstance(source, BesideSource)
-        p = source.shape[1]
-        return Triangle(p, groups=source.groups) if fine else Moments(p, groups=source.groups, wide=True)
+    def __init__(self, model: Any, most: Callable[[Sequence[int]], int]) -> None:
+        super().__init__(model)
+        self._most = most
 
-    def _cv_counts(self, asked: Any, n_train: float, source: BesideSource) -> np.ndarray:
-        most = min(int(n_train), self._most(source.groups))  # type: ignore[attr-defined] # a method of TablesModel
-        return counts_asked(asked, self._cv_least, most, USUAL)
+    def summary(self, source: Source, fine: bool) -> Any:
+        p, groups = source.shape[1], [table.shape[1] for table in tables_in(source)]
+        return Triangle(p, groups=groups) if fine else Moments(p, groups=groups, wide=True)
+
+    def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
+        most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))
+        return counts_asked(asked, self.least, most, USUAL)
+
+    def fitted(self, train: Any, counts: np.ndarray) -> Any:
+        """A model of as many components as are tried, from the summary of the rows trained on, whichever solver of rows
+        was asked for."""
+        return self.copy(max(int(counts[-1]), 1), solver="auto").fit_summary(train)
 
 
-class JudgedByError(JudgedTables):
+class ErrorScorer(TablesScorer):
     """Mean squared error of responses left out."""
 
-    _cv_score = "mean squared error"
-    _cv_greater = False
-    #: The mean alone.
-    _cv_least = 0
-    _boot_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
+    what = "mean squared error"
+    greater_is_better = False
+    #: Without a component the mean is predicted.
+    least = 0
 
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        model: Any = _fitted(self, train, counts)
-        R, Q, x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (*model._raw(), model.x_mean_, model.y_mean_))
-        judged = squared_errors(LeftOut(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
-        return Judged(judged.scores, judged.resolved and model.status_ is not Status.UNRESOLVED)
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        model = self.fitted(train, counts)
+        R, Q = (to_numpy(a).astype(np.float64) for a in model.coefficient_factors())
+        x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (model.x_mean_, model.y_mean_))
+        found = squared_errors(LeftOut(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
+        return HeldOutScores(found.scores, found.resolved and model.status_ is not Status.UNRESOLVED)
 
-    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        model: Any = clone(self).set_params(n_components=max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        model = self.copy(max(int(counts[-1]), 1)).fit(X, y, sample_weight=weights)
         used = test > 0
         truth = _columns(y)[used]
         scores = []
@@ -132,45 +211,36 @@ class JudgedByError(JudgedTables):
         return np.array(scores)
 
 
-class JudgedByCorrelation(JudgedTables):
+class CorrelationScorer(TablesScorer):
     """Sum of the correlations of pairs of variates, over rows left out."""
 
-    _cv_score = "sum of correlations"
-    _cv_greater = True
-    _boot_axes = {
-        "correlations": ("components",),
-        "x_structure": ("features", "components"),
-        "y_structure": ("targets", "components"),
-    }
+    what = "sum of correlations"
 
-    def _cv_judge(self, train: Any, test: Any, counts: np.ndarray) -> Judged:
-        model: Any = _fitted(self, train, counts)
+    def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
+        model = self.fitted(train, counts)
         A, B = (
             to_numpy(rotations).astype(np.float64) / to_numpy(scale)[:, None]
             for rotations, scale in ((model.x_rotations_, model.x_scale_), (model.y_rotations_, model.y_scale_))
         )
-        scores = _running(correlations(LeftOut(test), A, B), counts)
-        return Judged(scores, model.status_ is not Status.UNRESOLVED)
+        scores = _running_sums(correlations(LeftOut(test), A, B), counts)
+        return HeldOutScores(scores, model.status_ is not Status.UNRESOLVED)
 
-    def _cv_refit(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        model: Any = clone(self).set_params(n_components=int(counts[-1])).fit(X, y, sample_weight=weights)
+    def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        model = self.copy(int(counts[-1])).fit(X, y, sample_weight=weights)
         used = test > 0
         T, U = (_columns(scores)[used] for scores in model.transform(X, y))
         T, U = (A - np.average(A, axis=0, weights=test[used]) for A in (T, U))
         products, x, y = (test[used] @ (A * B) for A, B in ((T, U), (T, T), (U, U)))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return _running(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
+            return _running_sums(np.where(x * y > 0, products / np.sqrt(x * y), np.nan), counts)
 
 
-def _fitted(model: Any, train: Any, counts: np.ndarray) -> Any:
-    """A model of as many components as are tried, from the summary of the rows trained on."""
-    fit = clone(model).set_params(n_components=max(int(counts[-1]), 1))
-    fit._one_dimensional = False
-    fit._fit_from(train, train.mean.dtype)
-    return fit
+def has_unstored_holes(model: Any, source: Source) -> bool:
+    """Whether entries that a sparse matrix does not store are unknown to the model."""
+    return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
 
 
-def _running(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Sums of the first so many; where there are no more pairs, of all."""
     if np.any(np.isnan(correlations)):
         raise ValueError(
@@ -186,3 +256,27 @@ def _columns(y: Any) -> np.ndarray:
     values = settled(y)
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
     return values[:, None] if values.ndim == 1 else values
+
+
+class JudgedByError:
+    """Temporary."""
+
+    bootstrap_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
+
+    def held_out_scorer(self) -> ErrorScorer:
+        self._check_parameters()
+        return ErrorScorer(self, self._most)
+
+
+class JudgedByCorrelation:
+    """Temporary."""
+
+    bootstrap_axes = {
+        "correlations": ("components",),
+        "x_structure": ("features", "components"),
+        "y_structure": ("targets", "components"),
+    }
+
+    def held_out_scorer(self) -> CorrelationScorer:
+        self._check_parameters()
+        return CorrelationScorer(self, self._most)

@@ -1,7 +1,7 @@
 """Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
 
-`solve(rows, request, asked, spectra)` is the door. Complete rows are fitted by the closed form, by Newton's method or by
-EM; rows with holes by EM.
+`solve(rows, request, asked, spectra)` is the door. Complete rows are fitted by the closed form, by Newton's method or
+by EM; rows with holes by EM.
 """
 
 from __future__ import annotations
@@ -73,3 +73,30 @@ def em_of(asked: Any) -> EM:
 def _holes_are_known(rows: RowsLike, request: LatentRequest) -> bool:
     """Whether rows have holes as far as can be told without reading them all."""
     return (request.unstored and rows.traits.sparse) or rows.shows_holes()
+
+
+__all__ = [
+    "EM",
+    "LATENT_SOLVERS",
+    "ROTATIONS",
+    "ClosedForm",
+    "Equamax",
+    "LatentRequest",
+    "LatentSolver",
+    "Newton",
+    "Oblimin",
+    "Promax",
+    "Quartimax",
+    "Rotation",
+    "Varimax",
+    "check_components",
+    "closed_form",
+    "em_of",
+    "independent_loglike",
+    "plan",
+    "rotation_of",
+    "saturated_loglike",
+    "solve",
+    "solve_summary",
+    "solver_of",
+]

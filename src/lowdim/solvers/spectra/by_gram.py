@@ -32,6 +32,7 @@ class Gram(Solver):
 
     name = "gram"
     one_pass = False
+    reads_columns = True
     root: bool = False
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:

@@ -21,6 +21,8 @@ class Solver(AnySolver):
 
     #: The class of summaries that is all it needs of the rows, or None.
     starts_from: ClassVar[type[Summary] | None] = None
+    #: Whether it reads the table by columns: for fewer rows than columns.
+    reads_columns: ClassVar[bool] = False
     #: Whether it can find all eigenpairs, or leading ones only.
     finds_all: ClassVar[bool] = True
 
