@@ -10,6 +10,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection.bootstrap import ALIGNMENTS, _aligned
+from lowdim.solvers import Newton
 
 IRIS = load_iris().data
 DIABETES, PROGRESS = load_diabetes(return_X_y=True)
@@ -18,7 +19,7 @@ MODELS = {
     "PCA": (PCA(2), IRIS, None),
     "PCA standardize": (PCA(2, standardize=True), IRIS, None),
     "PPCA": (PPCA(2), IRIS, None),
-    "FactorAnalysis": (FactorAnalysis(2), DIABETES, None),
+    "FactorAnalysis": (FactorAnalysis(2, solver=Newton(n_init=0)), DIABETES, None),
     "PCR": (PCR(3), DIABETES, PROGRESS),
     "PLSRegression": (PLSRegression(2), DIABETES, PROGRESS),
     "CCA": (CCA(2), IRIS[:, :2], IRIS[:, 2:]),
