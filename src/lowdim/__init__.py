@@ -17,9 +17,10 @@ from .models import (
     PLSRegression,
     Whitening,
 )
+from .planning import plan
 from .reading import summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
-from .solvers import kernel_plan, plan
+from .solvers import kernel_plan
 from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
 

@@ -72,10 +72,11 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_is_fitted(self)
         return self._rebuilt(X, self._lift(), self._centre())
 
-    def open_rows(self, X: Any, y: Any = None) -> Source:
-        """The source of the rows that `fit` would read, after a check of the parameters. The columns are remembered."""
+    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+        """The source of the rows that `fit` would read, after a check of the parameters. The columns are remembered,
+        or, of a `fitted` model, compared with those of the fit."""
         self._check_parameters()
-        return self._open_tables(X, y)
+        return self._open_tables(X, y, reset=not fitted)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
         """What `fit` would do with these rows, before one is read: the solver, its passes, its bytes, and why.
@@ -139,9 +140,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del self.__dict__[name]
 
-    def _open_tables(self, X: Any, y: Any) -> Source:
-        """The source that the model is fitted to."""
-        return self._open(X, reset=True)
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
+        """The source that the model is fitted to; its columns are remembered, or compared with those of the fit."""
+        return self._open(X, reset=reset)
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`, its columns remembered or compared with those of the fit."""

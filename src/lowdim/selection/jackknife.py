@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from .._xp import to_numpy
 from ..errors import bad_weights, exhausted_stream
+from .folds import tables_in
 
 #: Coefficients that are printed.
 _SHOWN = 20
@@ -142,15 +143,16 @@ def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
 
 def _count(model: Any, X: Any, y: Any) -> int:
     """How many rows there are."""
-    source = model._open_tables(X, y, reset=False)
+    source = model.open_rows(X, y, fitted=True)
     if not source.traits.rereadable:
         raise exhausted_stream("for fits without a part of the rows")
     if source.shape[0] is None:
         raise ValueError("the jackknife needs to know how many rows there are; pass arrays, tables or lists of blocks.")
     fitted = (model.n_features_in_, model.y_mean_.shape[0])
-    if source.groups != fitted:
+    groups = tuple(table.shape[1] for table in tables_in(source))
+    if groups != fitted:
         raise ValueError(
-            f"X and y have {source.groups[0]} and {source.groups[1]} columns, the model was fitted on {fitted[0]} and "
+            f"X and y have {groups[0]} and {groups[1]} columns, the model was fitted on {fitted[0]} and "
             f"{fitted[1]}: pass the rows of the fit."
         )
     return int(source.shape[0])

@@ -74,8 +74,8 @@ class PermutationOptions:
 class OpensRows(Protocol):
     """A model that checks its parameters and opens the rows that it would be fitted to."""
 
-    def open_rows(self, X: Any, y: Any = None) -> Source:
-        """The source of the rows, after a check of the parameters."""
+    def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
+        """The source of the rows, after a check of the parameters; with `fitted`, columns must be those of the fit."""
 
 
 @runtime_checkable

@@ -12,7 +12,6 @@ from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
 from .latent import EM, ROTATIONS, Equamax, Newton, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
 from .spectra import SKLEARN_SOLVERS, SOLVERS, Covariance, Gram, Krylov, Solver, Triangle, sklearn_solver
-from .spectra import plan_shape as plan
 
 __all__ = [
     "EM",
@@ -60,6 +59,5 @@ __all__ = [
     "Unmixing",
     "Varimax",
     "kernel_plan",
-    "plan",
     "sklearn_solver",
 ]

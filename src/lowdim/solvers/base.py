@@ -176,6 +176,18 @@ class AnySolver(ABC):
         advice = "Pass n_components as a small whole number, so that few directions are looked for."
         return needs_memory(f"solver={self.name!r} on {job.p} columns", n_bytes, job.memory, advice)
 
+    def job_of(self, sources: Sequence[Any], k: int | None) -> Any:
+        """The job of rows, or of tables side by side, that these sources have."""
+        return Job(*sources[0].shape, k, sources[0].traits)
+
+    def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
+        """The plan for the rows of these sources; what cannot be done is refused."""
+        job = self.job_of(sources, k)
+        refusal = self.refusal(job)
+        if refusal is not None:
+            raise refusal
+        return self.plan(job, "as asked")
+
     def plan(self, job: Any, why: str = "") -> Plan:
         """The plan in which this solver does `job`; `why` it was chosen, where that is not for its cost."""
         cost = self.cost(job)

@@ -18,6 +18,7 @@ from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
+from .shaped import ShapedSource
 from .sparse import SparseSource
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table
@@ -144,6 +145,7 @@ __all__ = [
     "FilledSource",
     "MappedSource",
     "ObjectSource",
+    "ShapedSource",
     "Source",
     "SparseSource",
     "StreamSource",

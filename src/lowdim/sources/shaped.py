@@ -1,0 +1,27 @@
+"""The shape of rows without the rows: what a plan can be made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._xp import Array
+from .base import Source, Traits
+
+
+class ShapedSource(Source):
+    """n rows of p columns that are not there; n is None where it is unknown.
+
+    A plan asks for no more than this. Whoever reads the rows is told that there are none.
+    """
+
+    def __init__(self, shape: tuple[int | None, int], traits: Traits | None = None) -> None:
+        n, p = shape
+        self.shape = (n, p)
+        self.kind = "shape"
+        self.dtype = np.float64
+        self.traits = Traits(n_bytes=8 * (n or 0) * p, whole=n is not None) if traits is None else traits
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        raise TypeError(f"{self.table} is a shape, {self.shape}, and has no rows to read; pass the rows themselves.")
