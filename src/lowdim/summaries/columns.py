@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, column_sums, dense, device, is_sparse, namespace, wide_dtype
-from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight, two_sum
+from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight
+from .means import between_weight, merged_mean, two_sum
 
 
 class Columns(Summary):
@@ -37,9 +38,6 @@ class Columns(Summary):
     def _merge(self, other: Self) -> None:
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.squares)
-
-    def fresh(self) -> Self:
-        return type(self)(self.n_features)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
@@ -75,19 +73,11 @@ class Columns(Summary):
             self.weight, self.squares = weight, squares
             self.mean, self.rest = two_sum(shift, step)
             return
-        both = self.weight + weight
-        d = (shift - self.mean) + (step - self.rest)
-        self.squares = self.squares + squares + d * d * (self.weight / both * weight)
+        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+        self.squares = self.squares + squares + d * d * between_weight(self.weight, weight)
         check_squares(self.squares)
-        self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
-        self.weight = both
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]))
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.rest, self.squares = state.get("mean"), state.get("rest"), state.get("squares")
-        return self
+        self.mean, self.rest = mean, rest
+        self.weight += weight
 
 
 def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
-from ..linalg import is_constant, r_factor
+from ..errors import too_few_rows
+from ..linalg import divisor, is_constant, r_factor
 from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, products_in_range
 
 
@@ -31,18 +32,20 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     if ddof is not None:
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
-        weight = float(xp.sum(w))
         squares = (Z * Z) @ w
         check_squares(squares)
-        scale = standard_deviations(squares, mean[:, 0], weight - ddof)
+        scale = standard_deviations(squares, mean[:, 0], Z.shape[1], float(xp.sum(w)), ddof)
         Z = Z / scale[:, None]
     return Z, mean[:, 0], scale
 
 
-def standard_deviations(squares: Array, mean: Array, divided_by: float) -> Array:
-    """Deviations of features from sums of squares; one for those that are constant, or vary by their rounding only."""
+def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: float, ddof: int) -> Array:
+    """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant or vary by their rounding
+    only."""
+    if divisor(weight, ddof) <= 0:
+        raise too_few_rows(n_samples, weight, ddof)
     xp = namespace(squares)
-    deviation = xp.sqrt(squares / divided_by)
+    deviation = xp.sqrt(squares / divisor(weight, ddof))
     constant = is_constant(deviation, astype(mean, deviation.dtype))
     return xp.where(constant, xp.ones_like(deviation), deviation)
 
@@ -116,9 +119,6 @@ class Gram(Summary):
             self._add(other.product)
             self.n_rows += other.n_rows
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_samples, sample_weight=self.sample_weight, ddof=self.ddof)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
@@ -142,18 +142,11 @@ class Gram(Summary):
         rest = (Z @ w) / weight
         squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
         check_squares(squares)
-        scale = standard_deviations(squares, mean[:, 0], weight - ddof)[:, None]
+        scale = standard_deviations(squares, mean[:, 0], self.n_samples, weight, ddof)[:, None]
         return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
     def _add(self, P: Array) -> None:
         self.product = P if self.product is None else self.product + P
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        ddof = int(state["ddof"]) if "ddof" in state else None
-        self = cls(int(state["n_samples"]), sample_weight=state.get("sample_weight"), ddof=ddof)
-        self.product, self.n_rows = state.get("product"), int(state["n_rows"])
-        return self
 
 
 class GramRoot(Gram):

@@ -40,6 +40,9 @@ class LatentGaussian:
     columns; only the symmetric half of the k x k tables is formed ("packed", see `pairs`).
     """
 
+    #: Arguments of the constructor, in order.
+    parameters = ("mean", "scale", "loadings", "noise", "spread")
+
     def __init__(self, mean: Array, scale: Array, loadings: Array, noise: Array, spread: Array | None = None) -> None:
         self.mean, self.scale, self.loadings, self.noise, self.spread = mean, scale, loadings, noise, spread
         self.k = int(loadings.shape[0])
@@ -134,7 +137,35 @@ class LatentGaussian:
         return invert_positive(precision)
 
 
-class Latent(Summary):
+class LatentSummary(Summary):
+    """A summary of rows with holes, given a `LatentGaussian`.
+
+    Parameters
+    ----------
+    model : LatentGaussian
+    unstored : bool
+        Entries that sparse rows do not store are holes, not zeros.
+    """
+
+    parameters = (*LatentGaussian.parameters, "unstored")
+    takes_nan = True
+
+    def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
+        self.model = model
+        self.unstored = bool(unstored)
+        self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
+        self.noise, self.spread = model.noise, model.spread
+
+    def fresh(self) -> Self:
+        return type(self)(self.model, unstored=self.unstored)
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        model = LatentGaussian(*(stored.pop(name, None) for name in LatentGaussian.parameters))
+        return cls(model, unstored=stored.pop("unstored"))
+
+
+class Latent(LatentSummary):
     """What an EM step needs of rows x given a `LatentGaussian`, with v = (u, 1) and z = (x - mean) / scale.
 
     - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
@@ -154,15 +185,10 @@ class Latent(Summary):
     One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
     """
 
-    parameters = ("mean", "scale", "loadings", "noise", "spread", "unstored")
-    state = (*parameters, "second", "cross", "squares", "scores", "loglike")
-    takes_nan = True
+    state = (*LatentSummary.parameters, "second", "cross", "squares", "scores", "loglike")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
-        self.model = model
-        self.unstored = bool(unstored)
-        self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
-        self.noise, self.spread = model.noise, model.spread
+        super().__init__(model, unstored=unstored)
         self.second: Any = None
         self.cross: Any = None
         self.squares: Any = None
@@ -228,22 +254,10 @@ class Latent(Summary):
             self.squares, self.scores = self.squares + squares, self.scores + scores
         self.loglike += loglike
 
-    def fresh(self) -> Self:
-        return type(self)(self.model, unstored=self.unstored)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)
         by_entries = CACHE_BYTES / max(1.0, 8 * n_columns * (stored if self.unstored else 1.0))
         return max(32, min(by_tables, int(by_entries)))
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        mean, scale, loadings, noise = (state[name] for name in ("mean", "scale", "loadings", "noise"))
-        model = LatentGaussian(mean, scale, loadings, noise, state.get("spread"))
-        self = cls(model, unstored=bool(state["unstored"]))
-        self.second, self.cross, self.squares = state.get("second"), state.get("cross"), state.get("squares")
-        self.scores, self.loglike = state.get("scores"), float(state["loglike"])
-        return self
 
 
 # ---- Packed symmetric tables

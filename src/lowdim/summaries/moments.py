@@ -25,17 +25,15 @@ from ..errors import too_few_rows
 from ..linalg import FLOAT64_EPS, divisor
 from .base import (
     CACHE_BYTES,
-    NARROW,
-    Summary,
     check_columns,
     check_squares,
-    column_groups,
     is_far,
     products_in_range,
     scaled_rows,
     total_weight,
-    two_sum,
 )
+from .means import between_weight, merged_mean, two_sum
+from .scatter import ScatterSummary
 
 #: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
 _DENSE_FROM = 0.03
@@ -50,7 +48,7 @@ def _slice_rows(n_columns: int, itemsize: int) -> int:
     return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
-class Moments(Summary):
+class Moments(ScatterSummary):
     """Total weight, mean and scatter about the mean of the rows seen.
 
     Parameters
@@ -92,19 +90,24 @@ class Moments(Summary):
     .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
     """
 
-    parameters = ("n_features", "groups")
+    options = ("wide",)
     takes_pieces = True
-    state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups", "product_eps")
+    state: ClassVar[tuple[str, ...]] = (
+        "n_features",
+        "groups",
+        "wide",
+        "n_rows",
+        "weight",
+        "mean",
+        "rest",
+        "scatter",
+        "product_eps",
+    )
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
-        self.n_features = int(n_features)
+        super().__init__(n_features, groups=groups)
         self.wide = wide
-        self.groups = column_groups(self.n_features, groups)
-        self.n_rows = 0
-        self.weight = 0.0
-        self.mean: Any = None
-        self.rest: Any = None
-        self.scatter: Any = None
+        self.scatter = None
         self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
@@ -167,22 +170,8 @@ class Moments(Summary):
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_features, groups=self.groups, wide=self.wide)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return _SLICES * _slice_rows(n_columns, itemsize)
-
-    @property
-    def threaded_blas(self) -> bool:
-        """Products of wide blocks keep all threads of BLAS busy; narrow ones do not."""
-        return self.n_features > NARROW
-
-    def covariance(self, ddof: int = 1) -> Array:
-        """scatter / (weight - ddof)."""
-        if divisor(self.weight, ddof) <= 0:
-            raise too_few_rows(self.n_rows, self.weight, ddof)
-        return self.scatter / divisor(self.weight, ddof)
 
     def image(self, A: Array) -> Moments:
         """The moments of x A for the rows x seen: no row need be mapped for it."""
@@ -261,27 +250,13 @@ class Moments(Summary):
             self.mean, self.rest = two_sum(shift, step)
             self.scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
             return
-        both = self.weight + weight
-        d = (shift - self.mean) + (step - self.rest)
-        gain = d * math.sqrt(self.weight / both * weight)
+        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+        gain = d * math.sqrt(between_weight(self.weight, weight))
         self.scatter += P
         if loss is None:
             self.scatter += gain[:, None] * gain[None, :]
         else:
             self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
         check_squares(xp.linalg.diagonal(self.scatter))
-        self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
-        self.weight = both
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["groups"].sum()), groups=state["groups"].tolist())
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.product_eps = float(state["product_eps"])
-        for name in cls.state:
-            if name in state and name not in ("n_rows", "weight", "groups", "product_eps"):
-                setattr(self, name, state[name])
-        return self
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
+        self.mean, self.rest = mean, rest
+        self.weight += weight

@@ -94,9 +94,6 @@ class Sample(Summary):
         self._settle()
         return self._keys
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_features, self.size, seed=self.seed)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(256, _BLOCK_BYTES // (n_columns * itemsize))
 
@@ -140,11 +137,8 @@ class Sample(Summary):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
 
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]), int(state["size"]), seed=int(state["seed"]))
-        self._rows, self._weights, self._keys = state.get("rows"), state["weights"], state["keys"]
-        return self
+    def _restore(self, stored: dict[str, Any]) -> None:
+        self._rows, self._weights, self._keys = stored.get("rows"), stored["weights"], stored["keys"]
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

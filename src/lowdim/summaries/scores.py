@@ -149,10 +149,6 @@ class ScoreMoments(Summary):
                 other.n_rows, other.weight, {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
             )
 
-    def fresh(self) -> Self:
-        options = {"curved": self.curved, "measured": self.measured, "narrow": self.narrow}
-        return type(self)(self.A, self.mean, self.density, **options)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         row = itemsize * max(n_columns, self.A.shape[1])
         return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
@@ -200,19 +196,9 @@ class ScoreMoments(Summary):
         return self._wide[:n]
 
     @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(
-            state["A"],
-            state["mean"],
-            parsed(str(state["density_in_words"])),
-            curved=bool(state["curved"]),
-            measured=bool(state["measured"]),
-            narrow=bool(state["narrow"]),
-        )
-        self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
-        for name in _SUMS:
-            setattr(self, name, state.get(name))
-        return self
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        stored["density"] = parsed(stored.pop("density_in_words"))
+        return super()._made_from(stored)
 
 
 def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:
