@@ -129,6 +129,15 @@ def eps(x: Array) -> float:
     return float(namespace(x).finfo(x.dtype).eps)
 
 
+def all_finite(x: Array) -> bool:
+    """Whether no entry of a dense array, and no stored entry of a sparse one, is NaN or infinite."""
+    values = x.data if is_sparse(x) else x
+    xp = namespace(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum is asked first, as it needs no array of answers; it may overflow where no entry does.
+        return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
+
+
 def concat_rows(pieces: list[Array]) -> Array:
     """Blocks of rows, dense or sparse, one below the other."""
     if len(pieces) == 1:

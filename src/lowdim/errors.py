@@ -66,7 +66,11 @@ class NoMaximum(ValueError):
 
 
 class MissingValues(ValueError):
-    """NaN in the rows, where a summary needs complete ones."""
+    """NaN in the rows, where a summary needs complete ones.
+
+    This is the one declared signal by which a reading (`summarize`, `map_rows`, `Rows.whole`) tells that rows have
+    holes: models that can also do without complete rows catch it and fit them another way.
+    """
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

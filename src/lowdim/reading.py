@@ -16,9 +16,20 @@ import numpy as np
 
 from . import _threads
 from ._threads import Progress
-from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
-from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import CountedSource, FilledSource, MappedSource, Source, open_source, stacked, tasks, tree
+from ._xp import Array, all_finite, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
+from .errors import NonFiniteBlock, bad_weights
+from .sources import (
+    CountedSource,
+    FilledSource,
+    MappedSource,
+    Source,
+    bad_entry_error,
+    open_source,
+    stacked,
+    tasks,
+    tree,
+    unusable_block_error,
+)
 from .summaries.base import Summary, union
 
 S = TypeVar("S", bound=Summary)
@@ -97,7 +108,7 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
     and nothing is read before that is computed.
     """
     source = open_source(X)
-    rows = _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
+    rows = _rows_to_map(source)
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
     if source.traits.remote:
@@ -127,21 +138,30 @@ class Rows:
         self.traits = source.traits
         self.dtype = source.dtype
         self.weights = weights
-        self.source = self._source = source
+        self.source = source
         self.progress = progress
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        return summarize(self._source, summary, weights=self.weights, progress=self.progress)
+        return summarize(self.source, summary, weights=self.weights, progress=self.progress)
 
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows, a row of the answer for each."""
-        return map_rows(self._source, function)
+        return map_rows(self.source, function)
 
     def first_block(self) -> Rows | None:
         """The first rows of a stream, which nothing is taken from; None where they cannot be had."""
-        first = self._source.first_block
-        return None if first is self._source else Rows(first)
+        first = self.source.first_block
+        return None if first is self.source else Rows(first)
+
+    def shows_holes(self) -> bool:
+        """Whether there is a NaN in the first rows, as far as that can be known at no cost.
+
+        One block of the usual size is looked at, without rows of weight zero; of sparse rows, the stored entries.
+        Nothing is taken from a stream, and rows that lie elsewhere or have to be computed are not asked for: then, and
+        where the first hole comes later, the answer is False.
+        """
+        return any(_shows_holes(table, self.weights) for table in self.source.members)
 
     def of(self, X: Any, weights: Array | None = None) -> Rows:
         """Rows of another array that lies in memory."""
@@ -149,20 +169,20 @@ class Rows:
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns."""
-        return summarize(self._source.features(), summary, progress=self.progress)
+        return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the columns, a row of the answer for each."""
-        return map_rows(self._source.features(), function)
+        return map_rows(self.source.features(), function)
 
     def narrowed(self) -> Rows | None:
         """The same rows in float32, where that is cheap to keep; None where not."""
-        source = self._source.narrowed()
+        source = self.source.narrowed()
         return None if source is None else Rows(source, self.weights, self.progress)
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
         """(x - mean) / scale, zero where x was not observed."""
-        return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self.progress)
+        return Rows(FilledSource(self.source, mean, scale, unstored=unstored), self.weights, self.progress)
 
     def counted(self) -> Rows:
         """The rows that count: without those of weight zero, as far as columns are read."""
@@ -172,15 +192,15 @@ class Rows:
         if len(keep) == self.weights.shape[0]:
             return self
         weights = self.weights[asarray_like(keep, self.weights)]
-        return Rows(CountedSource(self._source, keep), weights, self.progress)
+        return Rows(CountedSource(self.source, keep), weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array]) -> Rows:
         """The rows after a feature map: made block by block whenever they are read."""
-        return Rows(MappedSource(self._source, function, self.weights), self.weights, self.progress)
+        return Rows(MappedSource(self.source, function, self.weights), self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows that count, as one array of finite entries, and their weights."""
-        source = self._source
+        source = self.source
         if source.shape[0] is None or not source.traits.whole:
             raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
         A = next(source.blocks(source.shape[0]))
@@ -195,19 +215,14 @@ class Rows:
                 )
         if source.kind == "objects":
             return A, weights
-        values = A.data if is_sparse(A) else A
-        xp = namespace(values)
-        # A sum first: it needs no array of answers. It may leave the range of numbers where entries do not.
-        if bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values))):
-            return A, weights
-        dense = to_numpy(A.toarray() if is_sparse(A) else A)
-        i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
-        table, column, names = source.place(j)
-        raise not_finite(int(rows[i]), column, float(dense[i, j]), names, table)
+        error = None if all_finite(A) else bad_entry_error(source, A, rows)
+        if error is not None:
+            raise error
+        return A, weights
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""
-        return self._source.empty(*shape)
+        return self.source.empty(*shape)
 
 
 def check_weights(weights: Any, source: Source) -> Array:
@@ -236,6 +251,30 @@ def check_weights(weights: Any, source: Source) -> Array:
         if not np.all(np.isfinite(narrow)) or np.any((narrow == 0) & (w > 0)):
             raise bad_weights("must fit the float32 of the rows", f"values from {w[w > 0].min():g} to {w.max():g}")
     return asarray_like(w, source.empty(0), dtype=source.dtype)
+
+
+def _shows_holes(source: Source, weights: Array | None) -> bool:
+    """`Rows.shows_holes` for one table."""
+    first, traits = source.first_block, source.traits
+    at_hand = first is not source or traits.whole
+    if not at_hand or traits.remote or traits.costly or source.kind == "objects":
+        return False
+    block = next(first.blocks(_rows_to_map(first)))
+    if all_finite(block):
+        return False
+    if weights is None:
+        keep = np.arange(block.shape[0])
+    else:
+        keep = np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
+    if is_sparse(block):
+        return bool(np.any(np.isnan(block[keep].data)))
+    with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))
+    return bool(np.any(with_holes[keep]))
+
+
+def _rows_to_map(source: Source) -> int:
+    """Rows of a block that is mapped row by row."""
+    return _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
 
 
 def _block_rows(source: Source, wanted: int) -> int:
@@ -355,7 +394,8 @@ def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, s
         try:
             summary.update(block, counts)
         except NonFiniteBlock:
-            raise _explain(block, start, source, summary.takes_nan, counts) from None
+            numbers = range(start, start + block.shape[0])
+            raise unusable_block_error(source, block, numbers, counts, takes_nan=summary.takes_nan) from None
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
@@ -384,38 +424,16 @@ def _mapped(
 ) -> Iterator[Array]:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
+            numbers = range(start, start + block.shape[0])
             try:
                 answer = function(block)
             except NonFiniteBlock:
-                raise _explain(block, start, source, takes_nan) from None
-            xp = namespace(answer)
-            if not bool(xp.isfinite(xp.sum(answer))) and not bool(xp.all(xp.isfinite(answer))):
-                raise _explain(block, start, source, takes_nan)
-            start += block.shape[0]
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan) from None
+            if not all_finite(answer):
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan)
+            start = numbers.stop
             tick()
             yield answer
-
-
-def _explain(
-    block: Array, start: int, source: Source, nan_is_fine: bool = False, weights: Array | None = None
-) -> ValueError:
-    """The error for a block whose sums are not finite: its first bad entry in a row that counts, or its largest."""
-    if isinstance(block, Beside):
-        block = block.joined()
-    data = to_numpy(block.toarray() if is_sparse(block) else block)
-    if weights is not None:
-        data = np.where(to_numpy(weights)[:, None] > 0, data, 0.0)
-    bad = np.isinf(data) if nan_is_fine else ~np.isfinite(data)
-    build: Callable[..., ValueError] = not_finite
-    if bad.any():
-        i, j = (int(v) for v in np.argwhere(bad)[0])
-    else:
-        i, j = (int(v) for v in np.unravel_index(int(np.nanargmax(np.abs(data))), data.shape))
-        build = too_large
-    value = float(data[i, j])
-    row, column = (source.row(j), start + i) if source.transposed else (start + i, j)
-    table, column, names = source.place(column)
-    return build(row, column, value, names, table)
 
 
 def _count_blocks(parts: list[Source], rows: int) -> int | None:

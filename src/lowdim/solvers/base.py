@@ -120,6 +120,9 @@ class RowsLike(Protocol):
     def first_block(self) -> RowsLike | None:
         """The first rows of a stream, which nothing is taken from; None where they cannot be had."""
 
+    def shows_holes(self) -> bool:
+        """Whether there is a NaN in the first rows, as far as that can be known at no cost."""
+
     def narrowed(self) -> RowsLike | None:
         """The same rows in float32, where that is cheap to keep; None where not."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim
 from .array import ArraySource
+from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
 from .counted import CountedSource
@@ -149,10 +150,12 @@ __all__ = [
     "StreamSource",
     "TableSource",
     "Traits",
+    "bad_entry_error",
     "holds_objects",
     "open_source",
     "open_target",
     "stacked",
     "tasks",
     "tree",
+    "unusable_block_error",
 ]

@@ -59,6 +59,21 @@ class Source(ABC):
     known_to_sklearn: bool = False
     traits: Traits
 
+    @property
+    def members(self) -> list[Source]:
+        """The tables that lie side by side in this source: this one alone, unless they were put together."""
+        return [self]
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The widths of the members."""
+        return tuple(member.shape[1] for member in self.members)
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether `between` gives any range of rows."""
+        return type(self).between is not Source.between
+
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[Array]:
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""

@@ -19,7 +19,7 @@ class CountedSource(Source):
         self._source, self._keep = source, keep
         self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
         self.names, self.table, self.transposed = source.names, source.table, source.transposed
-        self.traits = replace(source.traits, n_bytes=0)
+        self.traits = replace(source.traits, whole=False, n_bytes=0)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         raise TypeError("rows that do not count are left out by their weights.")
