@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from inputs import FLOAT_INPUTS, INPUTS, blocks
-from lowdim import Moments, Triangle, open_source, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, summarize
 from lowdim.reading import Rows, map_rows
-from lowdim.sources import BesideSource
+from lowdim.sources import SOURCES, BesideSource, Source, Traits
 from lowdim.summaries import Columns, Observed
 from oracles import tolerance
 from recorder import RecordedProgress
@@ -287,3 +287,38 @@ def test_holes_of_tables_side_by_side_and_of_what_has_to_be_computed():
     rows = Rows(open_source(holed(0)))
     assert not rows.mapped(lambda block: block + 1).shows_holes()
     assert not rows.filled(np.zeros(3), np.ones(3), False).shows_holes()
+
+
+# ---- A new source
+
+
+class NamedTable(Source):
+    """The least that a source has to say: rows of a table that is known by its name."""
+
+    tables = {"rows": X, "with holes": holed(0), "more": X[:, :2] ** 2}
+
+    def __init__(self, name):
+        self._rows = self.tables[name]
+        self.shape, self.dtype, self.kind = self._rows.shape, self._rows.dtype, "named"
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows):
+        for i in range(0, len(self._rows), rows):
+            yield self._rows[i : i + rows]
+
+
+def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
+    table = [*SOURCES, (lambda X: isinstance(X, str), NamedTable)]
+    monkeypatch.setattr(sys.modules["lowdim.sources"], "SOURCES", table)
+    np.testing.assert_array_equal(PCA(2).fit("rows").components_, PCA(2).fit(X).components_)
+    np.testing.assert_array_equal(PCA(2).fit(X).transform("rows"), PCA(2).fit(X).transform(X))
+    np.testing.assert_allclose(PPCA(1).fit("with holes").loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)
+    assert Rows(open_source("with holes")).shows_holes()
+    more = NamedTable.tables["more"]
+    np.testing.assert_allclose(PLSRegression(1).fit("rows", "more").coef_, PLSRegression(1).fit(X, more).coef_)
+    np.testing.assert_allclose(PLSRegression(1).fit(X, "more").coef_, PLSRegression(1).fit(X, more).coef_)
+    beside_dask = BesideSource([open_source("rows"), open_source(INPUTS["Dask array"].make(X))])
+    assert not beside_dask.traits.remote
+    np.testing.assert_allclose(summarize(beside_dask, Moments).mean, np.tile(X.mean(axis=0), 2))
+    with pytest.raises(TypeError, match="X cannot be cut between two rows"):
+        open_source("rows").between(0, 2)

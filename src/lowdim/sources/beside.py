@@ -25,8 +25,8 @@ class BesideSource(Source):
 
     Notes
     -----
-    Blocks are of the array library of the first source. NumPy blocks are handed on as `Beside`, which copies nothing.
-    Where sparse and dense tables meet, the kind of the wider one wins.
+    Blocks are of the array library of the first source. NumPy blocks are given as `Beside`, which copies nothing. Of
+    sparse and dense tables the blocks are as those of the widest one.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -51,6 +51,7 @@ class BesideSource(Source):
             sparse=self._sparse,
             stored=stored if self._sparse else 1.0,
             by_feature=False,
+            whole=all(t.whole for t in traits),
             # Rows that cannot be cut where the partitions of another table end are read here, and so are all others.
             remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
             host=host,
@@ -82,7 +83,7 @@ class BesideSource(Source):
 
     def parts(self, k: int) -> list[Source]:
         if self.traits.remote:
-            # Rows that lie elsewhere say where all are cut.
+            # All tables are cut where the partitions of the remote one end.
             far = next(s for s in self.members if s.traits.remote)
             edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in far.parts(k)), initial=0)))
             return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]

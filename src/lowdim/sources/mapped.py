@@ -17,8 +17,8 @@ from .base import Source
 class MappedSource(Source):
     """function(block) for the blocks of another source: b rows become b rows of features.
 
-    Nothing is kept: features are made anew whenever rows are read, so that they need never all be there. Rows of weight
-    zero are not looked at, and may be anything.
+    Features are computed whenever rows are read and not kept, so that they are never in memory all at once. Features of
+    rows of weight zero need not be finite.
     """
 
     def __init__(

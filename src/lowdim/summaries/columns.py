@@ -1,4 +1,4 @@
-"""Weight, mean and sum of squares of each column alone: what a first look costs when p^2 is too much."""
+"""Weight, mean and sum of squares of each column, for tables of so many columns that p^2 numbers are too many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .means import between_weight, merged_mean, two_sum
 class Columns(Summary):
     """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
 
-    One pass, 2 p numbers. Sparse blocks stay sparse unless a filled column lies far from zero.
+    One pass, 2 p numbers. Sparse blocks stay sparse.
     """
 
     parameters = ("n_features",)
@@ -43,9 +43,9 @@ class Columns(Summary):
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
 
     def offset_is_harmless(self, scale: Array | None = None) -> bool:
-        """Whether products with the rows (their columns divided by `scale`) may be centred afterwards, instead of the
-        rows before: the mean row is at most some 300 times as long as the largest spread, so that the subtraction costs
-        five digits of lambda_1 at most."""
+        """Whether products with the rows (their columns divided by `scale`) may be centred instead of the rows: the
+        mean row is at most some 300 times as long as the largest spread, so that the subtraction costs at most five
+        digits of lambda_1."""
         xp = namespace(self.mean)
         mean, squares = self.mean, self.squares
         if scale is not None:
@@ -90,7 +90,7 @@ def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Arra
     """Shift, step to the mean, and squares about it, from the stored entries.
 
     Where at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, and may be subtracted
-    from it. The few other columns are looked at once more.
+    from it. The few other columns are summed up a second time, by `_crowded_sums`.
     """
     w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     x = block.data.astype(np.float64)
@@ -105,7 +105,7 @@ def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Arra
 
 
 def _column_sums(entries: np.ndarray, block: Any, w: np.ndarray) -> np.ndarray:
-    """Weighted sums of the columns of a matrix with these entries where `block` has its own."""
+    """Weighted sums of the columns of a matrix that stores `entries` where `block` stores its entries."""
     return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
 
 
@@ -119,8 +119,8 @@ def _crowded_sums(
     step: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill in shift, step and squares of the crowded columns. Those without a hole are ordinary dense ones and are
-    shifted by their first entry, so that offsets do no harm; the others are taken about zero:
+    """Set shift, step and squares of the crowded columns. Columns that are stored in every row are shifted by their
+    first entry, as dense columns are, so that offsets do no harm; the squares of the others are
     sum_stored w (x - m)^2 + (weight not stored) m^2."""
     at = np.flatnonzero(crowded[block.indices])
     names, columns = np.flatnonzero(crowded), block.indices[at]

@@ -1,4 +1,4 @@
-"""Moments of rows with holes, as a model expects them to be without."""
+"""Moments of rows with holes, in whose place there is what a model expects there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import check_columns, row_weights
 from .entries import observed_entries
 from .latent import LatentGaussian, LatentSummary, unpack
 
-#: The k x p tables of a block of rows take about so many bytes.
+#: The k x p tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 4 << 20
 
 

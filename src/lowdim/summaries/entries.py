@@ -14,7 +14,7 @@ from scipy import sparse
 from .._xp import Array, all_finite, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 
-#: Stored entries looked at together where each needs k numbers.
+#: Stored entries that are worked on together where each needs k numbers.
 _CHUNK = 1 << 15
 
 

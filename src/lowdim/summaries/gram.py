@@ -1,7 +1,7 @@
 """Inner products of rows, for tables with fewer rows than columns.
 
-Here the rows that are summarised are the columns of the table: the Gram matrix is a sum over features, each centred
-by itself, so it is a monoid over blocks of features as the scatter is one over blocks of samples.
+Here a block holds columns of the table: the Gram matrix is a sum over features, each centred by itself, and so it is a
+monoid over blocks of features as the scatter is one over blocks of samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     xp = namespace(block)
     mean = feature_means(block, sample_weight)
     Z = block - mean
-    # Far from zero the mean is rounded: what that left is of the size of the features themselves.
+    # Of features far from zero the rounding of the mean may be as large as the spread: it is removed, too.
     rest = feature_means(Z, sample_weight)
     Z, mean = Z - rest, mean + rest
     scale = xp.ones_like(Z[:, 0])
@@ -51,7 +51,8 @@ def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: flo
 
 
 def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
-    """Means over the samples, as a column: taken about the first sample, so that a constant feature is met exactly."""
+    """Means over the samples, as a column. They are taken about the first sample, so that that of a constant feature is
+    exact."""
     xp = namespace(block)
     first = block[:, :1]
     Z = block - first if scratch is None else scratch.difference(block, first)
@@ -75,9 +76,9 @@ class Gram(Summary):
 
     Notes
     -----
-    Each feature is centred by itself, so that no offset does harm; `centred` removes what rounding of the means has
-    left and puts the weights in. One pass over the features, n^2 numbers. Weights in `update` would be weights of
-    features, and are not used.
+    Each feature is centred by itself, so that no offset does harm; `centred` removes what the rounding of the means has
+    left and multiplies by the weights. One pass over the features, n^2 numbers. Weights given to `update` would be
+    weights of features, and are not used.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
@@ -133,12 +134,12 @@ class Gram(Summary):
         self._add(astype(P, wide_dtype(namespace(P), device(P))))
 
     def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
-        """Centred features divided by their standard deviation, in place where that can be."""
+        """Centred features divided by their standard deviation, in place for NumPy arrays."""
         xp = namespace(Z)
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
         weight = float(xp.sum(w))
-        # The means are rounded: what that left is of the size of the features themselves where these are far from zero.
+        # Of features far from zero the rounding of the mean may be as large as the spread: it is taken into account.
         rest = (Z @ w) / weight
         squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
         check_squares(squares)

@@ -65,7 +65,7 @@ class Labelled(Summary, Generic[S]):
         return self.like.block_rows(n_columns, itemsize, stored)
 
     def _split(self, block: Array) -> tuple[Array, np.ndarray]:
-        """Rows without their labels, and the labels."""
+        """The rows without the columns of labels, and the labels."""
         k = len(self.counts)
         if isinstance(block, Beside) and block.pieces[-1].shape[1] == k:
             rows: Any = Beside(block.pieces[:-1]) if len(block.pieces) > 2 else block.pieces[0]
@@ -91,7 +91,7 @@ def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
 
 
 def _taken(block: Array, where: Any) -> Array:
-    """Rows of a block, or entries of weights."""
+    """Some rows of a block, or some entries of a vector of weights."""
     if isinstance(where, slice):
         return block[where] if block.ndim == 1 else block[where, :]
     if isinstance(block, np.ndarray):

@@ -14,7 +14,7 @@ from .base import CACHE_BYTES, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
 
-#: The k x k tables of a block of rows take about so many bytes.
+#: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
 #: Below this noise, in units of the variance of a column, posterior means are refined.
 _SMALL_NOISE = 1e-4
@@ -68,7 +68,7 @@ class LatentGaussian:
 
     @cached_property
     def doubled_spread(self) -> Array | None:
-        """spread / noise, so that its product with a packed v v^T is v^T spread v / noise: pairs count twice."""
+        """spread / noise with pairs i != j twice: its product with a packed v v^T is v^T spread v / noise."""
         return None if self.spread is None else self.spread * _twice(self.k + 1, self.spread)[:, None] / self.noise
 
     @cached_property
@@ -91,10 +91,10 @@ class LatentGaussian:
             b = b - entries.across(self.towards_mean)
         u = xp.sum(inverse * b[None, :, :], axis=1)
         if float(xp.min(self.noise)) < _SMALL_NOISE:
-            # M is then ill-conditioned: what the inverse has left of the equations is solved for once more.
+            # M is then ill-conditioned: one step of iterative refinement.
             left = b - u - xp.sum(unpack(packed, self.k) * u[None, :, :], axis=1)
             u = u + xp.sum(inverse * left[None, :, :], axis=1)
-        # The least of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
+        # The minimum of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
         distance = entries.misfit(self.loadings, u, self.noise) + xp.sum(u * u, axis=0)
         if self.doubled_spread is not None:
             distance = distance + xp.sum(pack_outer(with_one(u)) * entries.across(self.doubled_spread), axis=0)
@@ -197,7 +197,8 @@ class Latent(LatentSummary):
 
     @classmethod
     def from_moments(cls, moments: Moments, model: LatentGaussian) -> Self:
-        """The same from the moments of complete rows, where u = G z + u0 with one G: 2 p^2 k operations, whatever n."""
+        """The summary of complete rows from their moments: u = G z + u0 with the same G for all rows, so that 2 p^2 k
+        operations are enough for any number of rows."""
         self = cls(model)
         xp, n = namespace(moments.mean), moments.weight
         offset = ((moments.mean - model.mean) + moments.rest) / model.scale
@@ -266,7 +267,7 @@ class Latent(LatentSummary):
 @lru_cache(maxsize=64)
 def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows i and columns j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... The pairs of the first k - 1
-    come first, those with the last follow."""
+    indices come first, and those with the last index follow."""
     return np.tril_indices(k)
 
 
@@ -279,6 +280,7 @@ def _places(k: int) -> np.ndarray:
 
 
 def _twice(k: int, like: Array) -> Array:
+    """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
     i, j = pairs(k)
     return asarray_like(np.where(i == j, 1.0, 2.0), like, dtype=like.dtype)
 

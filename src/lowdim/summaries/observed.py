@@ -1,4 +1,4 @@
-"""Count, mean and sum of squares of the observed entries of each column: a first look at a table with holes."""
+"""Count, mean and sum of squares of the observed entries of each column of a table with holes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Observed(Summary):
 
     Notes
     -----
-    One pass, 3 p numbers. Merged by Chan's formula, each column with its own count.
+    One pass, 3 p numbers. Merged by Chan's formula, with a separate count for each column.
     """
 
     parameters = ("n_features", "unstored")
@@ -47,7 +47,7 @@ class Observed(Summary):
         zeros = xp.zeros_like(count)
         base, step = (zeros if self.mean is None else self.mean), zeros
         some = xp.where(count > 0, count, xp.ones_like(count))
-        # Twice: about what is known, then about the block's own mean, so that an offset costs no digits.
+        # Twice: about the mean so far, then about the mean of the block, so that an offset costs no digits.
         for _ in range(2):
             base = base + step
             entries.centre(base, xp.ones_like(base))

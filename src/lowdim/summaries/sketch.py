@@ -18,8 +18,8 @@ class Sketch(Summary):
     mean : array of shape (p,)
         The mean of the rows, known from an earlier pass.
     implicit : bool
-        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean does not
-        dwarf their spread.
+        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean is not much
+        larger than their spread.
 
     Notes
     -----

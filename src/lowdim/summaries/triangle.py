@@ -33,8 +33,8 @@ class Triangle(ScatterSummary):
     Notes
     -----
     Two sets of rows merge as R = qr([R_1; R_2; sqrt(w_1 w_2 / (w_1 + w_2)) (mean_1 - mean_2)]) [1]_. The scatter is
-    never squared out, so eigenvalues down to eps^2 of the largest keep their leading digits. Products are in float64
-    for float32 rows too. One pass, p^2 numbers (rows are kept as they are until there are 2 p of them).
+    never formed, so that eigenvalues down to eps^2 of the largest keep their leading digits. Products are in float64
+    for float32 rows too. One pass, p^2 numbers (up to 2 p rows are kept as they are).
 
     References
     ----------
