@@ -166,6 +166,9 @@ INPUTS: dict[str, Input] = {
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
 }
 
+#: Inputs whose entries may be NaN or infinite.
+FLOAT_INPUTS = [name for name, kind in INPUTS.items() if not {"int64", "int16", "int32"} & set(kind.dtypes)]
+
 
 def to_numpy(a: Any) -> np.ndarray:
     """Results on the host."""

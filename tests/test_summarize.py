@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from inputs import INPUTS, blocks
-from lowdim import Moments, Triangle, open_source, summarize
+from inputs import FLOAT_INPUTS, INPUTS, blocks
+from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, summarize
 from lowdim.reading import Rows, map_rows
-from lowdim.summaries import Columns
+from lowdim.sources import SOURCES, BesideSource, Source, Traits
+from lowdim.summaries import Columns, Observed
 from oracles import tolerance
 from recorder import RecordedProgress
 
@@ -231,3 +232,93 @@ def test_the_number_of_blocks_of_a_stream_is_unknown():
     progress = RecordedProgress()
     summarize((b for b in blocks(X)), Moments, progress=progress)
     assert progress.passes == [("Moments", None)]
+
+
+# ---- Holes
+
+
+def holed(row):
+    rows = np.round(X)
+    rows[row, 1] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("name", FLOAT_INPUTS)
+@pytest.mark.parametrize("row", [None, 0])
+def test_holes_of_the_first_block_are_shown(name, row):
+    """Of every input but those whose rows lie elsewhere; nothing is taken from a stream."""
+    given = holed(row) if row is not None else np.round(X)
+    rows = Rows(open_source(INPUTS[name].make(given)))
+    assert rows.shows_holes() == (row is not None and not INPUTS[name].lazy)
+    assert rows.shows_holes() == rows.shows_holes()
+    seen = rows.summarize(Observed(3))
+    assert seen.n_rows == 8
+    assert float(np.asarray(seen.count).sum()) == 24 - (row is not None)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda rows: iter([rows[:5], rows[5:]])])
+def test_holes_in_rows_of_weight_zero_are_not_there(kind):
+    weights = np.ones(8)
+    assert Rows(open_source(kind(holed(2))), weights).shows_holes()
+    weights[2] = 0
+    assert not Rows(open_source(kind(holed(2))), weights).shows_holes()
+    assert not Rows(open_source(kind(np.where(np.isnan(holed(2)), np.inf, X))), np.ones(8)).shows_holes()
+
+
+def test_one_block_is_looked_at_for_holes(monkeypatch):
+    """Holes further down are for the reading to find."""
+    monkeypatch.setattr(sys.modules["lowdim.reading"], "_MAP_BYTES", 64)
+    rows = np.zeros((1000, 3))
+    rows[64, 0] = np.nan
+    assert not Rows(open_source(rows)).shows_holes()
+    rows[63, 0] = np.nan
+    assert Rows(open_source(rows)).shows_holes()
+
+
+def test_integers_have_no_holes():
+    assert not Rows(open_source(np.ones((3, 2), dtype=int))).shows_holes()
+
+
+def test_holes_of_tables_side_by_side_and_of_what_has_to_be_computed():
+    stream = open_source(iter([holed(1)[:4], holed(1)[4:]]))
+    pair = BesideSource([open_source(np.ones((8, 2))), stream])
+    assert Rows(pair).shows_holes()
+    assert summarize(pair, Observed(5)).n_rows == 8
+    rows = Rows(open_source(holed(0)))
+    assert not rows.mapped(lambda block: block + 1).shows_holes()
+    assert not rows.filled(np.zeros(3), np.ones(3), False).shows_holes()
+
+
+# ---- A new source
+
+
+class NamedTable(Source):
+    """The least that a source has to say: rows of a table that is known by its name."""
+
+    tables = {"rows": X, "with holes": holed(0), "more": X[:, :2] ** 2}
+
+    def __init__(self, name):
+        self._rows = self.tables[name]
+        self.shape, self.dtype, self.kind = self._rows.shape, self._rows.dtype, "named"
+        self.traits = Traits(by_feature=False)
+
+    def blocks(self, rows):
+        for i in range(0, len(self._rows), rows):
+            yield self._rows[i : i + rows]
+
+
+def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
+    table = [*SOURCES, (lambda X: isinstance(X, str), NamedTable)]
+    monkeypatch.setattr(sys.modules["lowdim.sources"], "SOURCES", table)
+    np.testing.assert_array_equal(PCA(2).fit("rows").components_, PCA(2).fit(X).components_)
+    np.testing.assert_array_equal(PCA(2).fit(X).transform("rows"), PCA(2).fit(X).transform(X))
+    np.testing.assert_allclose(PPCA(1).fit("with holes").loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)
+    assert Rows(open_source("with holes")).shows_holes()
+    more = NamedTable.tables["more"]
+    np.testing.assert_allclose(PLSRegression(1).fit("rows", "more").coef_, PLSRegression(1).fit(X, more).coef_)
+    np.testing.assert_allclose(PLSRegression(1).fit(X, "more").coef_, PLSRegression(1).fit(X, more).coef_)
+    beside_dask = BesideSource([open_source("rows"), open_source(INPUTS["Dask array"].make(X))])
+    assert not beside_dask.traits.remote
+    np.testing.assert_allclose(summarize(beside_dask, Moments).mean, np.tile(X.mean(axis=0), 2))
+    with pytest.raises(TypeError, match="X cannot be cut between two rows"):
+        open_source("rows").between(0, 2)

@@ -1,8 +1,8 @@
 """Array namespaces, devices and dtypes: the only file that knows one array library from another.
 
-Everything above takes its namespace from its input (`namespace(x)`), writes array-API standard code, and returns
-arrays of that kind on that device. NumPy is itself a standard namespace and is answered first, because a small
-fit should not pay for the question.
+All other files take the namespace from their input (`namespace(x)`), use what the array-API standard has, and return
+arrays of that kind on that device. NumPy, which is itself a standard namespace, is looked for first, so that small
+fits do not pay for the search.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """`x` on the host, for printing and for files."""
+    """`x` as a NumPy array, in the memory of the processor."""
     if isinstance(x, np.ndarray):
         return x
     if compat.is_torch_array(x):
@@ -129,6 +129,15 @@ def eps(x: Array) -> float:
     return float(namespace(x).finfo(x.dtype).eps)
 
 
+def all_finite(x: Array) -> bool:
+    """Whether no entry of a dense array, and no stored entry of a sparse one, is NaN or infinite."""
+    values = x.data if is_sparse(x) else x
+    xp = namespace(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum is asked first, as it needs no array of answers; it may overflow where no entry does.
+        return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
+
+
 def concat_rows(pieces: list[Array]) -> Array:
     """Blocks of rows, dense or sparse, one below the other."""
     if len(pieces) == 1:
@@ -139,9 +148,9 @@ def concat_rows(pieces: list[Array]) -> Array:
 
 
 class Beside:
-    """Rows of NumPy arrays side by side, joined only when someone needs them as one array.
+    """NumPy arrays side by side, which are joined only where one array is needed.
 
-    As much of an array as a summary needs that can work on the pieces: shape, dtype, rows and slices of rows.
+    It has what summaries need that can work on the pieces: shape, dtype, single rows and slices of rows.
     """
 
     ndim = 2
@@ -180,21 +189,21 @@ def column_sums(Z: Array, weights: Array | None = None) -> Array:
 
 @lru_cache(maxsize=8)
 def _ones(n: int, dtype: Any) -> np.ndarray:
-    """Blocks of one length come one after the other, and each is summed up several times."""
+    """A vector of ones, which is kept: blocks of one length follow each other, and each is summed up several times."""
     return np.ones(n, dtype)
 
 
-def _rows_follow(*arrays: np.ndarray) -> bool:
-    """Whether rows lie in memory one after the other."""
+def _are_contiguous(*arrays: np.ndarray) -> bool:
+    """Whether the rows of each array lie in memory one after the other."""
     return all(array.flags.c_contiguous for array in arrays)
 
 
-#: Rows of fewer columns are taken so many at a time.
+#: Rows of fewer than _NARROW columns are subtracted from _FOLD at a time.
 _NARROW, _FOLD = 64, 8
 
 
 class Scratch:
-    """Room for one block, used again for the next: fresh memory for each would cost more than the arithmetic.
+    """Memory for one block, used again for the next, since new memory for each would cost more than the arithmetic.
 
     One object serves one thread. Copies and pickles start empty.
     """
@@ -203,7 +212,7 @@ class Scratch:
         self._room: np.ndarray | None = None
 
     def difference(self, a: Array, b: Array) -> Array:
-        """`a - b`; for NumPy arrays in memory that the next call takes back."""
+        """`a - b`; for NumPy arrays in memory that the next call overwrites."""
         if not isinstance(a, np.ndarray | Beside):
             return a - b
         room = self._room
@@ -212,7 +221,7 @@ class Scratch:
             self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
         out = room[: a.shape[0]]
         if isinstance(a, np.ndarray):
-            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _rows_follow(a, out):
+            if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
                 # Several short rows as one long one: loops over few columns cost more than the arithmetic.
                 long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))

@@ -1,4 +1,7 @@
-"""Exceptions and warnings, and the builders of their messages: what, got, allowed, do this."""
+"""Exceptions and warnings, and the builders of their messages.
+
+A message says what is wrong, what was given, what is allowed, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +47,12 @@ class GaussianWarning(LowdimWarning):
 
 
 class DensityWarning(LowdimWarning):
-    """Sources whose tails are on the other side of the Gaussian than their density is for."""
+    """Sources whose tails are heavier than those of a Gaussian where their density is made for lighter ones, or lighter
+    where it is made for heavier ones."""
 
 
 class NonFiniteBlock(ValueError):
-    """A summary met NaN, infinity or overflow; `summarize` turns it into an error with a place."""
+    """A summary met NaN, infinity or overflow; `summarize` turns it into an error that names the row and the column."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -66,7 +70,11 @@ class NoMaximum(ValueError):
 
 
 class MissingValues(ValueError):
-    """NaN in the rows, where a summary needs complete ones."""
+    """NaN in the rows, where a summary needs complete ones.
+
+    This is the one declared signal by which a reading (`summarize`, `map_rows`, `Rows.whole`) tells that rows have
+    holes: models that can also do without complete rows catch it and fit them another way.
+    """
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
@@ -86,7 +94,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
     """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
     where = f"{column_label(column, names)}, first in row {row}"
     if table.startswith("the "):
-        # Numbers that somebody computed: filling them in would not help.
+        # These numbers were computed from the rows, so filling them in would not help.
         what = "NaN" if value != value else "infinity"
         return ValueError(f"{table} contain {what}: {where}. Check how they were computed for that row.")
     if value != value:
@@ -104,7 +112,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
 
 
 def too_large(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """Finite entries whose squares are not."""
+    """Finite entries with squares that are not finite."""
     return ValueError(
         f"Input {table} holds values too large for their squares to be represented: {value:.3g} in "
         f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
@@ -129,7 +137,7 @@ def empty(n: int, p: int, shape: tuple[int, ...]) -> ValueError:
 
 
 def complex_data(dtype: Any) -> ValueError:
-    """Complex numbers are not rows of measurements here."""
+    """Complex numbers where real ones are needed."""
     return ValueError(
         f"Complex data not supported: X has dtype {dtype}, real numbers are needed. Pass X.real and X.imag side by "
         "side if both parts are features."
@@ -178,36 +186,36 @@ def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> Value
 
 
 def no_variance(purpose: str, table: str = "X") -> ValueError:
-    """Rows that are all the same."""
+    """Rows that are all the same, where some variance is needed."""
     return NoVariance(
         f"all rows of {table} are the same: there is no variance, and {purpose} needs some. Check how {table} was made."
     )
 
 
 def no_rows_seen() -> ValueError:
-    """A summary of nothing."""
+    """A summary without rows, where some are needed."""
     return ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
 
 
 def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
-    """Columns that are holes from top to bottom."""
+    """Columns without a single observed entry."""
     listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
     return ValueError(f"nothing was observed in {listed}: there is nothing to learn about it. Drop it first.")
 
 
 def one_row() -> ValueError:
-    """Noise cannot be seen in one row."""
+    """A single row, where a model with noise needs two."""
     return ValueError("n_samples=1: a model with noise needs at least 2 rows. Give more rows.")
 
 
 def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:
-    """A word that is not on the list."""
+    """A word that is not among those allowed."""
     listed = ", ".join(repr(a) for a in allowed)
     return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
 
 
 def other_width(width: int, expected: int) -> ValueError:
-    """A stream at transform with other columns than those of the fit."""
+    """A stream whose number of columns is not that of the fit."""
     return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features.")
 
 
@@ -262,7 +270,7 @@ def units_too_far(x: float, y: float) -> ValueError:
 
 
 def exhausted_stream(purpose: str) -> ValueError:
-    """An iterator that has nothing (left) to give."""
+    """An iterator that has no block, or none left."""
     return ValueError(
         f"the iterator of blocks gave no block: found array with 0 sample(s) {purpose}. A generator can be read once "
         "only; pass a new one, a list of blocks, or a function that returns a fresh iterator."
@@ -270,7 +278,7 @@ def exhausted_stream(purpose: str) -> ValueError:
 
 
 def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> ValueError:
-    """A solver of several passes on a stream of one."""
+    """A solver that needs several passes, and a stream that allows only one."""
     return ValueError(
         f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
         f"or a function that returns a fresh iterator, or {instead}."
@@ -295,20 +303,20 @@ def bad_weights(reason: str, got: str) -> ValueError:
 
 
 def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
-    """Said before it is taken."""
+    """A job that needs more memory than the machine has; raised before any is allocated."""
     return MemoryError(
         f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in all. {advice}"
     )
 
 
 def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
-    """Said before it is taken."""
+    """A job that needs more memory than the user allows; raised before any is allocated."""
     sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
     return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
-    """A kernel matrix that was given, and is none."""
+    """A given kernel matrix that is not symmetric."""
     return ValueError(
         f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to {worst:.3g} "
         f"(entries {place} and {place[::-1]}). Pass ({table} + {table}.T) / 2 if that is rounding."
@@ -316,13 +324,13 @@ def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> Val
 
 
 def kernel_not_finite(kernel: Any) -> ValueError:
-    """A kernel of rows that are finite themselves."""
+    """A kernel with NaN or infinity for rows that are finite."""
     what = "the matrix that was given holds" if kernel is None else f"the kernel {kernel} gives"
     return ValueError(f"{what} NaN or infinity; rescale the rows or change its parameters.")
 
 
 def no_positive_eigenvalue(what: str) -> ValueError:
-    """Nothing to project on."""
+    """A kernel matrix without a positive eigenvalue, and so without a direction to project on."""
     return NoVariance(
         f"no eigenvalue of {what} is positive: rows have the same features, or no variance above rounding, or the "
         "kernel is no inner product (a matrix of distances d is none; exp(-gamma d^2) is). Check the rows, the kernel "
@@ -331,7 +339,7 @@ def no_positive_eigenvalue(what: str) -> ValueError:
 
 
 def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
-    """A function of two rows that minds their order."""
+    """A kernel function whose value depends on the order of its two arguments."""
     return ValueError(
         f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
         "that gives the same for both, (f(x, y) + f(y, x)) / 2 for example."
@@ -339,7 +347,7 @@ def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
 
 
 def no_maximum() -> ValueError:
-    """A likelihood that grows with the scale of a source for ever."""
+    """A likelihood that grows with the scale of a source without bound."""
     return NoMaximum(
         "the likelihood has no maximum: it grows without end with the scale of a source, as it does where most rows "
         "have the very same value of it and the tails of the density are heavy. Use ortho=True, or density='sech'."
@@ -347,7 +355,7 @@ def no_maximum() -> ValueError:
 
 
 def density_not_finite(density: Any, value: float) -> ValueError:
-    """A density at sources that are finite themselves."""
+    """A density with NaN or infinity for a source that is finite."""
     return ValueError(
         f"the density {density} gives NaN or infinity for a source of {value:.3g}. Functions must be finite for large "
         "numbers too: ln cosh u, for example, is np.logaddexp(u, -u) - np.log(2)."

@@ -1,4 +1,5 @@
-"""The small dense algebra shared by all: each rule (sign, order, rank, divisor) is decided here, once."""
+"""The small dense algebra that all layers share. Rules of sign, order, rank and divisor are decided here and nowhere
+else."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:
-    """`A = U diag(s) Vt`, thin, s descending. NumPy falls back to the slower, surer driver by itself."""
+    """`A = U diag(s) Vt`, thin, s descending. For NumPy arrays the slower and more reliable driver of LAPACK is used
+    where the fast one fails."""
     if isinstance(A, np.ndarray):
         try:
             return np.linalg.svd(A, full_matrices=False)
@@ -106,7 +108,7 @@ def signs(vectors: Array) -> Array:
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Rows of `vectors` under the one sign rule."""
+    """Rows of `vectors` times their `signs`."""
     return vectors * signs(vectors)[:, None]
 
 
@@ -205,7 +207,7 @@ def inner_products(X: Array, Y: Array) -> Array:
 
 
 def row_lengths(X: Array) -> Array:
-    """Lengths of rows; one for rows of zeros."""
+    """Euclidean lengths of rows; one for rows of zeros."""
     if is_sparse(X):
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         return np.sqrt(np.where(squares > 0, squares, 1.0)).astype(X.dtype)
@@ -248,7 +250,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
 
 def _measure_again(D: np.ndarray, X: Any, Y: Any, below: float) -> None:
-    """Put squared differences where the distance is small: from products it would be mostly rounding."""
+    """Compute squared distances smaller than `below` once more, from differences: from products they are mostly
+    rounding."""
     if is_sparse(X) or is_sparse(Y):
         return
     i, j = np.nonzero(below > D)

@@ -1,7 +1,7 @@
-"""The only loop over rows: blocks, threads, progress, and the place of a bad entry.
+"""The only loop over rows: blocks, threads, progress, and errors that name a bad entry.
 
 `summarize` feeds the blocks of a source to a summary; `map_rows` applies a function to each block and keeps the
-rows of the answers. Nothing above this file knows where rows live.
+rows of the answers. No layer above this file knows where rows are stored.
 """
 
 from __future__ import annotations
@@ -16,9 +16,20 @@ import numpy as np
 
 from . import _threads
 from ._threads import Progress
-from ._xp import Array, Beside, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
-from .errors import NonFiniteBlock, bad_weights, not_finite, too_large
-from .sources import CountedSource, FilledSource, MappedSource, Source, open_source, stacked, tasks, tree
+from ._xp import Array, all_finite, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
+from .errors import NonFiniteBlock, bad_weights
+from .sources import (
+    CountedSource,
+    FilledSource,
+    MappedSource,
+    Source,
+    bad_entry_error,
+    open_source,
+    stacked,
+    tasks,
+    tree,
+    unusable_block_error,
+)
 from .summaries.base import Summary, union
 
 S = TypeVar("S", bound=Summary)
@@ -27,9 +38,9 @@ S = TypeVar("S", bound=Summary)
 _PARALLEL_BYTES = 8 << 20
 #: Blocks of `map_rows` are small enough to stay in a core's own cache between centring and product.
 _MAP_BYTES = 1 << 20
-#: Blocks that have to be made, by a feature map for example, are of this size, or of two rows a column.
+#: Blocks that have to be computed, by a feature map for example, have this size, or two rows for each column.
 _MADE_BYTES = 16 << 20
-#: On a device there is no cache to fit, and each block costs a launch: blocks are large.
+#: On a device there is no cache to fit and each block costs a launch, so that blocks are large.
 _DEVICE_BYTES = 128 << 20
 
 
@@ -48,9 +59,9 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     Notes
     -----
     One pass. Where the product of a block is too small to keep a threaded BLAS busy, each thread takes a contiguous
-    part of the rows into a summary of its own with a single-threaded BLAS, and these are merged in order: the
-    answer depends on the number of threads by rounding only, and not at all on which one was quicker. Of a Dask
-    collection each partition is summed up by a task, where it lies, and a tree of tasks merges the summaries.
+    part of the rows into a separate summary with a single-threaded BLAS, and these are merged in order: the answer
+    depends on the number of threads by rounding only, and not at all on which thread was quicker. Each partition of a
+    Dask collection is summed up by a task, on the machine that holds it, and a tree of tasks merges the summaries.
 
     Examples
     --------
@@ -62,7 +73,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     """
     source = open_source(X)
     if isinstance(summary, type):
-        # Moments, Triangle and Columns are made with a number of columns; others have to be given ready-made.
+        # Moments, Triangle and Columns are made from a number of columns; other summaries have to be passed as objects.
         summary = summary(source.shape[1])  # type: ignore[call-arg]
     if not isinstance(summary, Summary):
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
@@ -75,13 +86,13 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         progress.begin(type(summary).__name__, len(parts) if traits.remote else _count_blocks(parts, rows))
     step = None if progress is None else progress.step
     if traits.remote:
-        _fill_elsewhere(parts, summary, weights, rows, step)
+        _fill_remotely(parts, summary, weights, rows, step)
     elif len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
         _fill_in_turn(source, summary, weights, rows, step)
     elif len(parts) == 1:
         _fill(source, summary, weights, 0, rows, step)
     else:
-        fill = partial(_filled, like=summary, all_weights=weights, rows=rows)
+        fill = partial(_summary_of_part, like=summary, all_weights=weights, rows=rows)
         for filled in _in_threads(parts, fill, progress):
             summary.merge(filled)
     if progress is not None:
@@ -92,16 +103,16 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
 def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
     """`function(block)` for all blocks of `X`, one below the other: one pass, no copy of the rows as a whole.
 
-    `function` turns b rows into b answers (one axis or two) and must let NaN through: that is how it is found. Or
-    NaN is welcome (`takes_nan`), and answers are finite all the same. Of a Dask collection the answer is a Dask array,
-    and nothing is read before that is computed.
+    `function` turns b rows into b answers (one axis or two). Bad entries are found by answers that are not finite, so
+    `function` must not hide them; with `takes_nan` it takes NaN as missing, and its answers are finite all the same. Of
+    a Dask collection the answer is a Dask array, and nothing is read before that is computed.
     """
     source = open_source(X)
-    rows = _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
+    rows = _rows_to_map(source)
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
     if source.traits.remote:
-        return _map_elsewhere(source, parts, partial(_answers, function=function, rows=rows, takes_nan=takes_nan))
+        return _map_remotely(source, parts, partial(_answers, function=function, rows=rows, takes_nan=takes_nan))
     if len(parts) == 1:
         pieces = list(_mapped(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
@@ -120,33 +131,38 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
 
 
 class Rows:
-    """`summarize` and `map_rows` bound to one source: all that a solver is handed of the data."""
+    """`summarize` and `map_rows` bound to one source and its weights: this is what a solver is given of the data."""
 
     def __init__(self, source: Source, weights: Array | None = None, progress: Progress | None = None) -> None:
         self.shape = source.shape
         self.traits = source.traits
         self.dtype = source.dtype
         self.weights = weights
-        self.source = self._source = source
+        self.source = source
         self.names = source.names
         self.progress = progress
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        return summarize(self._source, summary, weights=self.weights, progress=self.progress)
+        return summarize(self.source, summary, weights=self.weights, progress=self.progress)
 
     def map(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the rows, a row of the answer for each."""
-        return map_rows(self._source, function)
-
-    def shows_holes(self) -> bool:
-        """Whether the first rows have entries that were not observed, as far as that can be seen at no cost."""
-        return False
+        """One pass over the rows; the answer has one row for each."""
+        return map_rows(self.source, function)
 
     def first_block(self) -> Rows | None:
-        """The first rows of a stream, which nothing is taken from; None where they cannot be had."""
-        first = self._source.first_block
-        return None if first is self._source else Rows(first)
+        """The first rows of a stream, without taking them from it; None for sources of other kinds."""
+        first = self.source.first_block
+        return None if first is self.source else Rows(first)
+
+    def shows_holes(self) -> bool:
+        """Whether there is a NaN in the first rows, as far as that can be known at no cost.
+
+        One block of the usual size is looked at, without rows of weight zero; of sparse rows, the stored entries.
+        Nothing is taken from a stream, and rows that lie elsewhere or have to be computed are not asked for: then, and
+        where the first hole comes later, the answer is False.
+        """
+        return any(_shows_holes(table, self.weights) for table in self.source.members)
 
     def of(self, X: Any, weights: Array | None = None) -> Rows:
         """Rows of another array that lies in memory."""
@@ -154,38 +170,38 @@ class Rows:
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns."""
-        return summarize(self._source.features(), summary, progress=self.progress)
+        return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the columns, a row of the answer for each."""
-        return map_rows(self._source.features(), function)
+        """One pass over the columns; the answer has one row for each."""
+        return map_rows(self.source.features(), function)
 
     def narrowed(self) -> Rows | None:
-        """The same rows in float32, where that is cheap to keep; None where not."""
-        source = self._source.narrowed()
+        """The same rows in float32 where these need little memory; otherwise None."""
+        source = self.source.narrowed()
         return None if source is None else Rows(source, self.weights, self.progress)
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
         """(x - mean) / scale, zero where x was not observed."""
-        return Rows(FilledSource(self._source, mean, scale, unstored=unstored), self.weights, self.progress)
+        return Rows(FilledSource(self.source, mean, scale, unstored=unstored), self.weights, self.progress)
 
     def counted(self) -> Rows:
-        """The rows that count: without those of weight zero, as far as columns are read."""
+        """The rows of positive weight, of which only the columns can be read."""
         if self.weights is None:
             return self
         keep = np.flatnonzero(to_numpy(self.weights) > 0)
         if len(keep) == self.weights.shape[0]:
             return self
         weights = self.weights[asarray_like(keep, self.weights)]
-        return Rows(CountedSource(self._source, keep), weights, self.progress)
+        return Rows(CountedSource(self.source, keep), weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array]) -> Rows:
-        """The rows after a feature map: made block by block whenever they are read."""
-        return Rows(MappedSource(self._source, function, self.weights), self.weights, self.progress)
+        """The rows after a feature map, which is applied block by block whenever they are read."""
+        return Rows(MappedSource(self.source, function, self.weights), self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
-        """All rows that count, as one array of finite entries, and their weights."""
-        source = self._source
+        """All rows of positive weight as one array of finite entries, and their weights."""
+        source = self.source
         if source.shape[0] is None or not source.traits.whole:
             raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
         A = next(source.blocks(source.shape[0]))
@@ -200,23 +216,18 @@ class Rows:
                 )
         if source.kind == "objects":
             return A, weights
-        values = A.data if is_sparse(A) else A
-        xp = namespace(values)
-        # A sum first: it needs no array of answers. It may leave the range of numbers where entries do not.
-        if bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values))):
-            return A, weights
-        dense = to_numpy(A.toarray() if is_sparse(A) else A)
-        i, j = (int(v) for v in np.argwhere(~np.isfinite(dense))[0])
-        table, column, names = source.place(j)
-        raise not_finite(int(rows[i]), column, float(dense[i, j]), names, table)
+        error = None if all_finite(A) else bad_entry_error(source, A, rows)
+        if error is not None:
+            raise error
+        return A, weights
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array of the kind of the rows."""
-        return self._source.empty(*shape)
+        return self.source.empty(*shape)
 
 
 def check_weights(weights: Any, source: Source) -> Array:
-    """Frequency weights as an array of the kind and dtype of the rows."""
+    """Frequency weights, checked, as an array of the kind and dtype of the rows."""
     w = to_numpy(settled(weights))
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
@@ -243,9 +254,33 @@ def check_weights(weights: Any, source: Source) -> Array:
     return asarray_like(w, source.empty(0), dtype=source.dtype)
 
 
+def _shows_holes(source: Source, weights: Array | None) -> bool:
+    """`Rows.shows_holes` for one table."""
+    first, traits = source.first_block, source.traits
+    at_hand = first is not source or traits.whole
+    if not at_hand or traits.remote or traits.costly or source.kind == "objects":
+        return False
+    block = next(first.blocks(_rows_to_map(first)))
+    if all_finite(block):
+        return False
+    if weights is None:
+        keep = np.arange(block.shape[0])
+    else:
+        keep = np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
+    if is_sparse(block):
+        return bool(np.any(np.isnan(block[keep].data)))
+    with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))
+    return bool(np.any(with_holes[keep]))
+
+
+def _rows_to_map(source: Source) -> int:
+    """Rows of a block that is mapped row by row."""
+    return _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
+
+
 def _block_rows(source: Source, wanted: int) -> int:
-    """Rows of a block: as wanted for the cache of a processor, but no more than need be where a block has to be made;
-    many on a device."""
+    """The number of rows of a block: `wanted` for the cache of a processor, or fewer where a block has to be computed
+    and `wanted` is more than it takes; many on a device."""
     p = source.shape[1]
     if source.traits.host:
         return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
@@ -253,7 +288,7 @@ def _block_rows(source: Source, wanted: int) -> int:
 
 
 def _parts(source: Source, threaded_blas: bool) -> list[Source]:
-    """The source, cut into as many parts as threads should read it side by side."""
+    """The source cut into one part for each thread that should read it."""
     traits = source.traits
     if traits.remote:
         return source.parts(1)
@@ -273,31 +308,31 @@ def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress
     return _threads.side_by_side(tasks, None if progress is None else progress.step)
 
 
-def _filled(
+def _summary_of_part(
     part: Source, start: int, tick: Callable[[], None] | None, *, like: S, all_weights: Array | None, rows: int
 ) -> S:
-    """A summary like another of the rows of `part`, whose first row is row `start` of the table."""
+    """A summary with the parameters of `like` of the rows of `part`, whose first row is row `start` of the table."""
     summary = like.fresh()
     weights = None if all_weights is None else all_weights[start : start + int(part.shape[0] or 0)]
     _fill(part, summary, weights, start, rows, tick)
     return summary
 
 
-def _fill_elsewhere(
+def _fill_remotely(
     parts: list[Source], summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
 ) -> None:
-    """As `_fill` for rows that lie with the workers of a scheduler: the summaries come, and the rows stay."""
+    """As `_fill` for rows that the workers of a scheduler hold: only summaries are sent here."""
     like = summary.fresh()
     edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0)))
-    own = [(None if weights is None else weights[i:j],) for i, j in edges]
+    arguments = [(None if weights is None else weights[i:j],) for i, j in edges]
     # A task may run twice, so it leaves the summaries that it merges as they were.
-    summary.merge(tree(parts, partial(_filled_there, like=like, rows=rows), union, own))
+    summary.merge(tree(parts, partial(_summary_of_partition, like=like, rows=rows), union, arguments))
     for _ in parts:
         if tick is not None:
             tick()
 
 
-def _filled_there(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
+def _summary_of_partition(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
     """A task: the summary of one partition and its weights."""
     summary = like.fresh()
     with _threads.single_threaded_blas():
@@ -311,7 +346,7 @@ def _answers(part: Source, start: int, *, function: Callable[[Array], Array], ro
         return concat_rows(list(_mapped(part, function, start, rows, lambda: None, takes_nan)))
 
 
-def _map_elsewhere(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
+def _map_remotely(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
     """A Dask array of the answers for all partitions, not computed yet."""
     like = task(source.first_block, 0)
     return stacked(tasks(parts, task), [int(part.shape[0] or 0) for part in parts], like)
@@ -321,20 +356,20 @@ def _fill(
     source: Source, summary: Summary, weights: Array | None, start: int, rows: int, tick: Callable[[], None] | None
 ) -> None:
     """Feed the blocks of `source`, whose first row is row `start` of the table, to `summary`."""
-    seen = 0
+    n_read = 0
     for block in source.blocks(rows):
-        _take(summary, block, start + seen, _weights_of(block, seen, weights), source=source)
-        seen += block.shape[0]
+        _take(summary, block, start + n_read, _weights_of(block, n_read, weights), source=source)
+        n_read += block.shape[0]
         if tick is not None:
             tick()
-    _check_all_weights(weights, seen)
+    _check_all_weights(weights, n_read)
 
 
 def _fill_in_turn(
     source: Source, summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
 ) -> None:
     """As `_fill` for a stream, which cannot be cut beforehand: as many blocks as there are threads are taken at a time,
-    and block i goes to summary i modulo their number, so that it does not matter which thread was quicker."""
+    and block i goes into summary i modulo their number, so that it does not matter which thread was quicker."""
     summaries = [summary, *(summary.fresh() for _ in range(_threads.available() - 1))]
     start, blocks = 0, source.blocks(rows)
     with _threads.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
@@ -355,12 +390,13 @@ def _fill_in_turn(
 
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
-    """One block and its weights into one summary."""
+    """Take one block and its weights into one summary; a bad entry is named."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         try:
             summary.update(block, counts)
         except NonFiniteBlock:
-            raise _explain(block, start, source, summary.takes_nan, counts) from None
+            numbers = range(start, start + block.shape[0])
+            raise unusable_block_error(source, block, numbers, counts, takes_nan=summary.takes_nan) from None
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
@@ -374,7 +410,7 @@ def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None
 
 
 def _check_all_weights(weights: Array | None, n: int) -> None:
-    """The length of a stream is known only now."""
+    """Refuse weights that are more or fewer than the `n` rows, whose number may be known only after the last one."""
     if weights is not None and n != weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
@@ -387,43 +423,23 @@ def _mapped(
     tick: Callable[[], None],
     takes_nan: bool,
 ) -> Iterator[Array]:
+    """The answers of `function` for the blocks of `source`, whose first row is row `start` of the table."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
+            numbers = range(start, start + block.shape[0])
             try:
                 answer = function(block)
             except NonFiniteBlock:
-                raise _explain(block, start, source, takes_nan) from None
-            xp = namespace(answer)
-            if not bool(xp.isfinite(xp.sum(answer))) and not bool(xp.all(xp.isfinite(answer))):
-                raise _explain(block, start, source, takes_nan)
-            start += block.shape[0]
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan) from None
+            if not all_finite(answer):
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan)
+            start = numbers.stop
             tick()
             yield answer
 
 
-def _explain(
-    block: Array, start: int, source: Source, nan_is_fine: bool = False, weights: Array | None = None
-) -> ValueError:
-    """The error for a block whose sums are not finite: its first bad entry in a row that counts, or its largest."""
-    if isinstance(block, Beside):
-        block = block.joined()
-    data = to_numpy(block.toarray() if is_sparse(block) else block)
-    if weights is not None:
-        data = np.where(to_numpy(weights)[:, None] > 0, data, 0.0)
-    bad = np.isinf(data) if nan_is_fine else ~np.isfinite(data)
-    build: Callable[..., ValueError] = not_finite
-    if bad.any():
-        i, j = (int(v) for v in np.argwhere(bad)[0])
-    else:
-        i, j = (int(v) for v in np.unravel_index(int(np.nanargmax(np.abs(data))), data.shape))
-        build = too_large
-    value = float(data[i, j])
-    row, column = (source.row(j), start + i) if source.transposed else (start + i, j)
-    table, column, names = source.place(column)
-    return build(row, column, value, names, table)
-
-
 def _count_blocks(parts: list[Source], rows: int) -> int | None:
+    """How many blocks of `rows` rows the parts have; None where that is unknown."""
     counts = [part.shape[0] for part in parts]
     if any(c is None for c in counts):
         return None

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from lowdim._xp import dense
 from lowdim.densities import Sech, Student
-from lowdim.summaries import SUMMARIES, LatentGaussian
+from lowdim.summaries import SUMMARIES, LatentGaussian, Moments
+from lowdim.summaries.base import Summary
 from oracles import tolerance
 
 WIDTH = 4
@@ -68,6 +70,20 @@ def scored(s):
     return {"weight": s.weight, "n_rows": s.n_rows} | {name: getattr(s, name) for name in asked_for}
 
 
+def labelled(s):
+    """What is seen of each part."""
+    parts = [(f"{r} {label}", part) for r, parts in enumerate(s.parts) for label, part in enumerate(parts)]
+    return {f"{place} {name}": value for place, part in parts for name, value in moments(part).items()}
+
+
+def with_labels(X):
+    """Rows with two columns of labels, -1, 0 or 1, that depend on the row alone and not on an offset."""
+    D = dense(X)
+    first, second = (D[:, 0] > D[:, 1]) + 0.0, np.clip(D[:, 0] - D[:, 1] + 1, -1, 1) // 1
+    labels = np.column_stack([first, second])
+    return sparse.hstack([X, labels], format="csr") if sparse.issparse(X) else np.hstack([X, labels])
+
+
 def gaussian(width, offset, uncertain=False):
     """A model of two latent variables, with certain or uncertain loadings."""
     spread = None
@@ -87,6 +103,7 @@ class Case:
     make: Callable  # (cls, width, offset) -> summary
     see: Callable  # summary -> {name: number or array}: what may not depend on cuts and order
     row_weights: bool = True
+    rows: Callable = lambda X: X  # rows of numbers -> the rows that are taken in
 
 
 #: One row a way of making a summary; a class may have several.
@@ -135,6 +152,9 @@ FACTORIES = {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
         "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
     },
+    "Labelled": {
+        "": Case(lambda cls, width, offset: cls(Moments(width), [2, 2]), labelled, rows=with_labels),
+    },
 }
 
 CASES = {
@@ -182,9 +202,18 @@ def see(label, summary):
     return CASES[label][1].see(summary)
 
 
+def rows_of(label, X):
+    """`X` as the rows that the summary takes in."""
+    return CASES[label][1].rows(X)
+
+
+def update(label, summary, X, weights=None):
+    summary.update(rows_of(label, X), weights)
+
+
 def filled(label, block, offset=0.0):
     summary = empty(label, offset)
-    summary.update(*block)
+    update(label, summary, *block)
     return summary
 
 
@@ -195,8 +224,8 @@ def plus(a, b):
     return both
 
 
-def assert_agree(label, a, b, X, offset=0.0):
-    """What is seen of two summaries of the rows of `X` is equal to rounding.
+def assert_agree(label, a, b, X, offset=0.0, but_for=()):
+    """What is seen of two summaries of the rows of `X`, those of `a` being `offset` off, is equal to rounding.
 
     An offset costs nothing but the digits of the mean itself; only third and fourth order sums, which are moved from
     one mean to another, may lose what it costs to write that mean down: offset / spread, once.
@@ -206,13 +235,18 @@ def assert_agree(label, a, b, X, offset=0.0):
     power |= {"second": 2, "cross": 2, "scores": 2, "total": 2, "loglike": 2, "curvature": 2}
     a, b = see(label, a), see(label, b)
     assert a.keys() == b.keys()
-    for name, value in b.items():
-        if name == "n_rows":
-            assert a[name] == value
+    for place, value in b.items():
+        name = place.split()[-1]
+        if name in but_for:
             continue
+        if name == "n_rows" or value is None:
+            assert a[place] == value
+            continue
+        # What is seen must be that of the rows without the offset.
+        seen = a[place] - offset if name == "mean" else a[place]
         size = offset + spread if name == "mean" else 8.0 * len(X) * (2 * spread) ** power.get(name, 0)
         condition = 1.0 + offset / spread if name in ("third", "fourth") else 1.0
-        np.testing.assert_allclose(a[name], value, rtol=0, atol=tolerance(condition=condition) * size, err_msg=name)
+        np.testing.assert_allclose(seen, value, rtol=0, atol=tolerance(condition=condition) * size, err_msg=place)
 
 
 def whole(blocks):
@@ -223,9 +257,24 @@ def whole(blocks):
 
 def assert_same_state(summary, before):
     """Bit by bit."""
+    after = state(summary)
+    assert after.keys() == before.keys()
     for name, value in before.items():
-        np.testing.assert_array_equal(getattr(summary, name), value, err_msg=name)
+        np.testing.assert_array_equal(after[name], value, err_msg=name)
 
 
 def state(summary):
-    return {name: copy.deepcopy(getattr(summary, name)) for name in summary.state}
+    """All values that make up a summary, and the summaries inside it, by their place."""
+    return dict(_values("", summary))
+
+
+def _values(place, value):
+    if isinstance(value, Summary):
+        value = {name: getattr(value, name) for name in value.state}
+    elif isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _values(f"{place} {name}".strip(), item)
+    else:
+        yield place, copy.deepcopy(value)

@@ -98,5 +98,5 @@ def test_all_but_one_is_a_merge_of_the_others():
 
 
 def test_other_labels_are_not_merged():
-    with pytest.raises(ValueError, match="same labels"):
+    with pytest.raises(ValueError, match="different counts cannot be merged"):
         Labelled(Moments(3), [2]).merge(Labelled(Moments(3), [3]))

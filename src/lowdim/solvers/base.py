@@ -119,11 +119,11 @@ class RowsLike(Protocol):
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows, a row of the answer for each."""
 
-    def shows_holes(self) -> bool:
-        """Whether the first rows have entries that were not observed, as far as that can be seen at no cost."""
-
     def first_block(self) -> RowsLike | None:
         """The first rows of a stream, which nothing is taken from; None where they cannot be had."""
+
+    def shows_holes(self) -> bool:
+        """Whether there is a NaN in the first rows, as far as that can be known at no cost."""
 
     def narrowed(self) -> RowsLike | None:
         """The same rows in float32, where that is cheap to keep; None where not."""

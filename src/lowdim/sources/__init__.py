@@ -11,6 +11,7 @@ import numpy as np
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim
 from .array import ArraySource
+from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
 from .counted import CountedSource
@@ -25,6 +26,7 @@ from .table import TableSource, is_column, is_table
 
 
 def _is_stream(X: Any) -> bool:
+    """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
     if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
@@ -33,19 +35,25 @@ def _is_stream(X: Any) -> bool:
 
 
 def _is_nested_list(X: Any) -> bool:
+    """True for a list of numbers or of lists of numbers."""
     return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and _is_delayed(X[0]))
 
 
 def _is_delayed(X: Any) -> bool:
-    """True for what Dask computes later and is no collection of rows."""
+    """True for objects that Dask computes later and that are not collections of rows."""
     return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
 
 
 def _is_array_like(X: Any) -> bool:
+    """True for objects that NumPy makes an array of."""
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
-#: What is asked of X, in this order, and what then reads it. The first row that fits is taken.
+def _open_stream(X: Any) -> Source:
+    return StreamSource(X, open_source)
+
+
+#: Tests of X, in this order, and what opens an X that passes the test. The first row that fits is taken.
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
@@ -54,7 +62,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_array, ArraySource),
     (is_table, TableSource),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
-    (_is_stream, lambda X: StreamSource(X, open_source)),
+    (_is_stream, _open_stream),
 ]
 
 
@@ -67,14 +75,19 @@ def open_source(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
-    for fits, source in SOURCES:
-        if fits(X):
-            return source(X)
+    opener = _opener(X)
+    if opener is not None:
+        return opener(X)
     if np.isscalar(X) and not isinstance(X, str | bytes):
         raise bad_ndim(0, ())
     if is_column(X):
         raise bad_ndim(1, (len(X),))
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
+
+
+def _opener(X: Any) -> Callable[[Any], Source] | None:
+    """What opens `X`, by the table of sources; None where no row of it fits."""
+    return next((opener for fits, opener in SOURCES if fits(X)), None)
 
 
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
@@ -84,12 +97,13 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
     """
     in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
-        if in_blocks or callable(y) or hasattr(y, "__next__"):
+        if in_blocks or ((callable(y) or hasattr(y, "__next__")) and _opener(y) is _open_stream):
+            # Its blocks may be vectors, too.
             source: Source = StreamSource(y, _open_column)
         else:
             source = _open_column(y)
     except (TypeError, ValueError) as error:
-        # Messages speak of X, which is another table here.
+        # The message is about X; here the table has another name.
         text = re.sub(r"\bX\b", table, str(error))
         raise type(error)(text if text.startswith(table) else f"{table}: {text}") from error
     source.table = table
@@ -97,6 +111,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
 
 
 def _open_column(y: Any) -> Source:
+    """As `open_source`, with a vector taken as one column."""
     if isinstance(y, Source):
         return y
     if is_dask(y):
@@ -124,6 +139,7 @@ def _open_column(y: Any) -> Source:
 
 
 def _unknown(X: Any) -> TypeError:
+    """The error for an object that no source reads."""
     if hasattr(X, "__dask_graph__"):
         return TypeError(
             f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "
@@ -151,10 +167,12 @@ __all__ = [
     "StreamSource",
     "TableSource",
     "Traits",
+    "bad_entry_error",
     "holds_objects",
     "open_source",
     "open_target",
     "stacked",
     "tasks",
     "tree",
+    "unusable_block_error",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -85,13 +84,14 @@ def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError) as error:
-        column = next((j for j in range(X.shape[1]) if not _converts(X[:, j])), None)
+        column = next((j for j in range(X.shape[1]) if not converts_to_float(X[:, j])), None)
         raise type(error)(not_numeric(column, X.dtype, None, str(error))) from error
 
 
-def _converts(column: Any) -> bool:
+def converts_to_float(X: np.ndarray) -> bool:
+    """Whether all objects in an array are numbers."""
     try:
-        column.astype(np.float64)
+        X.astype(np.float64)
     except (TypeError, ValueError):
         return False
     return True

@@ -1,4 +1,4 @@
-"""The protocol of a source: where rows come from. Sources never learn what is made of their rows."""
+"""The protocol of a source: where rows come from. A source does not know what its rows are used for."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Traits:
     stored: float = 1.0
     #: Single features can be read (needed for the Gram matrix of n < p rows).
     by_feature: bool = True
-    #: All rows can be had as one block.
+    #: `blocks(n)` gives all n rows as one block. False for streams, whose rows come in blocks of any size.
     whole: bool = True
-    #: A block costs about as much to make as to sum up, so that threads should share in that too.
+    #: A block is computed, which costs about as much as summing it up, so that threads should share that work too.
     costly: bool = False
-    #: Rows lie with the workers of a scheduler, which should do there what is to be done with them.
+    #: Rows are held by the workers of a scheduler, which should also do the work on them.
     remote: bool = False
-    #: Rows lie in the memory of the processor, as NumPy arrays, so that several threads may read them.
+    #: Blocks are NumPy or SciPy arrays in the memory of the processor, so that several threads may read them.
     host: bool = True
     #: Bytes of the rows, 0 where unknown.
     n_bytes: int = 0
@@ -53,18 +53,33 @@ class Source(ABC):
     vector: bool = False
     #: True where the rows are the features of a table and the names are theirs.
     transposed: bool = False
-    #: What the rows are stored as, in words: blocks of one stream must agree on it.
+    #: How the rows are stored, in words: blocks of one stream must agree on it.
     kind: str
     #: Whether scikit-learn knows how to count and name the columns of what was opened.
     known_to_sklearn: bool = False
     traits: Traits
+
+    @property
+    def members(self) -> list[Source]:
+        """The tables that lie side by side in this source: this one alone, unless they were put together."""
+        return [self]
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The widths of the members."""
+        return tuple(member.shape[1] for member in self.members)
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether `between` gives any range of rows."""
+        return type(self).between is not Source.between
 
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[Array]:
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
 
     def parts(self, k: int) -> list[Source]:
-        """The rows cut into at most `k` sources to be read side by side, in order; one where that cannot be."""
+        """The rows cut into at most `k` sources that can be read at the same time, in order; here into one."""
         return [self]
 
     def between(self, i: int, j: int) -> Source:
@@ -72,12 +87,12 @@ class Source(ABC):
         raise TypeError(f"{self.table} cannot be cut between two rows; pass an array, a table or a Dask collection.")
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        """This source as a task on another machine sees it: `lazy(function)(arguments)` is what is made there."""
+        """This source for a task on another machine: `lazy(function)(arguments)` is what the task calls there."""
         return self
 
     @property
     def first_block(self) -> Source:
-        """A source with the first rows, or with rows of their kind, at no cost: nothing is taken from a stream."""
+        """A source of the first rows, or of rows of their kind, at no cost: nothing is taken from a stream."""
         return self
 
     def features(self) -> Source:
@@ -85,7 +100,7 @@ class Source(ABC):
         raise TypeError(f"{type(self).__name__} cannot be read feature by feature.")
 
     def narrowed(self) -> Source | None:
-        """This source in float32, where that costs little memory and no value leaves its range; None where not."""
+        """This source in float32, if that costs little memory and no value is out of range; otherwise None."""
         return None
 
     def empty(self, *shape: int) -> Array:

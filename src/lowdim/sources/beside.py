@@ -12,7 +12,6 @@ from scipy import sparse
 from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
 from ..errors import inconsistent_lengths
 from .base import Source, Traits
-from .stream import StreamSource
 
 
 class BesideSource(Source):
@@ -26,12 +25,12 @@ class BesideSource(Source):
 
     Notes
     -----
-    Blocks are of the array library of the first source. NumPy blocks are handed on as `Beside`, which copies nothing.
-    Where sparse and dense tables meet, the kind of the wider one wins.
+    Blocks are of the array library of the first source. NumPy blocks are given as `Beside`, which copies nothing. Of
+    sparse and dense tables the blocks are as those of the widest one.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self.members = list(sources)
+        self._members = list(sources)
         lengths = [s.shape[0] for s in self.members]
         known = {n for n in lengths if n is not None}
         if len(known) > 1:
@@ -52,17 +51,17 @@ class BesideSource(Source):
             sparse=self._sparse,
             stored=stored if self._sparse else 1.0,
             by_feature=False,
-            # A stream cannot be cut where the partitions of another table end: then blocks of all are read here.
-            remote=any(t.remote for t in traits) and not any(isinstance(s, StreamSource) for s in self.members),
+            whole=all(t.whole for t in traits),
+            # Rows that cannot be cut where the partitions of another table end are read here, and so are all others.
+            remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
             host=host,
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             itemsize=4 if narrow else 8,
         )
 
     @property
-    def groups(self) -> tuple[int, ...]:
-        """Widths of the tables."""
-        return tuple(s.shape[1] for s in self.members)
+    def members(self) -> list[Source]:
+        return self._members
 
     def blocks(self, rows: int) -> Iterator[Array]:
         readers = [s.blocks(rows) for s in self.members]
@@ -84,7 +83,7 @@ class BesideSource(Source):
 
     def parts(self, k: int) -> list[Source]:
         if self.traits.remote:
-            # Rows that lie elsewhere say where all are cut.
+            # All tables are cut where the partitions of the remote one end.
             far = next(s for s in self.members if s.traits.remote)
             edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in far.parts(k)), initial=0)))
             return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]

@@ -13,16 +13,16 @@ from .base import Source
 
 
 class CountedSource(Source):
-    """The rows `keep` of another source. Only its features can be read: rows that do not count are left out of them."""
+    """The rows `keep` of another source, those of positive weight. Only its features can be read."""
 
     def __init__(self, source: Source, keep: np.ndarray) -> None:
         self._source, self._keep = source, keep
         self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
         self.names, self.table, self.transposed = source.names, source.table, source.transposed
-        self.traits = replace(source.traits, n_bytes=0)
+        self.traits = replace(source.traits, whole=False, n_bytes=0)
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        raise TypeError("rows that do not count are left out by their weights.")
+        raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")
 
     def features(self) -> Source:
         return _Shortened(self._source.features(), self._keep)

@@ -1,6 +1,6 @@
-"""Dask collections: rows that lie in partitions, which a scheduler reads where they are.
+"""Dask collections: rows in partitions, each of which is read by a task on the machine that holds it.
 
-Dask is imported when such a collection is met, and never before.
+Dask is imported only when such a collection is opened.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ..errors import bad_ndim, empty
 from .base import Source
 from .stream import StreamSource
 
-#: How many values one task of a tree takes in.
+#: How many values one task of a tree merges.
 _FAN_IN = 8
 
 
 class DaskSource(Source):
-    """Rows of a Dask array or data frame, a partition a task.
+    """Rows of a Dask array or data frame; each partition is read by a task.
 
     Parameters
     ----------
     X : Dask array or data frame
-        An array whose columns lie in several chunks is given whole rows first (`rechunk`).
+        An array whose rows are cut into several chunks is rechunked first.
     open_block : callable
-        Opens one partition, on the machine where it lies, as a source of its own.
+        Opens one partition as a source, on the machine that holds it.
 
     Notes
     -----
@@ -46,7 +46,7 @@ class DaskSource(Source):
         self._sample = sample = open_block(X._meta_nonempty if framed else _one_row(X))
         lengths = _lengths(X, framed)
         if not framed and np.isnan(X.shape[0]):
-            # Counted now, so that columns can be read too.
+            # With known lengths the columns can be read, too.
             self._X = X = X.copy()
             X._chunks = (tuple(lengths), X.chunks[1])
         self._delayed = list(np.ravel(X.to_delayed()))
@@ -66,7 +66,7 @@ class DaskSource(Source):
             yield concat_rows(list(read))
 
     def parts(self, k: int) -> list[Source]:
-        """One for each partition that has rows: how they lie is for Dask to say, not for the number of threads here."""
+        """One for each partition that has rows, whatever `k` is."""
         return [
             self._part([(block, 0, j - i)], j - i)
             for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True)
@@ -83,7 +83,7 @@ class DaskSource(Source):
 
     @property
     def first_block(self) -> Source:
-        """A source like the partitions, with a row or two of no meaning."""
+        """A source of the kind of the partitions, with one or two made-up rows."""
         return self._sample
 
     @property
@@ -95,12 +95,12 @@ class DaskSource(Source):
         return self._sample.empty(*shape)
 
     def _part(self, pieces: list[tuple[Any, int, int]], n: int) -> Source:
-        """n rows: of each partition named, from row i to row j."""
+        """n rows: from row i to row j of each partition that is named."""
         return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
 class _PartSource(Source):
-    """Rows of one partition or of several, of each from row i to row j: read by a task."""
+    """Rows i to j of each of one or several partitions, read by a task."""
 
     def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int]], shape: tuple[int, int]) -> None:
         self._whole, self._pieces = whole, pieces
@@ -130,33 +130,38 @@ def is_dask(X: Any) -> bool:
 
 
 def tree(
-    parts: Sequence[Source], task: Callable[..., Any], merge: Callable[[list[Any]], Any], own: Sequence[tuple[Any, ...]]
+    parts: Sequence[Source],
+    task: Callable[..., Any],
+    merge: Callable[[list[Any]], Any],
+    arguments: Sequence[tuple[Any, ...]],
 ) -> Any:
-    """merge of `task(part, first_row, *own)` for all parts, eight at a time and in their order, where the rows lie.
+    """`merge` of `task(part, first_row, *arguments)` for all parts, eight at a time and in their order.
 
-    Only what `task` returns travels, and of that what is merged already.
+    Tasks run on the machines that hold the rows. Only what `task` and `merge` return is sent.
     """
     from dask import delayed
 
-    level = tasks(parts, task, own)
+    level = tasks(parts, task, arguments)
     join = delayed(merge, pure=False)
     while len(level) > 1:
         level = [join(level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
     return level[0].compute()
 
 
-def tasks(parts: Sequence[Source], task: Callable[..., Any], own: Sequence[tuple[Any, ...]] | None = None) -> list[Any]:
-    """`task(part, first_row, *own)` of each part and what is its own, not computed yet."""
+def tasks(
+    parts: Sequence[Source], task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None = None
+) -> list[Any]:
+    """`task(part, first_row, *arguments)` for each part and its arguments, not computed yet."""
     from dask import delayed
 
     run = delayed(task, pure=False)
     starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=0)
-    each = zip(parts, starts, own or [()] * len(parts), strict=False)
+    each = zip(parts, starts, arguments or [()] * len(parts), strict=False)
     return [run(part.elsewhere(delayed), start, *more) for part, start, more in each]
 
 
 def stacked(pieces: Sequence[Any], lengths: Sequence[int], like: Array) -> Any:
-    """A Dask array of answers that are not computed yet: one below the other, row for row as `like`."""
+    """A Dask array of answers that are not computed yet, one below the other; their rows are of the kind of `like`."""
     import dask.array as da
 
     rest = tuple(like.shape[1:])
@@ -165,7 +170,7 @@ def stacked(pieces: Sequence[Any], lengths: Sequence[int], like: Array) -> Any:
 
 
 def _computed(part: Source) -> Source:
-    """The part as a source whose rows lie here."""
+    """The part as a source whose rows are in the memory of this machine."""
     from dask import delayed
 
     return part.elsewhere(delayed).compute()
@@ -203,7 +208,7 @@ def _whole_rows(X: Any) -> Any:
 
 
 def _one_row(X: Any) -> Any:
-    """A row of zeros of the kind that the chunks of X are of."""
+    """A row of zeros, stored as the chunks of X are."""
     p, meta = X.shape[1], X._meta
     if is_sparse(meta):
         return sparse.csr_array((1, p), dtype=X.dtype)

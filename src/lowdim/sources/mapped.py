@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, is_sparse, namespace, to_numpy
-from ..errors import not_finite
+from .._xp import Array, all_finite, is_sparse, namespace
+from .bad_entries import bad_entry_error
 from .base import Source
 
 
 class MappedSource(Source):
     """function(block) for the blocks of another source: b rows become b rows of features.
 
-    Nothing is kept: features are made anew whenever rows are read, so that they need never all be there. Rows of weight
-    zero are not looked at, and may be anything.
+    Features are computed whenever rows are read and not kept, so that they are never in memory all at once. Features of
+    rows of weight zero need not be finite.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class MappedSource(Source):
         start = 0
         for block in self._source.blocks(rows):
             features = self._mapped(block)
-            if not _is_finite(features):
+            if not all_finite(features):
                 features = self._repaired(block, features, start)
             start += block.shape[0]
             yield features
@@ -77,25 +77,16 @@ class MappedSource(Source):
         return features
 
     def _repaired(self, block: Array, features: Array, start: int) -> Array:
-        """Features with zeros for rows that do not count; the first bad entry of one that does is named."""
-        xp = namespace(features)
-        if self._weights is not None:
-            uncounted = self._weights[start : start + block.shape[0]] <= 0
-            if not is_sparse(features):
-                features = xp.where(uncounted[:, None], xp.zeros_like(features), features)
-            block = block if is_sparse(block) else xp.where(uncounted[:, None], xp.zeros_like(block), block)
-        if self._source.kind == "objects" or _is_finite(features):
+        """Features with zeros for rows of weight zero. A row that is itself not finite is refused, by its first bad
+        entry; features of finite rows that are not finite are left to those who read them."""
+        weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
+        if weights is not None and not is_sparse(features):
+            xp = namespace(features)
+            features = xp.where((weights <= 0)[:, None], xp.zeros_like(features), features)
+        if self._source.kind == "objects" or all_finite(features):
             return features
-        data = to_numpy(block.toarray() if is_sparse(block) else block)
-        bad = np.argwhere(~np.isfinite(data))
-        if len(bad):
-            i, j = (int(v) for v in bad[0])
-            table, column, names = self._source.place(j)
-            raise not_finite(self._start + start + i, column, float(data[i, j]), names, table)
+        first = self._start + start
+        error = bad_entry_error(self._source, block, range(first, first + block.shape[0]), weights)
+        if error is not None:
+            raise error
         return features
-
-
-def _is_finite(features: Array) -> bool:
-    values = features.data if is_sparse(features) else features
-    xp = namespace(values)
-    return bool(xp.all(xp.isfinite(values)))

@@ -1,4 +1,4 @@
-"""Rows that are no numbers: text, graphs, whatever a function of two of them can compare."""
+"""Rows that are not numbers but texts, graphs or other things that a function of two of them can compare."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import empty
+from .array import converts_to_float
 from .base import Source, Traits, cut
 from .table import is_column
 
 
 class ObjectSource(Source):
-    """Objects, one a row (or rows of several), for kernels that are functions: nobody else looks into them."""
+    """Rows of one object or of several, for kernels that are functions."""
 
     def __init__(self, X: Any) -> None:
         if is_column(X):
@@ -41,7 +42,7 @@ class ObjectSource(Source):
 def holds_objects(X: Any) -> bool:
     """True for sequences of texts or other things that are not rows of numbers."""
     if isinstance(X, np.ndarray):
-        return X.dtype.kind in "US" or (X.dtype.kind == "O" and not _are_numbers(X))
+        return X.dtype.kind in "US" or (X.dtype.kind == "O" and not converts_to_float(X))
     if is_column(X):
         return holds_objects(np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object))
     if not isinstance(X, list | tuple) or not X or getattr(X[0], "ndim", 0) > 1:
@@ -53,16 +54,8 @@ def holds_objects(X: Any) -> bool:
         return True
 
 
-def _are_numbers(X: np.ndarray) -> bool:
-    try:
-        X.astype(np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def _as_objects(X: Any) -> np.ndarray:
-    """A sequence as a vector of objects, whatever they are."""
+    """A sequence as a vector of objects; NumPy does not look into them."""
     out = np.empty(len(X), dtype=object)
     for i, item in enumerate(X):
         out[i] = item

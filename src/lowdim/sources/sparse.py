@@ -1,4 +1,4 @@
-"""SciPy sparse matrices and arrays, row by row and never made dense as a whole."""
+"""SciPy sparse matrices and arrays, which are never made dense as a whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NARROW_MAX = 1e15
 
 
 class SparseSource(Source):
-    """Rows of a sparse matrix. CSR is read as it lies; other formats are converted to it once."""
+    """Rows of a sparse matrix. CSR is read without a copy; other formats are converted to it once."""
 
     known_to_sklearn = True
 
@@ -67,8 +67,8 @@ def row_view(X: Any, i: int, j: int) -> Any:
 
 
 class _Lent:
-    """Memory of an array, without a trace of the larger one it is cut from: SciPy copies every part of less than half
-    of an array whenever it wraps one, also for a transpose."""
+    """The memory of a part of an array without a reference to the whole array: SciPy copies parts of less than half of
+    an array whenever it makes a matrix of them, also for a transpose."""
 
     def __init__(self, part: np.ndarray) -> None:
         self._part = part

@@ -12,19 +12,19 @@ from .base import Source
 
 
 class StreamSource(Source):
-    """Rows that come in blocks of the sender's choosing.
+    """Rows that come in blocks of any sizes.
 
     Parameters
     ----------
     blocks : iterable, or callable that returns one
         2-D blocks of one width and dtype. An iterator can be read once; an iterable or a callable as often as needed.
     open_block : callable
-        Opens one block as a source of its own (arrays, sparse matrices and tables are all blocks).
+        Opens one block as a source (arrays, sparse matrices and tables can be blocks).
 
     Notes
     -----
-    Large blocks are cut to the size asked for, and small ones gathered, which copies them, until they have at least an
-    eighth of it; at most one gathered block is held at a time.
+    Large blocks are cut to the size asked for. Small ones are joined, which copies them, until they have at least an
+    eighth of that size; at most one such joint block is held at a time.
     """
 
     def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:

@@ -13,7 +13,7 @@ from .base import Source, Traits, cut
 
 
 class TableSource(Source):
-    """Rows of a data frame, converted block by block. Missing entries become NaN and are then named by column."""
+    """Rows of a data frame, converted block by block. Missing entries become NaN."""
 
     known_to_sklearn = True
 
@@ -30,7 +30,7 @@ class TableSource(Source):
                     raise complex_data(f"{native} in {column_label(j, self.names)}")
                 raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
-        # Nullable booleans have no number for what is missing; floats do.
+        # Missing entries of nullable booleans become NaN if they are floats.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
         self.shape = (n, p)
         self.kind = "table"
@@ -54,7 +54,7 @@ class TableSource(Source):
 
 
 def _why_not(dtype: Any) -> str:
-    """What a column holds that is no number."""
+    """Why a column is not numeric."""
     if dtype.is_temporal():
         return "dates and times; subtract a start and divide by a unit to make numbers of them"
     return "could not convert string to float or the like"

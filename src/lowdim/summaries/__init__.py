@@ -1,5 +1,6 @@
 """Summaries: what is remembered of rows."""
 
+from .base import Summary
 from .columns import Columns
 from .completed import Completed
 from .fourth import FourthMoments
@@ -14,7 +15,7 @@ from .sketch import Sketch
 from .triangle import Triangle
 
 #: All summaries, by name.
-SUMMARIES = {
+SUMMARIES: dict[str, type[Summary]] = {
     cls.__name__: cls
     for cls in (
         Moments,
@@ -29,6 +30,7 @@ SUMMARIES = {
         Completed,
         Sample,
         ScoreMoments,
+        Labelled,
     )
 }
 

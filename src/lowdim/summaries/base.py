@@ -3,6 +3,9 @@
 `update(block, weights)` takes rows in, `merge(other)` takes another summary in, `fresh()` gives the identity. What a
 summary holds after all rows does not depend on how they were cut into blocks or in which order these were merged,
 up to rounding. A summary sees blocks and never learns where they come from.
+
+A summary declares the names of its attributes (`parameters`, `options`, `state`); merging, `fresh`, `save` and `load`
+follow from these names.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, device, is_sparse, namespace, to_numpy, wide_dtype
+from .._xp import Array, Beside, astype, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock
+from .npz import read_tree, write_tree
 
 #: Blocks of about this size are summed while they lie in cache.
 CACHE_BYTES = 4 << 20
@@ -31,13 +35,16 @@ S = TypeVar("S", bound="Summary")
 class Summary(ABC):
     """What is remembered of rows."""
 
-    #: Names of the attributes that say what is summed: only summaries that agree on them can be merged.
+    #: Names of the attributes that say what is summed: only summaries that agree on them can be merged. Unless `fresh`
+    #: and `_made_from` say otherwise they are arguments of the constructor.
     parameters: ClassVar[tuple[str, ...]]
-    #: Names of all attributes that make up the summary, for `save`.
+    #: Names of further arguments of the constructor, on which summaries that are merged need not agree.
+    options: ClassVar[tuple[str, ...]] = ()
+    #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
-    #: NaN means "not observed" and is welcome.
+    #: Whether NaN is taken as "not observed".
     takes_nan: ClassVar[bool] = False
-    #: Tables side by side need not be joined first.
+    #: Whether tables side by side need not be joined first.
     takes_pieces: ClassVar[bool] = False
 
     @property
@@ -46,11 +53,12 @@ class Summary(ABC):
         return False
 
     def update(self, block: Array, weights: Array | None = None) -> None:
-        """Take in the rows of `block`, a dense or CSR block, row i counted `weights[i]` times (zero: not at all)."""
+        """Take in the rows of `block`, a dense or CSR block; row i counts `weights[i]` times, with weight zero not at
+        all."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
         if weights is not None:
-            block, weights = _positive(block, weights)
+            block, weights = _without_zero_weights(block, weights)
         if block.shape[0]:
             self._update(block, weights)
 
@@ -75,9 +83,9 @@ class Summary(ABC):
     def _merge(self, other: Self) -> None:
         """Take in `other`, which has the same parameters."""
 
-    @abstractmethod
     def fresh(self) -> Self:
         """An empty summary with the same parameters: the identity of `merge`."""
+        return type(self)(**{name: getattr(self, name) for name in (*self.parameters, *self.options)})
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         """How many rows a block should have; `stored` is the fraction of entries that sparse rows store."""
@@ -85,26 +93,42 @@ class Summary(ABC):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the summary to a `.npz` file (plain arrays, no pickle)."""
-        arrays: dict[str, Any] = {n: to_numpy(value) for n in self.state if (value := getattr(self, n)) is not None}
-        with open(path, "wb") as file:
-            np.savez(file, kind=np.array(type(self).__name__), **arrays)
+        write_tree(path, self._tree())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            kind = str(stored["kind"])
-            if kind != cls.__name__:
-                raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.{kind}.load(path).")
-            return cls._from_state({name: stored[name] for name in cls.state if name in stored})
+        tree = read_tree(path)
+        kind = tree["kind"]
+        if kind != cls.__name__:
+            raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.summaries.{kind}.load(path).")
+        return cls._from_tree(tree)
+
+    def _tree(self) -> dict[str, Any]:
+        """The name of the class and the values of `state`, those of summaries inside this one too."""
+        return {"kind": type(self).__name__} | {name: _without_objects(getattr(self, name)) for name in self.state}
 
     @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        raise NotImplementedError
+    def _from_tree(cls, tree: dict[str, Any]) -> Self:
+        """The summary of which `_tree` gave `tree`."""
+        stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
+        summary = cls._made_from(stored)
+        summary._restore(stored)
+        return summary
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        """An empty summary with the parameters in `stored`, which are taken out of it."""
+        return cls(**{name: stored.pop(name) for name in (*cls.parameters, *cls.options) if name in stored})
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        """Set the attributes that are not parameters; those that `stored` lacks stay as in an empty summary."""
+        for name, value in stored.items():
+            setattr(self, name, value)
 
 
 def union(summaries: Sequence[S]) -> S:
-    """All summaries as one; those that came in are left as they were."""
+    """All summaries merged into a new one; they themselves are left as they were."""
     total = summaries[0].fresh()
     for summary in summaries:
         total.merge(summary)
@@ -112,23 +136,15 @@ def union(summaries: Sequence[S]) -> S:
 
 
 def total_weight(block: Array, weights: Array | None) -> float:
-    """How many rows the block counts as."""
+    """The sum of the weights of a block; without weights, its number of rows."""
     if weights is None:
         return float(block.shape[0])
     return float(namespace(weights).sum(weights))
 
 
 def row_weights(like: Array, weights: Array | None) -> Array:
-    """One weight a row, of the length and dtype of `like`."""
+    """One weight for each row, of the length and dtype of `like`; ones where no weights are given."""
     return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
-
-
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b rounded, and what the rounding left out (Knuth). Means are kept in two such parts: when they are merged,
-    their difference matters, and at an offset of 1e8 one float64 has only half its digits left for it."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 def scaled_rows(Z: Array, weights: Array | None) -> Array:
@@ -148,13 +164,13 @@ def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, .
 
 
 def check_columns(expected: int, block: Array) -> None:
-    """A summary sees blocks of one width."""
+    """Refuse a block of another width than the summary."""
     if block.shape[1] != expected:
         raise ValueError(f"this summary is of {expected} columns, the block has {block.shape[1]}.")
 
 
 def check_squares(squares: Array) -> None:
-    """Sums of squares must be finite, and so must be their sum over the columns."""
+    """Refuse sums of squares that are not finite, or whose sum over the columns is not."""
     xp = namespace(squares)
     limit = float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
     if not float(xp.max(squares)) <= limit:
@@ -162,8 +178,8 @@ def check_squares(squares: Array) -> None:
 
 
 def is_far(s: Array, squares: Array, weight: float) -> bool:
-    """Whether, in some column, sums `s` and sums of squares `squares` about a shift are nearly all offset: the mean is
-    more than ten deviations away, and a subtraction would cost digits."""
+    """Whether the mean of some column is more than ten deviations away from the shift that its sum `s` and its sum of
+    squares were taken about: the squares are then nearly all offset, and to subtract it would cost digits."""
     xp = namespace(squares)
     spread = squares - s * s / weight
     return bool(xp.any(spread < 0.01 * squares))
@@ -181,8 +197,8 @@ def products_in_range(Z: Array) -> Array:
     return P
 
 
-def _positive(block: Array, weights: Array) -> tuple[Array, Array]:
-    """The rows of a block that count, with their weights."""
+def _without_zero_weights(block: Array, weights: Array) -> tuple[Array, Array]:
+    """The rows of positive weight of a block, and their weights."""
     xp = namespace(weights)
     keep = weights > 0
     if bool(xp.all(keep)):
@@ -194,9 +210,36 @@ def _positive(block: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality of parameters that may be arrays."""
+    """Equality of parameters, which may be arrays, and summaries: these are equal if their own parameters are."""
     if a is b:
         return True
+    if isinstance(a, Summary):
+        return type(a) is type(b) and all(_same(getattr(a, name), getattr(b, name)) for name in a.parameters)
     if not hasattr(a, "shape") or not hasattr(b, "shape"):
         return not hasattr(a, "shape") and not hasattr(b, "shape") and a == b
     return tuple(a.shape) == tuple(b.shape) and bool(namespace(a).all(a == b))
+
+
+def _without_objects(value: Any) -> Any:
+    """A value with trees in the place of summaries."""
+    if isinstance(value, Summary):
+        return value._tree()
+    return [_without_objects(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_objects(value: Any) -> Any:
+    """A value with summaries in the place of their trees."""
+    if isinstance(value, list):
+        return [_with_objects(item) for item in value]
+    return _class_named(value["kind"])._from_tree(value) if isinstance(value, dict) else value
+
+
+def _class_named(kind: str) -> type[Summary]:
+    """The class of summaries of this name."""
+    waiting = Summary.__subclasses__()
+    while waiting:
+        cls = waiting.pop()
+        if cls.__name__ == kind:
+            return cls
+        waiting += cls.__subclasses__()
+    raise ValueError(f"there is no summary of the kind {kind}.")

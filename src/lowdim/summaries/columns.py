@@ -1,4 +1,4 @@
-"""Weight, mean and sum of squares of each column alone: what a first look costs when p^2 is too much."""
+"""Weight, mean and sum of squares of each column, for tables of so many columns that p^2 numbers are too many."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, column_sums, dense, device, is_sparse, namespace, wide_dtype
-from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight, two_sum
+from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight
+from .means import between_weight, merged_mean, two_sum
 
 
 class Columns(Summary):
     """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
 
-    One pass, 2 p numbers. Sparse blocks stay sparse unless a filled column lies far from zero.
+    One pass, 2 p numbers. Sparse blocks stay sparse.
     """
 
     parameters = ("n_features",)
@@ -38,16 +39,13 @@ class Columns(Summary):
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.squares)
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_features)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
 
     def offset_is_harmless(self, scale: Array | None = None) -> bool:
-        """Whether products with the rows (their columns divided by `scale`) may be centred afterwards, instead of the
-        rows before: the mean row is at most some 300 times as long as the largest spread, so that the subtraction costs
-        five digits of lambda_1 at most."""
+        """Whether products with the rows (their columns divided by `scale`) may be centred instead of the rows: the
+        mean row is at most some 300 times as long as the largest spread, so that the subtraction costs at most five
+        digits of lambda_1."""
         xp = namespace(self.mean)
         mean, squares = self.mean, self.squares
         if scale is not None:
@@ -75,19 +73,11 @@ class Columns(Summary):
             self.weight, self.squares = weight, squares
             self.mean, self.rest = two_sum(shift, step)
             return
-        both = self.weight + weight
-        d = (shift - self.mean) + (step - self.rest)
-        self.squares = self.squares + squares + d * d * (self.weight / both * weight)
+        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+        self.squares = self.squares + squares + d * d * between_weight(self.weight, weight)
         check_squares(self.squares)
-        self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
-        self.weight = both
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]))
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.rest, self.squares = state.get("mean"), state.get("rest"), state.get("squares")
-        return self
+        self.mean, self.rest = mean, rest
+        self.weight += weight
 
 
 def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -100,7 +90,7 @@ def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Arra
     """Shift, step to the mean, and squares about it, from the stored entries.
 
     Where at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, and may be subtracted
-    from it. The few other columns are looked at once more.
+    from it. The few other columns are summed up a second time, by `_crowded_sums`.
     """
     w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     x = block.data.astype(np.float64)
@@ -115,7 +105,7 @@ def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Arra
 
 
 def _column_sums(entries: np.ndarray, block: Any, w: np.ndarray) -> np.ndarray:
-    """Weighted sums of the columns of a matrix with these entries where `block` has its own."""
+    """Weighted sums of the columns of a matrix that stores `entries` where `block` stores its entries."""
     return type(block)((entries, block.indices, block.indptr), shape=block.shape, copy=False).T @ w
 
 
@@ -129,8 +119,8 @@ def _crowded_sums(
     step: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Fill in shift, step and squares of the crowded columns. Those without a hole are ordinary dense ones and are
-    shifted by their first entry, so that offsets do no harm; the others are taken about zero:
+    """Set shift, step and squares of the crowded columns. Columns that are stored in every row are shifted by their
+    first entry, as dense columns are, so that offsets do no harm; the squares of the others are
     sum_stored w (x - m)^2 + (weight not stored) m^2."""
     at = np.flatnonzero(crowded[block.indices])
     names, columns = np.flatnonzero(crowded), block.indices[at]

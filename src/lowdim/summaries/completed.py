@@ -1,23 +1,21 @@
-"""Moments of rows with holes, as a model expects them to be without."""
+"""Moments of rows with holes, in whose place there is what a model expects there."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, Self
 
-import numpy as np
-
 from .._xp import Array, astype, device, namespace
 from ..errors import NonFiniteBlock
-from .base import Summary, check_columns, row_weights
+from .base import check_columns, row_weights
 from .entries import observed_entries
-from .latent import LatentGaussian, unpack
+from .latent import LatentGaussian, LatentSummary, unpack
 
-#: The k x p tables of a block of rows take about so many bytes.
+#: The k x p tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 4 << 20
 
 
-class Completed(Summary):
+class Completed(LatentSummary):
     """Given a `LatentGaussian` of z = (x - mean) / scale, over the rows:
 
     - `weight`, `total` (p,) and `second` (p, p): sums of w, of w E[z] and of w E[z z^T] given the observed entries
@@ -37,14 +35,10 @@ class Completed(Summary):
     product of a tall matrix with itself for a block of rows. One pass, p^2 numbers, n p^2 k operations.
     """
 
-    parameters = ("mean", "scale", "loadings", "noise", "unstored")
-    state = (*parameters, "weight", "total", "second", "loglike")
-    takes_nan = True
+    state = (*LatentSummary.parameters, "weight", "total", "second", "loglike")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
-        self.model = model
-        self.unstored = bool(unstored)
-        self.mean, self.scale, self.loadings, self.noise = model.mean, model.scale, model.loadings, model.noise
+        super().__init__(model, unstored=unstored)
         self.weight = 0.0
         self.total: Any = None
         self.second: Any = None
@@ -84,16 +78,5 @@ class Completed(Summary):
         self.second = second if first else self.second + second
         self.loglike += loglike
 
-    def fresh(self) -> Self:
-        return type(self)(self.model, unstored=self.unstored)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, _TABLE_BYTES // (8 * self.model.k * n_columns))
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        mean, scale, loadings, noise = (state[name] for name in ("mean", "scale", "loadings", "noise"))
-        self = cls(LatentGaussian(mean, scale, loadings, noise), unstored=bool(state["unstored"]))
-        self.weight, self.loglike = float(state["weight"]), float(state["loglike"])
-        self.total, self.second = state.get("total"), state.get("second")
-        return self

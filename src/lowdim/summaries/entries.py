@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, astype, dense, device, is_sparse, namespace, wide_dtype
+from .._xp import Array, all_finite, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 
-#: Stored entries looked at together where each needs k numbers.
+#: Stored entries that are worked on together where each needs k numbers.
 _CHUNK = 1 << 15
 
 
@@ -33,7 +33,7 @@ class DenseEntries:
         x = astype(block, wide_dtype(xp, device(block)))
         self._holes = xp.isnan(x)
         self._x = xp.where(self._holes, xp.zeros_like(x), x)
-        if not bool(xp.isfinite(xp.sum(self._x))) and not bool(xp.all(xp.isfinite(self._x))):
+        if not all_finite(self._x):
             raise NonFiniteBlock
         self.mask = astype(~self._holes, x.dtype)
         self.z = self._x

@@ -1,4 +1,5 @@
-"""Moments, and how their own scatter scatters: what Ledoit and Wolf's shrinkage needs beyond the covariance."""
+"""Moments with sums of third and fourth order, from which Ledoit and Wolf's shrinkage knows how far the covariance is
+from its expectation."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class FourthMoments(Moments):
         fourth += 4 d^T S d + 2 |d|^2 tr S + W |d|^4 - 4 d^T third
         third  -= 2 S d + d tr S + W |d|^2 d
 
-    so the summary merges as Moments do: move both to the common mean, then add. One pass, p^2 + p numbers.
+    so that two summaries merge as Moments do: both are moved to the common mean and added. One pass, p^2 + p numbers.
     """
 
     takes_pieces = False

@@ -1,7 +1,7 @@
 """Inner products of rows, for tables with fewer rows than columns.
 
-Here the rows that are summarised are the columns of the table: the Gram matrix is a sum over features, each centred
-by itself, so it is a monoid over blocks of features as the scatter is one over blocks of samples.
+Here a block holds columns of the table: the Gram matrix is a sum over features, each centred by itself, and so it is a
+monoid over blocks of features as the scatter is one over blocks of samples.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
-from ..linalg import is_constant, r_factor
+from ..errors import too_few_rows
+from ..linalg import divisor, is_constant, r_factor
 from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, products_in_range
 
 
@@ -24,31 +25,34 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
     xp = namespace(block)
     mean = feature_means(block, sample_weight)
     Z = block - mean
-    # Far from zero the mean is rounded: what that left is of the size of the features themselves.
+    # Of features far from zero the rounding of the mean may be as large as the spread: it is removed, too.
     rest = feature_means(Z, sample_weight)
     Z, mean = Z - rest, mean + rest
     scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if sample_weight is None else astype(sample_weight, Z.dtype)
-        weight = float(xp.sum(w))
         squares = (Z * Z) @ w
         check_squares(squares)
-        scale = standard_deviations(squares, mean[:, 0], weight - ddof)
+        scale = standard_deviations(squares, mean[:, 0], Z.shape[1], float(xp.sum(w)), ddof)
         Z = Z / scale[:, None]
     return Z, mean[:, 0], scale
 
 
-def standard_deviations(squares: Array, mean: Array, divided_by: float) -> Array:
-    """Deviations of features from sums of squares; one for those that are constant, or vary by their rounding only."""
+def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: float, ddof: int) -> Array:
+    """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant or vary by their rounding
+    only."""
+    if divisor(weight, ddof) <= 0:
+        raise too_few_rows(n_samples, weight, ddof)
     xp = namespace(squares)
-    deviation = xp.sqrt(squares / divided_by)
+    deviation = xp.sqrt(squares / divisor(weight, ddof))
     constant = is_constant(deviation, astype(mean, deviation.dtype))
     return xp.where(constant, xp.ones_like(deviation), deviation)
 
 
 def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
-    """Means over the samples, as a column: taken about the first sample, so that a constant feature is met exactly."""
+    """Means over the samples, as a column. They are taken about the first sample, so that that of a constant feature is
+    exact."""
     xp = namespace(block)
     first = block[:, :1]
     Z = block - first if scratch is None else scratch.difference(block, first)
@@ -72,9 +76,9 @@ class Gram(Summary):
 
     Notes
     -----
-    Each feature is centred by itself, so that no offset does harm; `centred` removes what rounding of the means has
-    left and puts the weights in. One pass over the features, n^2 numbers. Weights in `update` would be weights of
-    features, and are not used.
+    Each feature is centred by itself, so that no offset does harm; `centred` removes what the rounding of the means has
+    left and multiplies by the weights. One pass over the features, n^2 numbers. Weights given to `update` would be
+    weights of features, and are not used.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
@@ -116,9 +120,6 @@ class Gram(Summary):
             self._add(other.product)
             self.n_rows += other.n_rows
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_samples, sample_weight=self.sample_weight, ddof=self.ddof)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
@@ -133,27 +134,20 @@ class Gram(Summary):
         self._add(astype(P, wide_dtype(namespace(P), device(P))))
 
     def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
-        """Centred features divided by their standard deviation, in place where that can be."""
+        """Centred features divided by their standard deviation, in place for NumPy arrays."""
         xp = namespace(Z)
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
         weight = float(xp.sum(w))
-        # The means are rounded: what that left is of the size of the features themselves where these are far from zero.
+        # Of features far from zero the rounding of the mean may be as large as the spread: it is taken into account.
         rest = (Z @ w) / weight
         squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
         check_squares(squares)
-        scale = standard_deviations(squares, mean[:, 0], weight - ddof)[:, None]
+        scale = standard_deviations(squares, mean[:, 0], self.n_samples, weight, ddof)[:, None]
         return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
     def _add(self, P: Array) -> None:
         self.product = P if self.product is None else self.product + P
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        ddof = int(state["ddof"]) if "ddof" in state else None
-        self = cls(int(state["n_samples"]), sample_weight=state.get("sample_weight"), ddof=ddof)
-        self.product, self.n_rows = state.get("product"), int(state["n_rows"])
-        return self
 
 
 class GramRoot(Gram):

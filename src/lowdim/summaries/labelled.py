@@ -1,4 +1,4 @@
-"""A summary for each label: what cross-validation and the block bootstrap keep of rows."""
+"""One summary for each label of rows: what cross-validation and the block bootstrap keep of them."""
 
 from __future__ import annotations
 
@@ -14,44 +14,40 @@ S = TypeVar("S", bound=Summary)
 
 
 class Labelled(Summary, Generic[S]):
-    """One summary of the rows of each label; rows may have several labels at once.
+    """One summary for the rows of each label; a row has one label in each of several labellings.
 
     Parameters
     ----------
     like : Summary
         What is kept of the rows of one label.
     counts : sequence of int
-        How many labels there are, of each labelling.
+        The number of labels in each labelling.
 
     Attributes
     ----------
     parts : list of lists of summaries
-        `parts[r][l]` is of the rows whose r-th label is l.
+        `parts[r][l]` is the summary of the rows with label l in labelling r.
 
     Notes
     -----
-    Labels are the last columns of the rows, one column a labelling, whole numbers from 0 on; rows of label -1 are in no
-    part. Parts merge into the summary of any union of them, so that all that leaves out a part can be had without a
-    second reading, and without a subtraction. One pass; as many times the memory of `like` as there are labels.
+    Labels are the last columns of the rows, one column for each labelling, whole numbers from 0 on; rows of label -1
+    are in no part. Parts can be merged, so that the summary of all rows but those of one label needs neither a second
+    reading nor a subtraction. One pass; as many times the memory of `like` as there are labels.
     """
 
     parameters = ("like", "counts")
+    state = ("like", "counts", "parts")
     takes_pieces = True
 
     def __init__(self, like: S, counts: Sequence[int]) -> None:
-        self.like = like
+        self.like: S = like.fresh()
         self.counts = tuple(int(c) for c in counts)
         self.parts: list[list[S]] = [[like.fresh() for _ in range(c)] for c in self.counts]
-        self.takes_nan = like.takes_nan  # type: ignore[misc] # as that of its parts
+        self.takes_nan = like.takes_nan  # type: ignore[misc] # parts decide, which differ from object to object
 
     @property
     def threaded_blas(self) -> bool:
         return self.like.threaded_blas
-
-    def merge(self, other: Self) -> None:
-        if not isinstance(other, Labelled) or self.counts != other.counts:
-            raise ValueError("only summaries of the same labels can be merged.")
-        self._merge(other)
 
     def _update(self, block: Array, weights: Array | None) -> None:
         rows, labels = self._split(block)
@@ -65,14 +61,11 @@ class Labelled(Summary, Generic[S]):
             for part, more in zip(mine, theirs, strict=True):
                 part.merge(more)
 
-    def fresh(self) -> Self:
-        return type(self)(self.like, self.counts)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return self.like.block_rows(n_columns, itemsize, stored)
 
     def _split(self, block: Array) -> tuple[Array, np.ndarray]:
-        """Rows without their labels, and the labels."""
+        """The rows without the columns of labels, and the labels."""
         k = len(self.counts)
         if isinstance(block, Beside) and block.pieces[-1].shape[1] == k:
             rows: Any = Beside(block.pieces[:-1]) if len(block.pieces) > 2 else block.pieces[0]
@@ -86,7 +79,7 @@ class Labelled(Summary, Generic[S]):
 
 
 def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
-    """(label, rows that have it): slices where these follow each other, else row numbers."""
+    """Each label with the rows that have it: a slice where these follow each other, else their numbers."""
     steps = np.flatnonzero(np.diff(labels)) + 1
     edges = np.concatenate([[0], steps, [len(labels)]])
     firsts = labels[edges[:-1]]
@@ -98,7 +91,7 @@ def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
 
 
 def _taken(block: Array, where: Any) -> Array:
-    """Rows of a block, or entries of weights."""
+    """Some rows of a block, or some entries of a vector of weights."""
     if isinstance(where, slice):
         return block[where] if block.ndim == 1 else block[where, :]
     if isinstance(block, np.ndarray):

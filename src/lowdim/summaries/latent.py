@@ -14,7 +14,7 @@ from .base import CACHE_BYTES, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
 
-#: The k x k tables of a block of rows take about so many bytes.
+#: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
 #: Below this noise, in units of the variance of a column, posterior means are refined.
 _SMALL_NOISE = 1e-4
@@ -39,6 +39,9 @@ class LatentGaussian:
     M_i^{-1} sum_d m_id (w_d z_id - cov(w_d, mean_d)) / noise_d. Both sums are products of the mask with tables of the
     columns; only the symmetric half of the k x k tables is formed ("packed", see `pairs`).
     """
+
+    #: Arguments of the constructor, in order.
+    parameters = ("mean", "scale", "loadings", "noise", "spread")
 
     def __init__(self, mean: Array, scale: Array, loadings: Array, noise: Array, spread: Array | None = None) -> None:
         self.mean, self.scale, self.loadings, self.noise, self.spread = mean, scale, loadings, noise, spread
@@ -65,7 +68,7 @@ class LatentGaussian:
 
     @cached_property
     def doubled_spread(self) -> Array | None:
-        """spread / noise, so that its product with a packed v v^T is v^T spread v / noise: pairs count twice."""
+        """spread / noise with pairs i != j twice: its product with a packed v v^T is v^T spread v / noise."""
         return None if self.spread is None else self.spread * _twice(self.k + 1, self.spread)[:, None] / self.noise
 
     @cached_property
@@ -88,10 +91,10 @@ class LatentGaussian:
             b = b - entries.across(self.towards_mean)
         u = xp.sum(inverse * b[None, :, :], axis=1)
         if float(xp.min(self.noise)) < _SMALL_NOISE:
-            # M is then ill-conditioned: what the inverse has left of the equations is solved for once more.
+            # M is then ill-conditioned: one step of iterative refinement.
             left = b - u - xp.sum(unpack(packed, self.k) * u[None, :, :], axis=1)
             u = u + xp.sum(inverse * left[None, :, :], axis=1)
-        # The least of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
+        # The minimum of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
         distance = entries.misfit(self.loadings, u, self.noise) + xp.sum(u * u, axis=0)
         if self.doubled_spread is not None:
             distance = distance + xp.sum(pack_outer(with_one(u)) * entries.across(self.doubled_spread), axis=0)
@@ -134,7 +137,35 @@ class LatentGaussian:
         return invert_positive(precision)
 
 
-class Latent(Summary):
+class LatentSummary(Summary):
+    """A summary of rows with holes, given a `LatentGaussian`.
+
+    Parameters
+    ----------
+    model : LatentGaussian
+    unstored : bool
+        Entries that sparse rows do not store are holes, not zeros.
+    """
+
+    parameters = (*LatentGaussian.parameters, "unstored")
+    takes_nan = True
+
+    def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
+        self.model = model
+        self.unstored = bool(unstored)
+        self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
+        self.noise, self.spread = model.noise, model.spread
+
+    def fresh(self) -> Self:
+        return type(self)(self.model, unstored=self.unstored)
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        model = LatentGaussian(*(stored.pop(name, None) for name in LatentGaussian.parameters))
+        return cls(model, unstored=stored.pop("unstored"))
+
+
+class Latent(LatentSummary):
     """What an EM step needs of rows x given a `LatentGaussian`, with v = (u, 1) and z = (x - mean) / scale.
 
     - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
@@ -154,15 +185,10 @@ class Latent(Summary):
     One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
     """
 
-    parameters = ("mean", "scale", "loadings", "noise", "spread", "unstored")
-    state = (*parameters, "second", "cross", "squares", "scores", "loglike")
-    takes_nan = True
+    state = (*LatentSummary.parameters, "second", "cross", "squares", "scores", "loglike")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
-        self.model = model
-        self.unstored = bool(unstored)
-        self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
-        self.noise, self.spread = model.noise, model.spread
+        super().__init__(model, unstored=unstored)
         self.second: Any = None
         self.cross: Any = None
         self.squares: Any = None
@@ -171,7 +197,8 @@ class Latent(Summary):
 
     @classmethod
     def from_moments(cls, moments: Moments, model: LatentGaussian) -> Self:
-        """The same from the moments of complete rows, where u = G z + u0 with one G: 2 p^2 k operations, whatever n."""
+        """The summary of complete rows from their moments: u = G z + u0 with the same G for all rows, so that 2 p^2 k
+        operations are enough for any number of rows."""
         self = cls(model)
         xp, n = namespace(moments.mean), moments.weight
         offset = ((moments.mean - model.mean) + moments.rest) / model.scale
@@ -228,22 +255,10 @@ class Latent(Summary):
             self.squares, self.scores = self.squares + squares, self.scores + scores
         self.loglike += loglike
 
-    def fresh(self) -> Self:
-        return type(self)(self.model, unstored=self.unstored)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)
         by_entries = CACHE_BYTES / max(1.0, 8 * n_columns * (stored if self.unstored else 1.0))
         return max(32, min(by_tables, int(by_entries)))
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        mean, scale, loadings, noise = (state[name] for name in ("mean", "scale", "loadings", "noise"))
-        model = LatentGaussian(mean, scale, loadings, noise, state.get("spread"))
-        self = cls(model, unstored=bool(state["unstored"]))
-        self.second, self.cross, self.squares = state.get("second"), state.get("cross"), state.get("squares")
-        self.scores, self.loglike = state.get("scores"), float(state["loglike"])
-        return self
 
 
 # ---- Packed symmetric tables
@@ -252,7 +267,7 @@ class Latent(Summary):
 @lru_cache(maxsize=64)
 def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows i and columns j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... The pairs of the first k - 1
-    come first, those with the last follow."""
+    indices come first, and those with the last index follow."""
     return np.tril_indices(k)
 
 
@@ -265,6 +280,7 @@ def _places(k: int) -> np.ndarray:
 
 
 def _twice(k: int, like: Array) -> Array:
+    """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
     i, j = pairs(k)
     return asarray_like(np.where(i == j, 1.0, 2.0), like, dtype=like.dtype)
 

@@ -25,33 +25,30 @@ from ..errors import too_few_rows
 from ..linalg import FLOAT64_EPS, divisor
 from .base import (
     CACHE_BYTES,
-    NARROW,
-    Summary,
     check_columns,
     check_squares,
-    column_groups,
     is_far,
     products_in_range,
     scaled_rows,
     total_weight,
-    two_sum,
 )
+from .means import between_weight, merged_mean, two_sum
+from .scatter import ScatterSummary
 
-#: Sparse blocks fuller than this are multiplied as dense ones, which is then quicker.
+#: Sparse blocks that store more than this share of their entries are multiplied as dense ones, which is then quicker.
 _DENSE_FROM = 0.03
-
-
-#: A block is merged as a whole, but multiplied in so many slices.
+#: A block is merged as a whole, but multiplied in this many slices.
 _SLICES = 8
 
 
 def _slice_rows(n_columns: int, itemsize: int) -> int:
-    """Half a cache, since the rows and the shifted rows both lie there; but each slice costs p^2 to add up."""
+    """Rows of a slice: half of what the cache holds, since rows and shifted rows both have to fit; but at least 2 p,
+    because it costs p^2 to add up a slice."""
     return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
-class Moments(Summary):
-    """Total weight, mean and scatter about the mean of the rows seen.
+class Moments(ScatterSummary):
+    """Total weight, mean and scatter about the mean of the rows.
 
     Parameters
     ----------
@@ -65,22 +62,21 @@ class Moments(Summary):
     Attributes
     ----------
     n_rows : int
-        Rows seen (with positive weight).
+        Number of rows of positive weight.
     weight : float
         Sum of their weights.
     mean, rest : arrays of shape (p,)
-        The mean, and what its rounding left out.
+        The mean is mean + rest: the rounded mean, and what the rounding left out.
     product_eps : float
-        The coarsest rounding of the products in it.
+        The machine epsilon of the least precise products in the scatter.
     scatter : array of shape (p, p)
         sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
 
     Notes
     -----
     A block is summed about a shift c near its mean: the first row for the first block, the mean so far for the others,
-    and its own mean where those turn out to be far away. With s = sum w (x - c) and P = sum w (x - c)(x - c)^T the
-    block has mean c + s/w and scatter
-    P - s s^T / w, and two sets of rows merge as [1]_
+    and the mean of the block where these turn out to be far from it. With s = sum w (x - c) and
+    P = sum w (x - c)(x - c)^T the block has mean c + s/w and scatter P - s s^T / w, and two sets of rows merge as [1]_
 
         scatter = scatter_1 + scatter_2 + (w_1 w_2 / (w_1 + w_2)) d d^T,   d = mean_2 - mean_1.
 
@@ -92,19 +88,24 @@ class Moments(Summary):
     .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
     """
 
-    parameters = ("n_features", "groups")
+    options = ("wide",)
     takes_pieces = True
-    state: ClassVar[tuple[str, ...]] = ("n_rows", "weight", "mean", "rest", "scatter", "groups", "product_eps")
+    state: ClassVar[tuple[str, ...]] = (
+        "n_features",
+        "groups",
+        "wide",
+        "n_rows",
+        "weight",
+        "mean",
+        "rest",
+        "scatter",
+        "product_eps",
+    )
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
-        self.n_features = int(n_features)
+        super().__init__(n_features, groups=groups)
         self.wide = wide
-        self.groups = column_groups(self.n_features, groups)
-        self.n_rows = 0
-        self.weight = 0.0
-        self.mean: Any = None
-        self.rest: Any = None
-        self.scatter: Any = None
+        self.scatter = None
         self.product_eps = FLOAT64_EPS
         self._scratch = Scratch()
 
@@ -167,25 +168,11 @@ class Moments(Summary):
         if other.weight:
             self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_features, groups=self.groups, wide=self.wide)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return _SLICES * _slice_rows(n_columns, itemsize)
 
-    @property
-    def threaded_blas(self) -> bool:
-        """Products of wide blocks keep all threads of BLAS busy; narrow ones do not."""
-        return self.n_features > NARROW
-
-    def covariance(self, ddof: int = 1) -> Array:
-        """scatter / (weight - ddof)."""
-        if divisor(self.weight, ddof) <= 0:
-            raise too_few_rows(self.n_rows, self.weight, ddof)
-        return self.scatter / divisor(self.weight, ddof)
-
     def image(self, A: Array) -> Moments:
-        """The moments of x A for the rows x seen: no row need be mapped for it."""
+        """The moments of x A over the rows x, without a second reading."""
         A = asarray_like(A, self.mean, dtype=self.mean.dtype)
         out = Moments(A.shape[1])
         out.n_rows, out.weight, out.product_eps = self.n_rows, self.weight, self.product_eps
@@ -207,7 +194,7 @@ class Moments(Summary):
         s, P = self._sums_about(shift, block, weights)
         weight = total_weight(block, weights)
         if is_far(s, namespace(P).linalg.diagonal(P), weight):
-            # The shift was an outlier, or the rows have moved on: measure from their own mean.
+            # The shift was an outlier, or the rows have drifted away from it: take the mean of the block instead.
             shift = shift + astype(s / weight, shift.dtype)
             s, P = self._sums_about(shift, block, weights)
         return shift, s, P
@@ -230,7 +217,7 @@ class Moments(Summary):
         return s, P
 
     def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Sums and products of rows about the shift, in their own dtype unless their squares do not fit it."""
+        """Sums and products of rows about the shift, in the dtype of the rows unless their squares do not fit it."""
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
@@ -239,14 +226,14 @@ class Moments(Summary):
         return s, P
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-        """The same for a sparse block, about zero; as dense where that would lose digits or time."""
+        """The same for a sparse block, about zero. Where that would lose digits or time the block is made dense."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
             return self._dense_sums(dense(block), weights)
         rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
         s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
         P = (rows.T @ rows).toarray()
-        # A filled column far from zero: its sum of squares is nearly all offset, so it has to be shifted first.
+        # In a column that is far from zero in all rows the squares are nearly all offset: it has to be shifted first.
         squares = np.diagonal(P)
         if np.any(squares - s * s / weight < 1e-4 * squares):
             return self._dense_sums(dense(block), weights)
@@ -261,27 +248,13 @@ class Moments(Summary):
             self.mean, self.rest = two_sum(shift, step)
             self.scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
             return
-        both = self.weight + weight
-        d = (shift - self.mean) + (step - self.rest)
-        gain = d * math.sqrt(self.weight / both * weight)
+        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+        gain = d * math.sqrt(between_weight(self.weight, weight))
         self.scatter += P
         if loss is None:
             self.scatter += gain[:, None] * gain[None, :]
         else:
             self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
         check_squares(xp.linalg.diagonal(self.scatter))
-        self.mean, self.rest = two_sum(self.mean, self.rest + d * (weight / both))
-        self.weight = both
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["groups"].sum()), groups=state["groups"].tolist())
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.product_eps = float(state["product_eps"])
-        for name in cls.state:
-            if name in state and name not in ("n_rows", "weight", "groups", "product_eps"):
-                setattr(self, name, state[name])
-        return self
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
+        self.mean, self.rest = mean, rest
+        self.weight += weight

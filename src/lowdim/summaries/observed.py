@@ -1,14 +1,13 @@
-"""Count, mean and sum of squares of the observed entries of each column: a first look at a table with holes."""
+"""Count, mean and sum of squares of the observed entries of each column of a table with holes."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from .._xp import Array, namespace
-from .base import Summary, check_columns, check_squares, row_weights, total_weight, two_sum
+from .base import Summary, check_columns, check_squares, row_weights, total_weight
 from .entries import observed_entries
+from .means import merged_mean, two_sum
 
 
 class Observed(Summary):
@@ -22,7 +21,7 @@ class Observed(Summary):
 
     Notes
     -----
-    One pass, 3 p numbers. Merged by Chan's formula, each column with its own count.
+    One pass, 3 p numbers. Merged by Chan's formula, with a separate count for each column.
     """
 
     parameters = ("n_features", "unstored")
@@ -48,7 +47,7 @@ class Observed(Summary):
         zeros = xp.zeros_like(count)
         base, step = (zeros if self.mean is None else self.mean), zeros
         some = xp.where(count > 0, count, xp.ones_like(count))
-        # Twice: about what is known, then about the block's own mean, so that an offset costs no digits.
+        # Twice: about the mean so far, then about the mean of the block, so that an offset costs no digits.
         for _ in range(2):
             base = base + step
             entries.centre(base, xp.ones_like(base))
@@ -62,9 +61,6 @@ class Observed(Summary):
         if other.count is not None:
             self._absorb(other.n_rows, other.weight, other.count, other.mean, other.rest, other.squares)
 
-    def fresh(self) -> Self:
-        return type(self)(self.n_features, unstored=self.unstored)
-
     def _absorb(self, n: int, weight: float, count: Array, shift: Array, step: Array, squares: Array) -> None:
         """Merge entries of mean `shift + step` and sums of squares `squares` about it."""
         self.n_rows += n
@@ -75,19 +71,13 @@ class Observed(Summary):
             return
         xp = namespace(count)
         both = self.count + count
-        share = count / xp.where(both > 0, both, xp.ones_like(both))
-        d = xp.where((count > 0) & (self.count > 0), (shift - self.mean) + (step - self.rest), xp.zeros_like(step))
+        # A column that one side has not observed has the mean of the other side there.
+        first, last = self.count == 0, count == 0
+        mean, rest = xp.where(first, shift, self.mean), xp.where(first, step, self.rest)
+        shift, step = xp.where(last, mean, shift), xp.where(last, rest, step)
+        some = xp.where(both > 0, both, xp.ones_like(both))
+        mean, rest, d, share = merged_mean(self.count, mean, rest, count, shift, step, some)
         self.squares = self.squares + squares + d * d * self.count * share
         check_squares(self.squares)
-        first = self.count == 0
-        mean, rest = xp.where(first, shift, self.mean), xp.where(first, step, self.rest)
-        self.mean, self.rest = two_sum(mean, rest + d * share)
+        self.mean, self.rest = mean, rest
         self.count = both
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]), unstored=bool(state["unstored"]))
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.count, self.squares = state.get("count"), state.get("squares")
-        self.mean, self.rest = state.get("mean"), state.get("rest")
-        return self

@@ -10,12 +10,12 @@ from .._xp import Array, concat_rows, is_sparse, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Summary, check_columns, row_weights
 
-#: Numbers are made of rows in arrays of this size, which stay in a core's own cache and need no fresh memory.
+#: Keys are computed for blocks of this size, which stay in the cache of a core and need no new memory.
 _BLOCK_BYTES = 512 << 10
 
 
 class Sample(Summary):
-    """Up to `size` different rows, drawn at random, and how often each occurs.
+    """Up to `size` different rows, drawn at random, with the number of times that each occurs.
 
     Parameters
     ----------
@@ -28,14 +28,15 @@ class Sample(Summary):
     Attributes
     ----------
     rows : array of shape (m, p)
-        In random order. On the host, whatever the blocks were.
+        In random order; NumPy or CSR arrays, whatever the blocks were.
     weights : array of shape (m,)
         How often each row occurs: a row that is there twice, or has weight two, counts two.
 
     Notes
     -----
-    A row gets a random number that depends on its entries alone, and the rows with the smallest numbers are kept: the
-    sample of the union is had from two samples, and equal rows meet in one place [1]_. One pass, size * p numbers.
+    Each row has a random number, its key, that depends on its entries alone, and the rows with the smallest keys are
+    kept: so two samples merge into the sample of all rows, and equal rows are recognised [1]_. One pass, size * p
+    numbers.
 
     References
     ----------
@@ -50,11 +51,11 @@ class Sample(Summary):
         self._rows: Any = None
         self._weights: np.ndarray = np.zeros(0)
         self._keys: np.ndarray = np.zeros(0, dtype=np.uint64)
-        # Rows that may have to be kept, put in their place when they are many.
+        # Rows that are yet to be compared with those kept, which is done for many of them at a time.
         self._waiting: list[tuple[Any, np.ndarray, np.ndarray]] = []
         random = np.random.default_rng([self.seed, self.n_features])
         self._factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        # Rows of zeros would always come first without it.
+        # Without it, rows of zeros would always have the smallest key.
         self._offset = random.integers(1, 2**63, dtype=np.uint64)
 
     def _update(self, block: Array, weights: Array | None) -> None:
@@ -65,11 +66,11 @@ class Sample(Summary):
         keys = self._keys_of(block)
         counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
         if len(self._keys) == self.size:
-            # Nearly all rows of later blocks have numbers that are too large.
+            # Nearly all rows of later blocks have keys that are too large.
             few = np.flatnonzero(keys <= self._keys[-1])
             block, keys, counts = block[few], keys[few], counts[few]
         else:
-            # Rows of a block are not ours to keep.
+            # The memory of a block belongs to the caller.
             block = block.copy()
         self._wait(block, keys, counts)
 
@@ -78,24 +79,21 @@ class Sample(Summary):
 
     @property
     def rows(self) -> Any:
-        """The rows kept, in the order of their numbers."""
+        """The rows kept, in the order of their keys."""
         self._settle()
         return self._rows
 
     @property
     def weights(self) -> np.ndarray:
-        """How often each occurs."""
+        """How often each row occurs."""
         self._settle()
         return self._weights
 
     @property
     def keys(self) -> np.ndarray:
-        """Their numbers, ascending."""
+        """The keys of the rows, ascending."""
         self._settle()
         return self._keys
-
-    def fresh(self) -> Self:
-        return type(self)(self.n_features, self.size, seed=self.seed)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(256, _BLOCK_BYTES // (n_columns * itemsize))
@@ -107,7 +105,7 @@ class Sample(Summary):
                 self._settle()
 
     def _settle(self) -> None:
-        """Put the rows that wait in their place."""
+        """Merge the waiting rows with those kept."""
         if not self._waiting:
             return
         pieces = self._waiting if self._rows is None else [(self._rows, self._keys, self._weights), *self._waiting]
@@ -117,7 +115,7 @@ class Sample(Summary):
         self._keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
         self._keys, first = self._keys[: self.size], first[: self.size]
         self._weights = np.bincount(of, weights)[: self.size]
-        # The rows that are kept of each piece, and only then in their order: never all at once.
+        # Rows are selected piece by piece and sorted afterwards, so that the pieces are never joined as a whole.
         order = np.argsort(first)
         edges = np.searchsorted(first[order], np.cumsum([0] + [len(piece[1]) for piece in pieces]))
         start, kept = 0, []
@@ -128,7 +126,7 @@ class Sample(Summary):
         self._rows = concat_rows(kept)[np.argsort(order)]
 
     def _keys_of(self, block: Any) -> np.ndarray:
-        """A random number for each row: its entries' bits times factors of their columns, added up and stirred."""
+        """The key of each row: the sum of the bits of its entries times factors of their columns, mixed."""
         if is_sparse(block):
             terms = _bits(block.data) * self._factors[block.indices]
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
@@ -140,15 +138,12 @@ class Sample(Summary):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
 
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(int(state["n_features"]), int(state["size"]), seed=int(state["seed"]))
-        self._rows, self._weights, self._keys = state.get("rows"), state["weights"], state["keys"]
-        return self
+    def _restore(self, stored: dict[str, Any]) -> None:
+        self._rows, self._weights, self._keys = stored.get("rows"), stored["weights"], stored["keys"]
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Numbers as whole numbers, the same for a number in float32 and in float64, zero for zeros of either sign; low
-    bits depend on high ones."""
+    """Floats as whole numbers: the same for a float32 and the float64 equal to it, and zero for zeros of either sign.
+    Low bits depend on high ones, as the low bits of many floats are all zero."""
     bits: Any = np.ascontiguousarray(values.astype(np.float64) + 0.0).view(np.uint64)
     return bits ^ (bits >> np.uint64(32))

@@ -13,14 +13,15 @@ from ..densities import Density, parsed
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, total_weight
 
-#: Rows of a block: so many that calls take longer than the turns that threads take at them, more of narrow ones, as
-#: long as half a dozen arrays of a few columns stay in a core's own cache.
+#: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
+#: long as half a dozen arrays of a few columns stay in the cache of a core.
 _BLOCK_ROWS = 2048
 _NARROW_BYTES = 512 << 10
 _BLOCK_BYTES = 2 << 20
 #: Fourth powers of sources are finite up to here, in float32.
 _LARGEST = 1e8
-#: Sources, whose deviations are about one, of rows that are not centred may be so large where float32 is enough.
+#: Up to here the sources of the mean row, whose deviations are about one, may be subtracted after the product with A
+#: where float32 follows.
 _NEAR = 1e6
 _SUMS = ("products", "slopes", "energy", "curvature", "fourth")
 
@@ -36,11 +37,11 @@ class ScoreMoments(Summary):
     density : Density
         Of every source: psi = -d ln p / du.
     curved : bool
-        Whether to sum up `curvature`, which rotations have no use for.
+        Whether to sum up `curvature`, which rotations do not need.
     measured : bool
-        Whether to sum up `energy` and `fourth`, which a step that looks at the gradient only has no use for.
+        Whether to sum up `energy` and `fourth`, which a step that needs the gradient only does not use.
     narrow : bool
-        Compute scores and their products in float32, for twice the speed and half the digits. Sums are float64.
+        Compute scores and their products in float32: twice as fast, with half the digits. Sums are float64.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class ScoreMoments(Summary):
 
     @property
     def density_in_words(self) -> str:
-        """The density as it is made."""
+        """The expression that makes the density, as files hold it."""
         return str(self.density)
 
     def _update(self, block: Array, weights: Array | None) -> None:
@@ -129,7 +130,7 @@ class ScoreMoments(Summary):
             sums["curvature"] = slope.T @ squares
         if self.measured:
             sums["energy"], sums["fourth"] = energy, column_sums(_squared(squares, room), w)
-        # What is not finite in one part is so in the sum of all.
+        # If one of the sums is not finite, neither is the sum of all of them.
         if not bool(xp.isfinite(xp.sum(reduce(add, sums.values())))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
@@ -138,7 +139,7 @@ class ScoreMoments(Summary):
         )
 
     def _reason(self, block: Array) -> ValueError:
-        """Whether it is the rows or the density that is not finite."""
+        """The error for sums that are not finite, because the rows are not, or because the density is not."""
         Y, _ = self._sources(dense(block))
         largest = float(namespace(Y).max(namespace(Y).abs(Y)))
         return density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
@@ -148,10 +149,6 @@ class ScoreMoments(Summary):
             self._add(
                 other.n_rows, other.weight, {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
             )
-
-    def fresh(self) -> Self:
-        options = {"curved": self.curved, "measured": self.measured, "narrow": self.narrow}
-        return type(self)(self.A, self.mean, self.density, **options)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         row = itemsize * max(n_columns, self.A.shape[1])
@@ -164,10 +161,11 @@ class ScoreMoments(Summary):
         self.weight += weight
 
     def _sources(self, block: Array) -> tuple[Array, list[np.ndarray] | None]:
-        """Sources of a block, and three arrays of their shape; NumPy's in memory that the next block takes back.
+        """Sources of a block, and for NumPy three arrays of their shape to work in, all in memory that the next block
+        overwrites.
 
-        Rows are centred, and float64 ones unmixed, in float64, whatever comes after: their units and means may be any.
-        Where float32 comes after, they may be unmixed first, unless the mean is very far away.
+        Rows may have any units and means, so they are centred in float64, and float64 rows are also multiplied by A in
+        float64. Where float32 follows, the product may come before the centring, unless the mean is very far from zero.
         """
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
@@ -200,21 +198,11 @@ class ScoreMoments(Summary):
         return self._wide[:n]
 
     @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(
-            state["A"],
-            state["mean"],
-            parsed(str(state["density_in_words"])),
-            curved=bool(state["curved"]),
-            measured=bool(state["measured"]),
-            narrow=bool(state["narrow"]),
-        )
-        self.weight, self.n_rows = float(state["weight"]), int(state["n_rows"])
-        for name in _SUMS:
-            setattr(self, name, state.get(name))
-        return self
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        stored["density"] = parsed(stored.pop("density_in_words"))
+        return super()._made_from(stored)
 
 
 def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:
-    """Y^2, in place where it may be."""
+    """Y^2, in place where `room` says that Y may be overwritten."""
     return Y * Y if room is None else np.multiply(Y, Y, out=Y)

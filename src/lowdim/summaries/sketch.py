@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Summary, check_columns
@@ -20,8 +18,8 @@ class Sketch(Summary):
     mean : array of shape (p,)
         The mean of the rows, known from an earlier pass.
     implicit : bool
-        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean does not
-        dwarf their spread.
+        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean is not much
+        larger than their spread.
 
     Notes
     -----
@@ -65,9 +63,6 @@ class Sketch(Summary):
         if other.product is not None:
             self._add(other.product)
 
-    def fresh(self) -> Self:
-        return type(self)(self.V, self.mean, implicit=self.implicit)
-
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         if self.implicit:
             return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
@@ -85,9 +80,3 @@ class Sketch(Summary):
             V, mean = astype(self.V, dtype), astype(self.mean, dtype)
             self._ready = (V, mean, astype(self.mean @ self.V, dtype))
         return self._ready
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray]) -> Self:
-        self = cls(state["V"], state["mean"], implicit=bool(state["implicit"]))
-        self.product = state.get("product")
-        return self

@@ -25,11 +25,11 @@ LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newto
 
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
-    """What will run for these rows, before any is read: for complete rows, unless holes are there to be seen."""
-    if _holes_are_known(rows, request):
-        em = em_of(asked)
-        return em.plan_rows(rows, request, spectra)
-    return solver_of(request, asked).plan_rows(rows, request, spectra)
+    """What will run for these rows, before any is read: for complete ones, unless it is known that they have holes."""
+    if request.unstored and rows.traits.sparse:
+        return em_of(asked).plan_rows(rows, request, spectra)
+    complete = solver_of(request, asked).plan_rows(rows, request, spectra)
+    return replace(complete, why=f"{complete.why} (rows with holes: em, one pass a step)")
 
 
 def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
@@ -38,7 +38,7 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
     Whether rows have holes may show only as they are read: then the reading says so by the signal `MissingValues`, and
     EM begins anew.
     """
-    if not _holes_are_known(rows, request):
+    if not (request.unstored and rows.traits.sparse) and not rows.shows_holes():
         try:
             fit, the_plan = solver_of(request, asked).fit_rows(rows, request, spectra)
             return fit, replace(the_plan, passes=fit.passes)
@@ -68,11 +68,6 @@ def solver_of(request: LatentRequest, asked: Any) -> LatentSolver:
 def em_of(asked: Any) -> EM:
     """What fits rows with holes: EM with the options asked for."""
     return asked if isinstance(asked, EM) else EM()
-
-
-def _holes_are_known(rows: RowsLike, request: LatentRequest) -> bool:
-    """Whether rows have holes as far as can be told without reading them all."""
-    return (request.unstored and rows.traits.sparse) or rows.shows_holes()
 
 
 __all__ = [

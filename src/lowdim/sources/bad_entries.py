@@ -1,0 +1,90 @@
+"""The entry of a block that makes its sums useless, and the error that says where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._xp import Array, Beside, is_sparse, to_numpy
+from ..errors import not_finite, too_large
+from .base import Source
+
+
+def bad_entry_error(
+    source: Source,
+    block: Array,
+    row_numbers: Sequence[int] | np.ndarray,
+    weights: Array | None = None,
+    *,
+    takes_nan: bool = False,
+) -> ValueError | None:
+    """The error that names the first NaN or infinity in a block, or None where there is none.
+
+    Parameters
+    ----------
+    source : Source
+        Where the block comes from.
+    block : dense array, CSR array or Beside
+    row_numbers : sequence of int
+        The number of each row of the block in the source.
+    weights : array, optional
+        Rows of weight zero are passed over.
+    takes_nan : bool
+        Only infinity is bad.
+    """
+    values, place = _entries(block, weights)
+    bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
+    if not bad.any():
+        return None
+    index = int(np.argmax(bad))
+    return _error_at(source, *place(index), row_numbers, float(values[index]), not_finite)
+
+
+def unusable_block_error(
+    source: Source,
+    block: Array,
+    row_numbers: Sequence[int] | np.ndarray,
+    weights: Array | None = None,
+    *,
+    takes_nan: bool = False,
+) -> ValueError:
+    """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry."""
+    error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
+    if error is not None:
+        return error
+    values, place = _entries(block, weights)
+    index = int(np.nanargmax(np.abs(values)))
+    return _error_at(source, *place(index), row_numbers, float(values[index]), too_large)
+
+
+def _error_at(
+    source: Source,
+    i: int,
+    j: int,
+    row_numbers: Sequence[int] | np.ndarray,
+    value: float,
+    build: Callable[..., ValueError],
+) -> ValueError:
+    """The error `build` for entry (i, j) of a block, with the row, column and table that it belongs to."""
+    number = int(row_numbers[i])
+    row, column = (source.row(j), number) if source.transposed else (number, j)
+    table, column, names = source.place(column)
+    return build(row, column, value, names, table)
+
+
+def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:
+    """The entries of a block, row by row, with zeros in rows of weight zero; and a function that gives the row and the
+    column of an entry. Of a sparse block these are the stored entries."""
+    counted = None if weights is None else to_numpy(weights) > 0
+    if is_sparse(block) and block.nnz:
+        rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        values = block.data if counted is None else np.where(counted[rows], block.data, 0.0)
+        return values, lambda index: (int(rows[index]), int(block.indices[index]))
+    if is_sparse(block):
+        return np.zeros(1), lambda index: (0, 0)
+    data = to_numpy(block.joined() if isinstance(block, Beside) else block)
+    data = data if counted is None else np.where(counted[:, None], data, 0.0)
+    n_columns = data.shape[1]
+    return data.ravel(), lambda index: divmod(index, n_columns)

@@ -1,0 +1,47 @@
+"""What summaries of a mean and a scatter matrix have in common, however they keep the scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from .._xp import Array
+from ..errors import too_few_rows
+from ..linalg import divisor
+from .base import NARROW, Summary, column_groups
+
+
+class ScatterSummary(Summary):
+    """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
+
+    parameters = ("n_features", "groups")
+    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
+    scatter: Any
+
+    def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
+        self.n_features = int(n_features)
+        self.groups = column_groups(self.n_features, groups)
+        self.n_rows = 0
+        self.weight = 0.0
+        self.mean: Any = None
+        self.rest: Any = None
+
+    @property
+    def threaded_blas(self) -> bool:
+        """The algebra of wide blocks keeps all threads of BLAS busy; that of narrow ones does not."""
+        return self.n_features > NARROW
+
+    def covariance(self, ddof: int = 1) -> Array:
+        """scatter / (weight - ddof)."""
+        if divisor(self.weight, ddof) <= 0:
+            raise too_few_rows(self.n_rows, self.weight, ddof)
+        return self.scatter / divisor(self.weight, ddof)
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        # Early files have the widths of the groups only.
+        stored.setdefault("n_features", int(sum(stored["groups"])))
+        return super()._made_from(stored)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"
