@@ -279,8 +279,9 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
             raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
         cls = KERNELS[name]
         known = {f.name for f in fields(cls) if f.init}  # type: ignore[arg-type] # all in the table are dataclasses
-        for other in given.keys() - known:
-            raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={given[other]!r}; leave {other} at None.")
+        for other, value in given.items():
+            if other not in known:
+                raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
         return cls(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; make one: {kernel.__name__}().")
