@@ -84,7 +84,8 @@ def test_a_quadratic_kernel_has_its_degree():
     assert str(Quadratic(coef0=0.1)) == "Quadratic(gamma=1, coef0=0.1)"
     with pytest.raises(TypeError):
         Quadratic(degree=3)
-    assert as_kernel("quadratic", degree=3).degree == 2
+    with pytest.raises(ValueError, match="kernel='quadratic' has no degree"):
+        as_kernel("quadratic", degree=3)
 
 
 def test_things_that_are_no_kernels():
@@ -206,12 +207,32 @@ def test_functions():
         (lambda: Polynomial(coef0=np.nan), "a finite number is needed"),
         (lambda: Matern(nu=1.0), "nu is 0.5, 1.5 or 2.5"),
         (lambda: as_kernel("gauss"), "kernel='gauss' is not one of 'linear'"),
-        (lambda: as_kernel(Linear(), gamma=1.0), "is for kernels by name"),
+        (lambda: as_kernel(Linear(), gamma=1.0), r"gamma=1.0 is for kernels by name; Linear\(\) has its own"),
+        (lambda: as_kernel("linear", gamma=1.0), "kernel='linear' has no gamma, got gamma=1.0; leave gamma at None"),
+        (lambda: as_kernel("rbf", degree=2), "kernel='rbf' has no degree, got degree=2; leave degree at None"),
+        (lambda: as_kernel("laplacian", coef0=0.0), "kernel='laplacian' has no coef0"),
+        (lambda: as_kernel(max, coef0=0.0), "coef0=0.0 is for kernels by name; a function is called with two rows"),
     ],
 )
 def test_what_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_parameters_left_at_none_are_defaults():
+    assert as_kernel("linear", gamma=None, degree=None, coef0=None) == Linear()
+    assert as_kernel("poly", gamma=None, degree=2, coef0=None) == Polynomial(2)
+    assert as_kernel(max, gamma=None).function is max
+
+
+def test_which_kernels_have_random_frequencies():
+    for kernel in (Gaussian(1.0), Laplacian(1.0), Matern()):
+        assert kernel.has_frequencies
+        assert (kernel + 2.0 * Gaussian(1.0)).has_frequencies
+        assert (kernel * Matern()).has_frequencies
+    spline = ThinPlateSpline()
+    for kernel in (spline, 2.0 * spline, spline + Gaussian(1.0), Matern() * spline, Linear(), Polynomial()):
+        assert not kernel.has_frequencies
 
 
 def test_what_is_no_kernel():

@@ -159,3 +159,45 @@ def test_bad_entries_are_named_in_the_rows(name):
         FeatureMapPCA(1).fit(INPUTS[name].make(bad))
     with pytest.raises(ValueError, match="the features of X contain infinity"):
         FeatureMapPCA(1).fit(INPUTS[name].make(np.round(4 * X) * 1e160))
+
+
+def test_the_plan_is_that_of_pca_of_the_features():
+    """One row is mapped, and no other is read."""
+    rows = np.vstack([X, np.full((1, 3), np.nan)])
+    seen = []
+
+    def squares(block):
+        seen.append(block.shape[0])
+        return np.hstack([block, block**2])
+
+    model = FeatureMapPCA(2, feature_map=squares)
+    planned = model.plan(rows)
+    assert seen == [1]
+    assert not hasattr(model, "feature_map_")
+    assert planned.solver.name == PCA(2).plan(np.ones((31, 6))).solver.name
+    fitted = FeatureMapPCA(2, feature_map=squares).fit(X)
+    assert fitted.plan_ == fitted.pca_.plan_
+    assert model.plan(X) == fitted.plan_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 7}, "n_components=7"),
+        ({"ddof": 2}, "ddof=2"),
+        ({"standardize": "yes"}, "standardize='yes' must be True or False"),
+        ({"solver": "magic"}, "solver='magic' is not one of"),
+        ({"feature_map": "fourier"}, "feature_map='fourier' is not one of"),
+    ],
+)
+def test_what_fit_refuses_the_plan_refuses(parameters, message):
+    for method in ("fit", "plan"):
+        with pytest.raises(ValueError, match=message):
+            getattr(FeatureMapPCA(**parameters), method)(X)
+
+
+def test_rows_of_weight_zero_may_be_anything():
+    w, bad = np.ones(30), X.copy()
+    w[5], bad[5] = 0.0, np.nan
+    own = FeatureMapPCA(2).fit(bad, sample_weight=w)
+    np.testing.assert_allclose(own.transform(Y), FeatureMapPCA(2).fit(np.delete(X, 5, axis=0)).transform(Y), atol=1e-9)

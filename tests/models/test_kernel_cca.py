@@ -48,7 +48,7 @@ def test_explicit_features_give_the_same():
 
 
 def test_precomputed_and_callable_kernels():
-    named = KernelCCA(2, kernel=("rbf", "poly"), gamma=(0.5, None), degree=2).fit(X, Y)
+    named = KernelCCA(2, kernel=("rbf", "poly"), gamma=(0.5, None), degree=(None, 2)).fit(X, Y)
     K, L = rbf_kernel(X, gamma=0.5), polynomial_kernel(Y, degree=2)
     given = KernelCCA(2, kernel="precomputed").fit(K, L)
     called = KernelCCA(2, kernel=lambda a, b: np.exp(-0.5 * ((a - b) ** 2).sum())).fit(X, Y)
@@ -175,7 +175,7 @@ def test_small_directions_and_too_few_rows_are_warned_about():
     with pytest.warns(SmallSampleWarning, match="correlations of 1 can be found"):
         KernelCCA(1, kernel="rbf", gamma=1.0, regularization=0.0).fit(X, Y)
     with pytest.warns(RankWarning, match="the kernel of X is not positive semidefinite"):
-        KernelCCA(1, kernel=("sigmoid", "linear"), gamma=1.0).fit(X, Y)
+        KernelCCA(1, kernel=("sigmoid", "linear"), gamma=(1.0, None)).fit(X, Y)
 
 
 def test_rows_of_weight_zero_are_not_looked_at():

@@ -294,7 +294,7 @@ def test_progress_is_told():
     rows = np.random.default_rng(6).standard_normal((1200, 4))
     model = KernelPCA(3, kernel="rbf", solver="matrix-free")
     model._check_parameters()
-    model._fit_source(model._open(rows, reset=True), None, progress)
+    model._fit_rows(model._rows(model._open(rows, reset=True), None, progress))
     assert [name for name, _ in progress.passes[:2]] == ["Sample", "KernelMatrix"]
 
 

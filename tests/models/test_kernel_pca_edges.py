@@ -148,11 +148,22 @@ def test_numbers_of_components_that_cannot_be(k):
         ({"solver": "fourier", "kernel": "poly"}, "kernels of x - y alone"),
         ({"solver": "fourier", "kernel": ThinPlateSpline()}, "no random Fourier features"),
         ({"solver": "features", "kernel": "rbf"}, "can be written out"),
+        (
+            {"kernel": "linear", "gamma": 1e9},
+            "kernel='linear' has no gamma, got gamma=1000000000.0; leave gamma at None",
+        ),
+        ({"kernel": "rbf", "degree": 3}, "kernel='rbf' has no degree"),
+        ({"kernel": "cosine", "coef0": 1.0}, "kernel='cosine' has no coef0"),
+        ({"kernel": lambda x, y: 1.0, "gamma": 2.0}, "gamma=2.0 is for kernels by name; a function"),
+        ({"kernel": "precomputed", "degree": 2}, "degree=2 is for kernels by name; kernel='precomputed'"),
     ],
 )
 def test_parameters_that_make_no_sense(parameters, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        KernelPCA(**{"n_components": 2, "kernel": Gaussian(1.0), **parameters}).fit(X)
+    """In `fit`, and in `plan` before a row is read."""
+    model = KernelPCA(**{"n_components": 2, "kernel": Gaussian(1.0), **parameters})
+    for method in (model.fit, model.plan):
+        with pytest.raises((ValueError, TypeError), match=message):
+            method(X)
 
 
 @pytest.mark.parametrize(
@@ -215,6 +226,25 @@ def test_what_does_not_fit_is_refused_with_numbers():
     with pytest.raises(MemoryError, match="n_components as a small whole number"):
         KernelPCA(kernel="rbf", memory="50 MB").fit(rows)
     assert KernelPCA(2, kernel="rbf", memory="50 MB").fit(rows).plan_.n_bytes <= 50e6
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "thin plate spline",
+        Gaussian(1.0) + ThinPlateSpline(),
+        ThinPlateSpline() * Gaussian(1.0),
+        2.0 * ThinPlateSpline(),
+    ],
+    ids=str,
+)
+def test_kernels_without_frequencies_are_refused_before_a_row_is_read(kernel):
+    for refused in (
+        lambda: kernel_plan((1000, 3), 2, kernel=kernel, solver="fourier"),
+        lambda: KernelPCA(2, kernel=kernel, solver="fourier").fit(X),
+    ):
+        with pytest.raises(TypeError, match="no random Fourier features"):
+            refused()
 
 
 def test_streams_are_refused_by_exact_solvers():

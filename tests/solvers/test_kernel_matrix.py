@@ -8,9 +8,9 @@ from lowdim.kernels import Gaussian, Polynomial, Sigmoid
 from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
 from lowdim.solvers.kernel import job as kernel_base
 from lowdim.solvers.kernel import matrix as kernel_matrix
-from lowdim.solvers.kernel.budget import memory_allowed
 from lowdim.solvers.kernel.job import KernelJob
 from lowdim.solvers.kernel.matrix import GivenTiles, KernelMatrix, KernelTiles
+from lowdim.solvers.kernel.memory import memory_allowed
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((101, 3))
@@ -130,16 +130,17 @@ def test_memory_in_words():
 
 
 def test_every_solver_has_a_name_and_costs_something():
-    job = KernelJob(5000, 4, 3, Gaussian(1.0), 10**10)
+    job = KernelJob(5000, 4, 3, kernel=Gaussian(1.0), allowed=10**10)
     for name, solver in KERNEL_SOLVERS.items():
         assert isinstance(solver, KernelSolver)
         assert name in (solver.name, "matrix-free")
         if solver.refusal(job) is None:
-            assert solver.n_bytes(job) > 0
+            assert solver.n_bytes(job) == solver.cost(job).n_bytes > 0
+            assert solver.cost(job).work > 0
 
 
 def test_tiles_of_the_plan_are_those_of_the_matrix():
-    job = KernelJob(5000, 4, 3, Gaussian(1.0), 10**10)
+    job = KernelJob(5000, 4, 3, kernel=Gaussian(1.0), allowed=10**10)
     assert job.triangle_bytes == 8 * kernel_base.TILE**2 * 55
     assert DenseKernel().n_bytes(job) > 8 * 5000**2
     assert Nystrom(100).n_bytes(job) < 10**8

@@ -4,7 +4,7 @@ A kernel is called with two blocks of rows, `kernel(X, Y)`, and gives the matrix
 and multiplied, and the result is a kernel again.
 """
 
-from .base import Function, Kernel, Multiple, Product, Sum
+from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies
 from .named import (
     KERNELS,
     Cosine,
@@ -17,6 +17,7 @@ from .named import (
     Sigmoid,
     ThinPlateSpline,
     as_kernel,
+    refuse_parameters,
 )
 
 __all__ = [
@@ -36,4 +37,6 @@ __all__ = [
     "Sum",
     "ThinPlateSpline",
     "as_kernel",
+    "no_frequencies",
+    "refuse_parameters",
 ]

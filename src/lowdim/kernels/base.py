@@ -60,10 +60,12 @@ class Kernel(ABC):
         ----------
         [1] Rahimi, Recht (2007), Random features for large-scale kernel machines, theorem 1.
         """
-        raise TypeError(
-            f"{self} is not the Fourier transform of a probability, so there are no random Fourier features of it; use "
-            "solver='nystrom'."
-        )
+        raise no_frequencies(self)
+
+    @property
+    def has_frequencies(self) -> bool:
+        """Whether it has random `frequencies`, and so random Fourier features."""
+        return type(self).frequencies is not Kernel.frequencies
 
     @property
     def is_complete(self) -> bool:
@@ -141,6 +143,10 @@ class Sum(Kernel):
         both = [part.frequencies(p, m, random) for part in (self.left, self.right)]
         return np.where(of_left, both[0], both[1])
 
+    @property
+    def has_frequencies(self) -> bool:
+        return self.left.has_frequencies and self.right.has_frequencies
+
 
 @dataclass(frozen=True)
 class Product(Sum):
@@ -212,6 +218,10 @@ class Multiple(Kernel):
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
         return self.kernel.frequencies(p, m, random)
 
+    @property
+    def has_frequencies(self) -> bool:
+        return self.kernel.has_frequencies
+
 
 @dataclass(frozen=True)
 class Function(Kernel):
@@ -257,6 +267,14 @@ class Function(Kernel):
                 )
         like = X if is_array(X) and not isinstance(X, np.ndarray) else K
         return asarray_like(K.astype(np.float64), like, dtype=like.dtype if like is not K else None)
+
+
+def no_frequencies(kernel: Kernel) -> TypeError:
+    """The error for a kernel that depends on x - y alone and has no random frequencies all the same."""
+    return TypeError(
+        f"{kernel} is not the Fourier transform of a probability, so there are no random Fourier features of it; use "
+        "solver='nystrom'."
+    )
 
 
 def as_floats(X: Array) -> Array:

@@ -266,13 +266,12 @@ _ALIASES = {"rbf": "gaussian", "poly": "polynomial", "thin_plate_spline": "thin 
 def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
     """The kernel that a name, a function or a kernel stands for.
 
-    `parameters` that are not None go to kernels that have them, as scikit-learn's gamma, degree and coef0 do; other
-    kernels by name leave them alone, so that a search may cross names with parameters.
+    `parameters` (scikit-learn's gamma, degree and coef0) are those of a kernel that is given by name; None stands for
+    its default. One that the kernel does not have is refused.
     """
+    given = {name: value for name, value in parameters.items() if value is not None}
     if isinstance(kernel, Kernel):
-        given = [name for name, value in parameters.items() if value is not None]
-        if given:
-            raise ValueError(f"{given[0]}={parameters[given[0]]!r} is for kernels by name; {kernel} has its own.")
+        refuse_parameters(given, f"{kernel} has its own")
         return kernel
     if isinstance(kernel, str):
         name = _ALIASES.get(kernel, kernel)
@@ -280,11 +279,22 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
             raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
         cls = KERNELS[name]
         known = {f.name for f in fields(cls) if f.init}  # type: ignore[arg-type] # all in the table are dataclasses
-        return cls(**{n: v for n, v in parameters.items() if v is not None and n in known})
+        for other, value in given.items():
+            if other not in known:
+                raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
+        return cls(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; make one: {kernel.__name__}().")
     if hasattr(kernel, "scales") and hasattr(kernel, "width"):
         raise TypeError(f"{kernel} is a feature map, for FeatureMapPCA; kernels are in lowdim.kernels.")
     if callable(kernel):
+        refuse_parameters(given, "a function is called with two rows alone. Leave it at None, or use functools.partial")
         return Function(kernel)
     raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")
+
+
+def refuse_parameters(parameters: dict[str, Any], instead: str) -> None:
+    """Refuse parameters that are not None, for a kernel that is not given by name."""
+    for name, value in parameters.items():
+        if value is not None:
+            raise ValueError(f"{name}={value!r} is for kernels by name; {instead}.")

@@ -13,8 +13,9 @@ from .._xp import Array, to_numpy
 from ..errors import choice
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
-from ..solvers import Solver
-from ..sources import MappedSource, Source, StreamSource
+from ..reading import Rows
+from ..solvers import Plan, Solver
+from ..sources import Source, StreamSource
 from ._base import Model
 from .pca import PCA
 
@@ -140,10 +141,10 @@ class FeatureMapPCA(Model):
 
     def _open_tables(self, X: Any, y: Any) -> Source:
         source = self._open(X, reset=True)
-        self.feature_map_ = self._resolved(source)
+        self.feature_map_ = self._fitted_map(source)
         return source
 
-    def _resolved(self, source: Source) -> Callable[[Array], Array]:
+    def _fitted_map(self, source: Source) -> Callable[[Array], Array]:
         """The feature map as a function of blocks; a transformer sees all rows first."""
         given = self.feature_map
         if isinstance(given, str):
@@ -165,25 +166,33 @@ class FeatureMapPCA(Model):
             return given
         raise TypeError(f"feature_map must be a name, a function or a transformer, got {type(given).__name__}.")
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        mapped = MappedSource(source, self.feature_map_)
+    def _check_parameters(self) -> None:
+        self._pca()._check_parameters()
+
+    def _pca(self) -> PCA:
+        """A PCA of the features with the parameters of this model, not fitted."""
         options = {name: getattr(self, name) for name in ("standardize", "solver", "ddof", "random_state")}
-        self.pca_ = PCA(self.n_components, **options)
-        self.pca_._check_parameters()
-        self.pca_.n_features_in_ = mapped.shape[1]
-        self.pca_._fit_rows(self._rows(mapped, sample_weight, progress))
-        if self.n_components is None and mapped.shape[1] > self.pca_.n_samples_ - 1:
+        return PCA(self.n_components, **options)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        """That of PCA of the features: one row is mapped, so that their number is known. Only a transformer needs to
+        see all rows first (`_fitted_map`)."""
+        return self._pca()._plan_rows(rows.mapped(self.feature_map_))
+
+    def _fit_rows(self, rows: Rows) -> None:
+        mapped = rows.mapped(self.feature_map_)
+        width = mapped.shape[1]
+        self.pca_ = self._pca()
+        self.pca_.n_features_in_ = width
+        self.pca_._fit_rows(mapped)
+        if self.n_components is None and width > self.pca_.n_samples_ - 1:
             # With fewer rows than features, directions beyond the rank are anybody's guess.
             _shorten(self.pca_, max(self.pca_.rank_, 1))
         for name in _TAKEN:
             setattr(self, name, getattr(self.pca_, name))
         entries = [str(e) for e in getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])]
         names = getattr(self.feature_map_, "names", None)
-        self.feature_names_ = names(entries) if names else [f"f{j}" for j in range(mapped.shape[1])]
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.standardize, bool | np.bool_):
-            raise ValueError(f"standardize={self.standardize!r} must be True or False.")
+        self.feature_names_ = names(entries) if names else [f"f{j}" for j in range(width)]
 
     def _scoring(self) -> Any:
         scores, phi = self.pca_._scoring(), self.feature_map_

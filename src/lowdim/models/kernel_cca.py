@@ -23,7 +23,7 @@ from ..errors import (
 from ..kernels import Kernel, as_kernel
 from ..linalg import FLOAT64_EPS, divisor, eigh_descending, signs
 from ..reading import Rows, check_weights
-from ..solvers.kernel.components import require_symmetric
+from ..solvers.kernel.from_matrix import require_symmetric
 from ..solvers.results import CanonicalFit, Status
 from ..solvers.tables.canonical import canonical
 from ..solvers.tables.views import Lifted, View, Views

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, astype, free_device_bytes, in_range, namespace
+from .._xp import Array, astype, in_range, namespace
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
     RankWarning,
     n_components_out_of_range,
-    no_positive_eigenvalue,
     other_width,
-    too_few_rows,
     warn_user,
 )
 from ..features import affine
-from ..kernels import Kernel, as_kernel
-from ..linalg import divisor, signs
-from ..reading import Rows, check_weights, map_rows
-from ..solvers import DenseKernel, KernelJob, KernelSolver, MapSolver, Status
-from ..solvers.kernel.budget import memory_allowed, plan_job
-from ..solvers.kernel.components import Components, exact_components, mapped_components, of_kind
+from ..kernels import Kernel, as_kernel, refuse_parameters
+from ..linalg import divisor
+from ..reading import Rows, map_rows
+from ..solvers import KernelSolver, Plan, Status, spectra
+from ..solvers import kernel as kernel_solvers
+from ..solvers.base import require_rows, total_weight
+from ..solvers.kernel import KernelRequest
+from ..solvers.kernel.components import Components
+from ..solvers.kernel.memory import memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
-from ..summaries import Sample
 from ._base import Model
-from ._preimage import PreImages
+from ._preimage import PreImages, check_preimage, n_examples
 from ._spectral import pairs_wanted
 
-#: Rows that widths are found from.
-_MEDIAN = 500
 #: A negative share of the spectrum that is worth a word.
 _NEGATIVE = 0.01
 
@@ -53,8 +49,7 @@ class KernelPCA(PreImages, Model):
         those, a function of two rows, or "precomputed": then X is the kernel matrix.
     gamma, degree, coef0 : float, optional
         Parameters of a kernel that is given by name. Without `gamma` the width of a kernel of distances is found by the
-        median rule (`kernel_` says what came out). Kernels that have no such parameter leave it alone, as in
-        scikit-learn.
+        median rule (`kernel_` says what came out). A parameter that the kernel does not have must be left at None.
     solver : str or KernelSolver
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", exact for kernels whose features can be
         written out; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers` with its
@@ -196,107 +191,50 @@ class KernelPCA(PreImages, Model):
             Rows(given).whole("kernel='precomputed'")
 
     def _check_parameters(self) -> None:
-        self._check_preimage()
+        check_preimage(self.preimage)
         memory_allowed(self.memory)
+        self._given_kernel()
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        # What leaves the range of numbers is found by looking at the results.
-        with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-            self._solve(source, sample_weight, progress)
+    def _plan_rows(self, rows: Rows) -> Plan:
+        return kernel_solvers.plan(rows, self._request(rows), self.solver)
 
-    def _solve(self, source: Source, sample_weight: Any, progress: Any) -> None:
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        kernel = self._given_kernel()
-        rows = Rows(source, weights, progress)
-        if kernel is None and source.shape[0] != source.shape[1]:
-            raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape {source.shape}.")
-        job = self._job(source, kernel, weights)
-        the_plan = plan_job(job, self.solver)
-        solver, seed = the_plan.solver, self._seed()
-        sample = self._sampled(rows, kernel, solver, source)
-        if kernel is not None and not kernel.is_complete:
-            assert sample is not None, "the plan has seen to it"
-            # The first rows of a larger sample are the smaller one: every solver finds the same width.
-            kernel = kernel.fitted(sample.rows[:_MEDIAN], sample.weights[:_MEDIAN])
-        if isinstance(solver, MapSolver):
-            assert kernel is not None, "refusal() has seen to it"
-            found = mapped_components(source, rows, kernel, solver, sample, job.k, seed)
-        else:
-            found = exact_components(rows, kernel, the_plan, job, seed)
-            direct = DenseKernel()
-            if found.status is Status.NOT_CONVERGED and self.solver == "auto" and direct.n_bytes(job) <= job.memory:
-                why = f"{solver.name} ended not_converged, so it was solved again"
-                the_plan = replace(plan_job(job, direct), why=why)
-                found = exact_components(rows, kernel, the_plan, job, seed)
-        if found.values.shape[0] == 0:
-            raise no_positive_eigenvalue("the centred kernel matrix")
-        if job.k is None and self.n_components is not None:
-            found = self._reaching(found)
-        self.kernel_, self.plan_, self.solver_ = kernel, the_plan, the_plan.solver.name
-        self._examples = of_kind(None if sample is None else sample.rows[: self._n_examples()], source.empty(0))
-        self._unpack(found.turned(self._signs(found, sample, source)), source.dtype)
+    def _fit_rows(self, rows: Rows) -> None:
+        found, the_plan = kernel_solvers.solve(rows, self._request(rows), self.solver, spectra)
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self._unpack(found, rows.dtype)
         self._warn(found)
+
+    def _request(self, rows: Rows) -> KernelRequest:
+        """What is asked of the solver, for rows that are enough for it."""
+        asked, (n, p) = self._given_kernel(), rows.shape
+        if asked is None and n != p:
+            raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape {rows.shape}.")
+        if n is not None:
+            require_rows(n, total_weight(rows) or 0.0, 1, fixed=True)
+        k = self._k(n, p)
+        return KernelRequest(
+            kernel=asked,
+            k=k,
+            share=None if k is not None or self.n_components is None else float(self.n_components),
+            memory=self.memory,
+            seed=self._seed(),
+            sample_seed=self._seed(),
+            n_examples=n_examples(self.preimage),
+            objects=isinstance(rows.source, ObjectSource),
+        )
 
     def _given_kernel(self) -> Kernel | None:
         """The kernel asked for; None where the matrix is given."""
+        parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None
-        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-
-    def _job(self, source: Source, kernel: Kernel | None, weights: Array | None) -> KernelJob:
-        """What the plan is made for."""
-        n, p = source.shape
-        if n is not None:
-            weight = float(n) if weights is None else float(namespace(weights).sum(weights))
-            if divisor(weight, 1) <= 0:
-                raise too_few_rows(n, weight, 1, fixed=True)
-        free = free_device_bytes(source.empty(0))
-        memory = memory_allowed(self.memory) if self.memory is not None or free is None else free // 2
-        traits = source.traits
-        return KernelJob(
-            n,
-            p,
-            self._k(n, p),
-            kernel,
-            memory,
-            traits.itemsize,
-            traits.whole,
-            traits.rereadable,
-            isinstance(source, ObjectSource),
-            traits.host,
-        )
+        return as_kernel(self.kernel, **parameters)
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
         k, upper = self.n_components, math.inf if n is None else n
         return pairs_wanted(k, upper, lambda: n_components_out_of_range(k, upper, n, p, of_rows=True))
-
-    def _sampled(self, rows: Rows, kernel: Kernel | None, solver: KernelSolver, source: Source) -> Sample | None:
-        """A sample of the rows for widths, landmarks and signs; None where rows are no numbers or can be read once."""
-        if kernel is None or isinstance(source, ObjectSource) or not source.traits.rereadable:
-            return None
-        wanted = solver.sample_size if isinstance(solver, MapSolver) else 0
-        return rows.summarize(Sample(source.shape[1], max(_MEDIAN, self._n_examples(), wanted), seed=self._seed()))
-
-    def _signs(self, found: Components, sample: Sample | None, source: Source) -> Array:
-        """The largest score of a row is positive: of all rows where their scores are there, otherwise of the sample."""
-        if sample is None or found.eigenvectors is not None:
-            return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-        some = of_kind(sample.rows, source.empty(0))
-        score = affine(found.projection, found.offset, 1.0)
-        return signs(map_rows(MappedSource(open_source(some), found.phi), score).T)
-
-    def _reaching(self, found: Components) -> Components:
-        """As many components as reach the share of variance asked for."""
-        share = float(self.n_components)
-        reached = float(namespace(found.values).sum(found.values)) / found.total
-        if reached < share - 1e-9:
-            warn_user(
-                f"n_components={self.n_components}: all {found.values.shape[0]} components there are reach "
-                f"{reached:.3f} of the variance only. More landmarks would reach more.",
-                RankWarning,
-            )
-        return found.reaching(share)
 
     def _unpack(self, found: Components, dtype: Any) -> None:
         self.n_components_ = int(found.values.shape[0])
@@ -309,10 +247,12 @@ class KernelPCA(PreImages, Model):
         self.X_fit_, self.projection_, self.offset_ = found.basis, found.projection, found.offset
         self.error_, self.error_interval_ = found.error.value, (found.error.low, found.error.high)
         self.status_, self.residual_ = found.status, found.residual
-        self._phi, self._expansion = found.phi, found.expansion
+        self.kernel_ = found.kernel
+        self._phi, self._expansion, self._examples = found.phi, found.expansion, found.examples
         self.__dict__.pop("_learned", None)
 
     def _warn(self, found: Components) -> None:
+        self._warn_if_out_of_reach(found)
         if found.negative_mass > _NEGATIVE:
             warn_user(
                 f"the kernel is not positive semidefinite: {found.negative_mass:.1%} of its spectrum is negative and "
@@ -335,6 +275,18 @@ class KernelPCA(PreImages, Model):
                 f"solver={self.solver_!r} stopped at residual {found.residual:.1e} gamma_1, above its tolerance. Raise "
                 "max_steps or block, ask for fewer components, or use solver='dense'.",
                 ConvergenceWarning,
+            )
+
+    def _warn_if_out_of_reach(self, found: Components) -> None:
+        """Where `n_components` is a share of the variance that all components together do not reach."""
+        if self.n_components is None or isinstance(self.n_components, numbers.Integral):
+            return
+        reached = float(namespace(found.values).sum(found.values)) / found.total
+        if reached < float(self.n_components) - 1e-9:
+            warn_user(
+                f"n_components={self.n_components}: all {found.values.shape[0]} components there are reach "
+                f"{reached:.3f} of the variance only. More landmarks would reach more.",
+                RankWarning,
             )
 
     @property

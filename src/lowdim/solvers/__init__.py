@@ -4,10 +4,10 @@ from .base import Cost, Job, Plan, Request, RowsLike
 from .ica.fixed_point import FixedPointICA
 from .ica.objective import Objective
 from .ica.quasi_newton import QuasiNewtonICA
-from .kernel.budget import KERNEL_SOLVERS, kernel_plan
+from .kernel import KERNEL_SOLVERS, kernel_plan
 from .kernel.exact import DenseKernel, ExactKernel, KrylovKernel
 from .kernel.job import KernelJob, KernelSolver
-from .kernel.maps import Explicit, FourierFeatures, MapSolver, Nystrom
+from .kernel.maps import Features, FourierFeatures, MapSolver, Nystrom
 from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
 from .latent import EM, ROTATIONS, Equamax, Newton, Oblimin, Promax, Quartimax, Rotation, Varimax
 from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
@@ -26,7 +26,7 @@ __all__ = [
     "DenseKernel",
     "Equamax",
     "ExactKernel",
-    "Explicit",
+    "Features",
     "FixedPoint",
     "FixedPointICA",
     "FourierFeatures",

@@ -1,1 +1,196 @@
-"""TODO."""
+"""Components of features that are known through a kernel alone: the problem behind kernel PCA.
+
+`solve(rows, request, asked, spectra)` is the door. Solvers of the kernel matrix are in `exact`, those by a feature map
+and PCA in `maps`, and all are in the table `KERNEL_SOLVERS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..._xp import Array, free_device_bytes
+from ...errors import no_positive_eigenvalue
+from ...features import affine
+from ...kernels import Kernel, as_kernel
+from ...linalg import signs
+from ...sources.base import Traits
+from ...summaries import Sample
+from ..base import Plan, RowsLike, SpectraLike
+from ..escalate import escalate
+from ..plan import cheapest, is_auto, make_plan
+from .components import Components, of_kind
+from .exact import DenseKernel, KrylovKernel
+from .job import KernelJob, KernelSolver
+from .maps import Features, FourierFeatures, Nystrom
+from .memory import memory_allowed
+
+#: Solvers by shorthand. "matrix-free" is "krylov" that keeps nothing of the matrix.
+KERNEL_SOLVERS: dict[str, KernelSolver] = {
+    "dense": DenseKernel(),
+    "krylov": KrylovKernel(),
+    "matrix-free": KrylovKernel(keep=False),
+    "nystrom": Nystrom(),
+    "fourier": FourierFeatures(),
+    "features": Features(),
+}
+#: Names that other libraries have for some of them.
+_OTHER_NAMES = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}
+#: Rows that widths are found from.
+_MEDIAN = 500
+
+
+@dataclass(frozen=True)
+class KernelRequest:
+    """What is asked of a solver of kernel PCA."""
+
+    #: None where the rows are the kernel matrix.
+    kernel: Kernel | None
+    #: Leading components; None for all that are positive.
+    k: int | None = None
+    #: Of all that are positive, keep the fewest that reach this share of the variance.
+    share: float | None = None
+    #: Bytes that may be used beside the rows, or words such as "2 GiB"; None for half of what is free.
+    memory: Any = None
+    #: Seed of landmarks, frequencies and starts, and that of the sample of rows.
+    seed: int = 0
+    sample_seed: int = 0
+    #: Rows to keep as examples.
+    n_examples: int = 0
+    #: Rows are objects that only the kernel can read, not numbers.
+    objects: bool = False
+
+
+def solve(
+    rows: RowsLike, request: KernelRequest, asked: str | KernelSolver, spectra: SpectraLike
+) -> tuple[Components, Plan]:
+    """Components of the rows by the solver asked for; where an iteration of "auto" does not converge, by LAPACK.
+
+    A sample of the rows is read first, where they are numbers that can be read again: widths, landmarks, signs and
+    examples are found from it. What follows are the passes and the memory of the solver.
+    """
+    job = _job(rows, request)
+    the_plan = plan_job(job, asked)
+    # What leaves the range of numbers is found by looking at the results.
+    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+        sample = _sample(rows, request, the_plan.solver)
+        job = replace(job, kernel=_fitted(job.kernel, sample))
+        found, the_plan, _ = escalate(
+            the_plan,
+            lambda solver: solver.components(rows, job, sample, request.seed, spectra),
+            job,
+            allowed=is_auto(asked),
+        )
+        if found.values.shape[0] == 0:
+            raise no_positive_eigenvalue("the centred kernel matrix")
+        if request.share is not None:
+            found = found.reaching(request.share)
+        found = found.turned(_signs(found, sample, rows))
+    examples = of_kind(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
+    return replace(found, kernel=job.kernel, examples=examples), the_plan
+
+
+def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
+    """The solver that will run for these rows, before any is read."""
+    return plan_job(_job(rows, request), asked)
+
+
+def plan_job(job: KernelJob, asked: str | KernelSolver = "auto") -> Plan:
+    """The same for a job."""
+    if not is_auto(asked):
+        return make_plan(job, asked, KERNEL_SOLVERS, KernelSolver, what="a solver of kernel PCA", advice=_advice)
+    # No approximation stands in for an exact solver that cannot do the job: only what is sensible is considered.
+    table = {name: solver for name, solver in KERNEL_SOLVERS.items() if solver.is_sensible(job)}
+    refusals = [solver.refusal(job) for solver in table.values()]
+    if None not in refusals:
+        raise refusals[0]  # type: ignore[misc] # none is None
+    return cheapest(job, table)
+
+
+def kernel_plan(
+    shape: tuple[int | None, int],
+    k: Any = None,
+    *,
+    kernel: Any = "gaussian",
+    solver: str | KernelSolver = "auto",
+    memory: Any = None,
+    itemsize: int = 8,
+    whole: bool = True,
+    rereadable: bool = True,
+) -> Plan:
+    """What kernel PCA will do for rows of this shape, and why; MemoryError where it does not fit.
+
+    Parameters
+    ----------
+    shape : (n, p); n is None for a stream of unknown length
+    k : int or float, optional
+        Components wanted, or a fraction of variance to reach; None for all that have variance.
+    kernel : str, Kernel or callable
+        "precomputed" for a matrix that is given.
+    solver : "auto", a solver's name, or a solver
+    memory : int or str, optional
+        Bytes that may be used beside the rows, or in words: "2 GiB". Default: half of what is free.
+    itemsize : int
+        Bytes of a number of the rows: 8, or 4 for float32.
+    whole : bool
+        All rows lie in memory, as one array.
+    rereadable : bool
+        Rows can be read more than once.
+
+    Examples
+    --------
+    >>> from lowdim import kernel_plan
+    >>> print(kernel_plan((5_000, 20), 10, memory="8 GiB"))
+    krylov: 1 pass over the rows, about 0.1 GiB beside them; half of the kernel matrix fits and is computed once
+    >>> print(kernel_plan((50_000, 20), 10, memory="1 GiB"))
+    krylov: 10 passes over the rows, about 1.0 GiB beside them; 9% of half of the kernel matrix (9.5 GiB) fits, what
+    does not is computed anew in each step
+    """
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
+        k = None  # A share of the variance needs all eigenvalues.
+    if k is not None and not (isinstance(k, Integral) and int(k) >= 1 and (shape[0] is None or int(k) <= shape[0])):
+        raise ValueError(f"k={k!r} must be a whole number between 1 and n={shape[0]}, a fraction of variance, or None.")
+    made = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+    traits = Traits(itemsize=itemsize, whole=whole and shape[0] is not None, rereadable=rereadable)
+    job = KernelJob(*shape, None if k is None else int(k), traits, kernel=made, allowed=memory_allowed(memory))
+    return plan_job(job, solver)
+
+
+def _job(rows: RowsLike, request: KernelRequest) -> KernelJob:
+    free = free_device_bytes(rows.empty(0))
+    allowed = memory_allowed(request.memory) if request.memory is not None or free is None else max(1, free // 2)
+    return KernelJob(*rows.shape, request.k, rows.traits, request.kernel, allowed, request.objects)
+
+
+def _advice(name: str) -> str:
+    return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
+
+
+def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample | None:
+    """A sample of the rows, in one pass; None where rows are not numbers, are kernels, or can be read only once."""
+    if request.kernel is None or request.objects or not rows.traits.rereadable:
+        return None
+    size = max(_MEDIAN, request.n_examples, solver.sample_size)
+    return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
+
+
+def _fitted(kernel: Kernel | None, sample: Sample | None) -> Kernel | None:
+    """The kernel with a number for each parameter, widths by the median rule."""
+    if kernel is None or kernel.is_complete:
+        return kernel
+    assert sample is not None, "refusal() has seen to it"
+    # The first rows of a larger sample are the smaller one: every solver finds the same width.
+    return kernel.fitted(sample.rows[:_MEDIAN], sample.weights[:_MEDIAN])
+
+
+def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
+    """The largest score of a row is positive: of all rows where their scores are there, otherwise of the sample."""
+    if sample is None or found.eigenvectors is not None:
+        return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
+    some = rows.of(of_kind(sample.rows, rows.empty(0)))
+    return signs(some.mapped(found.phi).map(affine(found.projection, found.offset, 1.0)).T)

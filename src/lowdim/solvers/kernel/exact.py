@@ -6,14 +6,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from ..._memory import in_words
 from ..._threads import single_threaded_blas
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
+from ...summaries import Sample
+from ..base import Cost, Plan, RowsLike, SpectraLike
 from ..lanczos import Lanczos, check_limits
 from ..results import KernelFit, Status
+from .components import Components
+from .from_matrix import exact_components
 from .job import DEVICE_TILE, TILE, KernelJob, KernelSolver
 from .matrix import KernelMatrix
 
@@ -23,18 +29,43 @@ _NOISE = 30
 _PROBES, _PROBE_STEPS = 16, 6
 #: A smallest Ritz value above minus this share of the largest is rounding.
 _NEGATIVE = 1e-6
+#: Up to so many rows LAPACK is quickest.
+_DENSE_UP_TO = 500
+#: Products with the matrix that an iteration usually takes.
+_STEPS = 10
+_APPROXIMATE = "Nystrom(landmarks=m) approximates the kernel with less, for m small enough"
 
 
 class ExactKernel(KernelSolver):
     """G v = gamma v for the centred kernel matrix G of all rows."""
 
+    #: Whether kernels of float32 rows are computed in float64.
+    in_float64: ClassVar[bool] = False
+
     @abstractmethod
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         """The first `k` eigenpairs, or all that are positive."""
 
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
+        return exact_components(rows, job, self, seed)
+
+    def kept_bytes(self, job: KernelJob) -> int:
+        """Bytes of tiles of the kernel matrix that are kept from one product with it to the next."""
+        return 0
+
     def row_bytes(self, job: KernelJob) -> int:
         """Copies of the rows: one for later, and others that are prepared for kernels to be taken with."""
-        return 0 if job.kernel is None or job.objects else 4 * job.itemsize * job.n * job.p
+        return 0 if job.kernel is None or job.objects else 4 * job.traits.itemsize * job.rows * job.p
+
+    def refusal(self, job: KernelJob) -> Exception | None:
+        if not job.traits.whole:
+            return TypeError(
+                f"solver={self.name!r} needs all rows at once: pass an array, a table or a sparse matrix, or use "
+                "solver='nystrom'."
+            )
+        return super().refusal(job)
 
 
 @dataclass(frozen=True)
@@ -47,6 +78,8 @@ class DenseKernel(ExactKernel):
     """
 
     name = "dense"
+    # LAPACK is quick enough in float64 wherever it is chosen.
+    in_float64 = True
 
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
         G = matrix.dense()
@@ -69,8 +102,32 @@ class DenseKernel(ExactKernel):
         )
 
     def n_bytes(self, job: KernelJob) -> int:
-        few = job.k is not None and 8 * job.k <= job.n and job.kernel is not None and job.kernel.semidefinite
-        return 8 * job.n * (job.n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
+        n, few = job.rows, job.k is not None and 8 * job.k <= job.rows and _is_semidefinite(job)
+        return 8 * n * (n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
+
+    def cost(self, job: KernelJob) -> Cost:
+        """By a rough count, measured on two cores: n^3 units of time, twice as many for all eigenpairs."""
+        why = "LAPACK is quickest for so few rows" if job.rows <= _DENSE_UP_TO else "many components are wanted"
+        why = "all components are wanted" if job.k is None else why
+        work = (1.0 if _is_semidefinite(job) else 2.0) * job.rows**3
+        return Cost(work=work, passes=1, n_bytes=self.n_bytes(job), why=why)
+
+    def is_sensible(self, job: KernelJob) -> bool:
+        """Where all components are wanted; otherwise where the matrix fits and no iteration would be quicker."""
+        if job.has_few_features or not job.traits.whole:
+            return False
+        if job.k is None:
+            return True
+        quickest = job.rows <= _DENSE_UP_TO or self.cost(job).work < KrylovKernel().cost(job).work
+        return quickest and job.fits(self.n_bytes(job))
+
+    def memory_advice(self, job: KernelJob) -> str:
+        if job.k is not None:
+            return f"Allow more memory; {_APPROXIMATE}."
+        return (
+            "Pass n_components as a small whole number, so that few are looked for, or allow more memory; "
+            f"{_APPROXIMATE}."
+        )
 
 
 @dataclass(frozen=True)
@@ -145,11 +202,54 @@ class KrylovKernel(ExactKernel):
         )
 
     def n_bytes(self, job: KernelJob) -> int:
-        k = job.k or 1
-        basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(job.n) + 6 * self.block_size(k)
+        k, n = job.k or 1, job.rows
+        basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(n) + 6 * self.block_size(k)
         # Tiles in the making, with what kernels need beside them.
-        tiles = 8 * TILE**2 if job.host else 9 * DEVICE_TILE**2
-        return 8 * (job.n * (basis + 4 * k) + min(tiles, 6 * job.n**2)) + self.row_bytes(job)
+        tiles = 8 * TILE**2 if job.traits.host else 9 * DEVICE_TILE**2
+        return 8 * (n * (basis + 4 * k) + min(tiles, 6 * n**2)) + self.row_bytes(job)
+
+    def kept_bytes(self, job: KernelJob) -> int:
+        """As much of one half of the matrix as there is room for, where that is worth it."""
+        if not self.keep or job.kernel is None:
+            return 0
+        needed, half = self.n_bytes(job), job.triangle_bytes
+        if job.fits(needed + half):
+            return half
+        room = job.memory - needed
+        return room if room >= half // 100 else 0
+
+    def cost(self, job: KernelJob) -> Cost:
+        """By the count of `DenseKernel`: ten products with b vectors take 25 n^2 b units of time, and the small
+        eigenproblems between them 7000 b^3. Bytes are those without which it cannot be done."""
+        b = self.block_size(job.k or 1)
+        half = job.triangle_bytes
+        why = f"half of the kernel matrix ({in_words(half)}) does not fit: it is computed anew in each step"
+        work = 25.0 * job.rows**2 * b + 7000.0 * b**3
+        return Cost(work=work, passes=_STEPS, n_bytes=self.n_bytes(job), why=why)
+
+    def plan(self, job: KernelJob, why: str = "") -> Plan:
+        """As much of the matrix as fits is kept."""
+        cost, half, kept = self.cost(job), job.triangle_bytes, self.kept_bytes(job)
+        passes, n_bytes = cost.passes, cost.n_bytes + kept
+        if job.kernel is None:
+            return Plan(self, passes, n_bytes, "the matrix is there")
+        if kept == half:
+            return Plan(self, 1, n_bytes, why or "half of the kernel matrix fits and is computed once")
+        if kept:
+            share = f"{kept / half:.0%} of half of the kernel matrix ({in_words(half)}) fits, what does not is "
+            return Plan(self, passes, n_bytes, why or share + "computed anew in each step")
+        return Plan(self, passes, n_bytes, why or cost.why)
+
+    def is_sensible(self, job: KernelJob) -> bool:
+        """For few components of rows that lie in memory, unless LAPACK is quicker."""
+        pairs = job.traits.whole and job.k is not None and not job.has_few_features
+        return self.keep and pairs and not DenseKernel().is_sensible(job)
+
+    def finer(self, job: KernelJob) -> KernelSolver | None:
+        return DenseKernel()
+
+    def memory_advice(self, job: KernelJob) -> str:
+        return f"Ask for fewer components, or allow more memory; {_APPROXIMATE}."
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.k is None:
@@ -158,6 +258,11 @@ class KrylovKernel(ExactKernel):
                 "solver='dense'."
             )
         return super().refusal(job)
+
+
+def _is_semidefinite(job: KernelJob) -> bool:
+    """Whether no eigenvalue is negative, so that leading ones say enough."""
+    return job.kernel is not None and job.kernel.semidefinite
 
 
 def _cut(largest: float, matrix: KernelMatrix) -> float:

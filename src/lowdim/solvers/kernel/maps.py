@@ -7,21 +7,25 @@ block on their way into a summary, and the spectrum of that summary is solved, a
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import features
-from ..._xp import Array, astype, is_sparse, to_numpy
+from ..._xp import is_sparse, to_numpy
 from ...errors import choice, kernel_not_finite, no_positive_eigenvalue
-from ...kernels import Cosine, Kernel, Linear, Polynomial
+from ...kernels import Kernel, no_frequencies
 from ...linalg import eigh_descending
+from ...summaries import Sample
+from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
+from .components import Components
+from .explicit import explicit_map
+from .from_map import mapped_components
 from .job import PAIRS, KernelJob, KernelSolver
 from .landmarks import LANDMARKS, SKETCH
+from .made_map import MadeMap, kernel_columns
 
 #: Directions of the landmarks with less than this share of the largest eigenvalue are left out: beyond it the products
 #: of kernels hold rounding only. In float64 and in float32.
@@ -30,42 +34,15 @@ _CUT, _CUT_FLOAT32 = 1e-12, 1e-6
 _CANDIDATES = 10
 #: Rows that are kept from being landmarks, for the estimate of the error.
 _HELD_OUT = 500
-#: Features up to which an explicit map is chosen by itself.
-_EXPLICIT_UP_TO = 1000
-
-
-@dataclass(frozen=True)
-class MadeMap:
-    """A feature map phi(x) = raw(x) R: scores are linear in raw(x), and moments of phi follow from those of raw."""
-
-    #: Of arrays of the kind that it was made for.
-    raw: Callable[[Array], Array]
-    #: R, (m, r), or None for the identity.
-    root: np.ndarray | None = None
-    #: The landmarks, if raw(x) are kernels with them, and which rows of the sample they are; which others were
-    #: candidates.
-    landmarks: Any = None
-    chosen: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    passed_over: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    #: Share of the spectrum of the landmarks that is negative and was left out.
-    negative_mass: float = 0.0
-
-    def on(self, like: Array) -> MadeMap:
-        """The same map for arrays of the kind of `like`."""
-        move = getattr(self.raw, "on", None)
-        return self if move is None or isinstance(like, np.ndarray) else replace(self, raw=move(like))
-
-    def of(self, rows: Any) -> np.ndarray:
-        """phi of rows on the host."""
-        values = to_numpy(self.raw(rows)).astype(np.float64)
-        return values if self.root is None else values @ self.root
 
 
 class MapSolver(KernelSolver):
     """A feature map of the rows, then PCA."""
 
     #: Whether phi(x) . phi(y) is the kernel itself.
-    exact = False
+    exact: ClassVar[bool] = False
+    #: Why "auto" chooses it, where it does.
+    reason: ClassVar[str] = ""
 
     @abstractmethod
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
@@ -80,14 +57,38 @@ class MapSolver(KernelSolver):
         """Rows that `make` and the estimate of the error want."""
         return _HELD_OUT
 
+    def components(
+        self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
+    ) -> Components:
+        return mapped_components(rows, job, self, sample, seed, spectra)
+
     def n_bytes(self, job: KernelJob) -> int:
         m = self.width(job)
         # Moments, their image and its eigenvectors; and blocks of features in the making.
-        return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.n * m))
+        return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.rows * m))
+
+    def cost(self, job: KernelJob) -> Cost:
+        """Moments of m features and their eigenproblem. A sample of the rows is read first where they can be read
+        again."""
+        m = self.width(job)
+        work = float(job.rows) * m * m + EIGH_WORK * m**3
+        return Cost(work, passes=2 if job.traits.rereadable else 1, n_bytes=self.n_bytes(job), why=self.reason)
+
+    def is_sensible(self, job: KernelJob) -> bool:
+        """An approximation is for those who ask for it."""
+        return False
+
+    def memory_advice(self, job: KernelJob) -> str:
+        return "Ask for fewer landmarks or features, or allow more memory."
+
+    def refusal(self, job: KernelJob) -> Exception | None:
+        if job.objects:
+            return TypeError(f"solver={self.name!r} is for rows of numbers; use solver='krylov' or 'dense'.")
+        return super().refusal(job)
 
 
 @dataclass(frozen=True)
-class Explicit(MapSolver):
+class Features(MapSolver):
     """The features of a kernel that has few: linear, cosine, or polynomial of a small whole degree.
 
     Notes
@@ -97,6 +98,7 @@ class Explicit(MapSolver):
 
     name = "features"
     exact = True
+    reason = "the features of this kernel can be written out, and there are few"
 
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
         found = explicit_map(kernel, int(sample.shape[1]))
@@ -117,11 +119,10 @@ class Explicit(MapSolver):
         return super().refusal(job)
 
     def is_sensible(self, job: KernelJob) -> bool:
-        """Whether `auto` should choose it: few features, many rows."""
-        if self.refusal(job) is not None:
-            return False
-        width = self.width(job)
-        return width <= _EXPLICIT_UP_TO and (not job.whole or job.n > max(1000, 4 * width))
+        return job.has_few_features
+
+    def memory_advice(self, job: KernelJob) -> str:
+        return "Lower the degree, or use another solver, which needs no features."
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,7 @@ class Nystrom(MapSolver):
     """
 
     name = "nystrom"
+    reason = "rows come in blocks, and pairs of them cannot all be met: landmarks stand in for them"
     landmarks: Any = 1000
     choose: str = "uniform"
 
@@ -228,7 +230,7 @@ class Nystrom(MapSolver):
         return rows
 
     def width(self, job: KernelJob) -> int:
-        return min(self.count, job.n)
+        return min(self.count, job.rows)
 
     @property
     def sample_size(self) -> int:
@@ -237,7 +239,7 @@ class Nystrom(MapSolver):
         return (self.count if self.choose == "uniform" else max(_CANDIDATES * self.count, 2000)) + _HELD_OUT
 
     def n_bytes(self, job: KernelJob) -> int:
-        sample = min(self.sample_size, job.n)
+        sample = min(self.sample_size, job.rows)
         compared = {"leverage": 8 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
         # Copies of the sample while it grows and is compared, and of the landmarks for kernels to be taken with.
         rows = job.p * (8 * sample + 4 * self.width(job))
@@ -250,6 +252,14 @@ class Nystrom(MapSolver):
                 "of the landmarks as rows of another fit, or use solver='krylov'."
             )
         return super().refusal(job)
+
+    def is_sensible(self, job: KernelJob) -> bool:
+        """The one approximation that "auto" takes by itself: of rows that cannot all be in memory at once."""
+        return not job.traits.whole and not job.has_few_features
+
+    def unknowns(self, job: KernelJob) -> list[str]:
+        landmarks = [] if self.given else ["landmarks as rows, Nystrom(landmarks=rows)"]
+        return super().unknowns(job) + landmarks
 
 
 def _negative_mass(K: np.ndarray) -> float:
@@ -301,26 +311,6 @@ class FourierFeatures(MapSolver):
                 f"solver='fourier' is for kernels of x - y alone (gaussian, laplacian, matern), not for {what}; use "
                 "solver='nystrom'."
             )
+        if not job.kernel.has_frequencies:
+            return no_frequencies(job.kernel)
         return super().refusal(job)
-
-
-def kernel_columns(kernel: Kernel, rows: Array, origin: Array | None) -> Any:
-    """x -> kernels of x with `rows`. Where a shift of all rows is harmless after centring, and the kernel does not see
-    to it itself, they are measured from `origin`: far from zero products would lose their digits."""
-    if origin is None or is_sparse(rows) or kernel.shift_invariant or not kernel.shift_free:
-        return features.KernelColumns(kernel, rows)
-    shift = astype(origin, rows.dtype)
-    return features.Scaled(features.KernelColumns(kernel, rows - shift), shift=shift)
-
-
-def explicit_map(kernel: Kernel | None, p: int) -> tuple[Callable[[Array], Array], int] | None:
-    """The feature map for p columns of a kernel that has one, and its width."""
-    if isinstance(kernel, Linear):
-        return features.Same(), p
-    if isinstance(kernel, Cosine):
-        return features.UnitLength(), p
-    if isinstance(kernel, Polynomial) and kernel.semidefinite:
-        up_to = {"up_to": True, "coef0": kernel.coef0} if kernel.coef0 > 0.0 else {}
-        phi = features.Polynomial(int(kernel.degree), **up_to)  # type: ignore[arg-type] # a flag and a number
-        return features.Scaled(phi, math.sqrt(kernel.gamma or 1.0 / p)), phi.width(p)
-    return None
