@@ -143,9 +143,9 @@ class Rows:
         first = self._source.first_block
         return None if first is self._source else Rows(first)
 
-    def of(self, X: Any, weights: Array | None = None) -> Rows:
+    def of(self, X: Any, weights: Array | None = None, progress: Progress | None = None) -> Rows:
         """Rows of another array that lies in memory."""
-        return Rows(open_source(X), weights)
+        return Rows(open_source(X), weights, progress)
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
-from ..densities import Density, parsed
+from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, total_weight
 
@@ -204,7 +204,7 @@ class ScoreMoments(Summary):
         self = cls(
             state["A"],
             state["mean"],
-            parsed(str(state["density_in_words"])),
+            parse_density(str(state["density_in_words"])),
             curved=bool(state["curved"]),
             measured=bool(state["measured"]),
             narrow=bool(state["narrow"]),
