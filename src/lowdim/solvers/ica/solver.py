@@ -16,8 +16,8 @@ from ..results import Unmixing
 from .job import IcaJob
 from .objective import Objective
 
-#: Passes that a search takes at least, if it needs no sample of the rows.
-_PASSES = 5
+#: Passes that a search takes at least, with that for a sample of the rows; for a single source, and from a given start.
+_PASSES, _PASSES_OF_ONE, _PASSES_FROM_START = 5, 2, 1
 #: Rows of a block of `ScoreMoments`, and how many arrays of sources it needs at once.
 _BLOCK_ROWS, _BLOCK_ARRAYS = 2048, 6
 #: An iteration that does not get further is stuck if the gradient is larger than this; otherwise it has reached the
@@ -74,10 +74,10 @@ class IcaSolver(AnySolver):
         """Passes of p k + k^2 multiplications a row, twice the k^2 where W is no rotation. In memory: 2 k (k + 1) sums,
         a few arrays of the sources of a block, and the sample and the whitened rows where there are any."""
         n, p, k = job.rows, job.p, job.sources
-        passes = job.n_init * (min(_PASSES, 1 + self.max_iter) if job.search else 1)
+        least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
+        passes = job.n_init * min(least, 1 + self.max_iter)
         n_bytes = 16 * k * (k + 1) + 8 * _BLOCK_ARRAYS * min(n, _BLOCK_ROWS) * k
         if job.draws_sample:
-            passes += 1
             # The rows of the sample, and the same after whitening, in float64 and float32.
             n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
         width = p
