@@ -1,6 +1,7 @@
-"""Densities of sources: they integrate to one, their derivatives are what they say, and own ones are checked."""
+"""Densities of sources: they integrate to one, their derivatives are what they say, and custom ones are checked."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -8,7 +9,17 @@ from scipy import integrate, stats
 
 from inputs import namespace
 from lowdim import ICA
-from lowdim.densities import DENSITIES, Flipped, GeneralizedGaussian, Infomax, Own, Sech, Student, parsed, resolved
+from lowdim.densities import (
+    DENSITIES,
+    CustomDensity,
+    Flipped,
+    GeneralizedGaussian,
+    Infomax,
+    Sech,
+    Student,
+    as_density,
+    parse_density,
+)
 from oracles import tolerance
 
 ALL = {
@@ -21,7 +32,7 @@ ALL = {
     "generalized 1.5": GeneralizedGaussian(1.5, smoothing=0.3),
     "generalized 3": GeneralizedGaussian(3.0),
     "generalized 4": GeneralizedGaussian(4.0),
-    "own logistic": Own(
+    "custom logistic": CustomDensity(
         lambda u: u + 2 * np.logaddexp(0, -u), lambda u: np.tanh(u / 2), lambda u: 0.5 - 0.5 * np.tanh(u / 2) ** 2
     ),
     "flipped sech": Sech().flipped,
@@ -90,14 +101,20 @@ def test_any_array_library():
 
 @pytest.mark.parametrize("name", list(DENSITIES))
 def test_names(name):
-    assert resolved(name) == DENSITIES[name]()
-    assert parsed(str(resolved(name))) == resolved(name)
+    assert as_density(name) == DENSITIES[name]()
+    assert parse_density(str(as_density(name))) == as_density(name)
 
 
 def test_parameters_are_kept():
-    assert parsed(str(Student(2.5))) == Student(2.5)
+    assert parse_density(str(Student(2.5))) == Student(2.5)
     with pytest.raises(ValueError, match="can be stored"):
-        parsed(str(ALL["own logistic"]))
+        parse_density(str(ALL["custom logistic"]))
+
+
+def test_three_functions_are_a_custom_density():
+    functions = tuple(getattr(ALL["custom logistic"], f.name) for f in fields(CustomDensity))
+    assert as_density(functions) == ALL["custom logistic"]
+    assert str(as_density(functions)) == "CustomDensity(<lambda>)"
 
 
 def normal(u):
@@ -125,7 +142,7 @@ def normal(u):
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered in log")
-def test_own_functions_are_checked(functions, message):
+def test_custom_functions_are_checked(functions, message):
     with pytest.raises(ValueError, match=message):
         ICA(density=functions).fit(np.random.default_rng(0).laplace(size=(50, 2)))
 

@@ -164,9 +164,9 @@ class Rows:
         """
         return any(_shows_holes(table, self.weights) for table in self.source.members)
 
-    def of(self, X: Any, weights: Array | None = None) -> Rows:
+    def of(self, X: Any, weights: Array | None = None, progress: Progress | None = None) -> Rows:
         """Rows of another array that lies in memory."""
-        return Rows(open_source(X), weights)
+        return Rows(open_source(X), weights, progress)
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns."""

@@ -58,7 +58,7 @@ def gradient(model, X, weights=None):
     w = np.ones(len(X)) if weights is None else weights
     psi = np.column_stack([d.score(U[:, [i]]) for i, d in enumerate(model.densities_)])
     G = (psi * w[:, None]).T @ U / w.sum()
-    return 0.5 * (G - G.T) if model.ortho or model.solver == "fixed-point" else G - np.eye(len(G))
+    return 0.5 * (G - G.T) if model.plan_.solver.ortho else G - np.eye(len(G))
 
 
 def log_likelihood(components, densities, X):

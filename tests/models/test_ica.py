@@ -19,7 +19,7 @@ OPTIONS = {
     "fixed-point": {"solver": "fixed-point"},
     "student": {"density": "student"},
     "laplace": {"density": GeneralizedGaussian(1.0)},
-    "own": {
+    "custom": {
         "density": (
             lambda u: u + 2 * np.logaddexp(0, -u),
             lambda u: np.tanh(u / 2),

@@ -116,7 +116,7 @@ def test_a_likelihood_without_a_maximum():
     assert ICA().fit(Y).status_ is Status.CONVERGED
 
 
-def test_own_functions_that_overflow_are_told_from_bad_rows():
+def test_custom_functions_that_overflow_are_told_from_bad_rows():
     rows = X.copy()
     rows[0] *= 1e5
     reckless = (lambda u: np.log(np.cosh(u)), np.tanh, lambda u: 1 - np.tanh(u) ** 2)

@@ -81,13 +81,13 @@ def test_in_float32_the_moments_have_half_the_digits(density):
 
 @each_density
 def test_the_loss_with_flipped_densities(density):
-    point = objective(density).at(W, curved=True, narrow=False).seen(FLIPPED, density)
+    point = objective(density).at(W, curved=True, narrow=False).with_flips(FLIPPED, density)
     assert point.loss == pytest.approx(loss(W, density, FLIPPED), rel=1e-9)
 
 
 @each_density
 def test_the_relative_gradient(density):
-    point = objective(density).at(W, curved=True, narrow=False).seen(FLIPPED, density)
+    point = objective(density).at(W, curved=True, narrow=False).with_flips(FLIPPED, density)
     G, h = point.gradient(ortho=False), 1e-5
     for i in range(K):
         for j in range(K):
@@ -101,9 +101,9 @@ def test_second_derivatives_of_independent_sources():
     """At the truth, E[psi'(y_i) y_j^2] M_ij + M_ji is what the gradient changes by, up to chance."""
     found = QuasiNewtonICA().run(objective(), W, np.zeros(K, bool), True)
     base, at = objective().at(found.W, curved=True, narrow=False), objective()
-    point = base.seen(found.flipped, Sech())
+    point = base.with_flips(found.flipped, Sech())
     M = 1e-4 * np.random.default_rng(1).standard_normal((K, K))
-    moved = at.at((np.eye(K) + M) @ found.W, curved=True, narrow=False).seen(found.flipped, Sech())
+    moved = at.at((np.eye(K) + M) @ found.W, curved=True, narrow=False).with_flips(found.flipped, Sech())
     # The gradient at (I + M) W is relative to that point.
     change = moved.gradient(False) - point.gradient(False)
     np.testing.assert_allclose(_Pairs(point).solve(change), M, atol=0.15 * np.abs(M).max())

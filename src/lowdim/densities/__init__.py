@@ -5,18 +5,18 @@ matrix. `DENSITIES` names them.
 """
 
 from .base import Density, Flipped
-from .custom import Own
-from .named import DENSITIES, GeneralizedGaussian, Infomax, Sech, Student, parsed, resolved
+from .custom import CustomDensity
+from .named import DENSITIES, GeneralizedGaussian, Infomax, Sech, Student, as_density, parse_density
 
 __all__ = [
     "DENSITIES",
+    "CustomDensity",
     "Density",
     "Flipped",
     "GeneralizedGaussian",
     "Infomax",
-    "Own",
     "Sech",
     "Student",
-    "parsed",
-    "resolved",
+    "as_density",
+    "parse_density",
 ]

@@ -13,16 +13,16 @@ import numpy as np
 from .._xp import Array, asarray_like, astype, to_numpy
 from .base import Density, log_integral
 
-#: Where the functions of an own density are looked at.
+#: Where the functions of a custom density are evaluated to check them.
 _PROBES = np.array([-3.1, -1.7, -0.9, -0.35, 0.2, 0.6, 1.3, 2.4, 4.2])
 
 
 @dataclass(frozen=True)
-class Own(Density):
+class CustomDensity(Density):
     """A density given by three functions of NumPy arrays, entry by entry: -ln p (up to a constant), its derivative, and
     the derivative of that. They are checked against each other, and -ln p is normalised."""
 
-    name = "own"
+    name = "custom"
     minus_log: Callable[[Any], Any]
     derivative: Callable[[Any], Any]
     second_derivative: Callable[[Any], Any]
@@ -66,7 +66,7 @@ class Own(Density):
         return _through_numpy(self.second_derivative, Y)
 
     def __str__(self) -> str:
-        return f"Own({getattr(self.minus_log, '__name__', 'functions')})"
+        return f"CustomDensity({getattr(self.minus_log, '__name__', 'functions')})"
 
 
 def _values(function: Callable[[Any], Any], at: np.ndarray) -> np.ndarray:

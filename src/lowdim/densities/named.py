@@ -15,7 +15,7 @@ from scipy import special
 from .._xp import Array, column_sums, namespace
 from ..errors import choice
 from .base import Density, log_integral
-from .custom import Own
+from .custom import CustomDensity
 
 
 class _LogCosh(Density):
@@ -177,7 +177,7 @@ _ELSEWHERE = {
 }
 
 
-def resolved(density: Any) -> Density:
+def as_density(density: Any) -> Density:
     """A density by name, as an object, or from three functions."""
     if isinstance(density, Density):
         return density
@@ -190,14 +190,14 @@ def resolved(density: Any) -> Density:
     if isinstance(density, type) and issubclass(density, Density):
         raise TypeError(f"density={density.__name__} is a class; make one: {density.__name__}().")
     if isinstance(density, tuple | list) and len(density) == 3:
-        return Own(*density)
+        return CustomDensity(*density)
     raise TypeError(
         "density must be a name, an object from lowdim.densities, or three functions (-ln p, its derivative, its "
         f"second derivative), got {type(density).__name__}."
     )
 
 
-def parsed(text: str) -> Density:
+def parse_density(text: str) -> Density:
     """The density that prints itself as `text`."""
     found = re.fullmatch(r"(\w+)\((.*)\)", text)
     kinds = {cls.__name__: cls for cls in DENSITIES.values()}

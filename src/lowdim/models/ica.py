@@ -4,51 +4,28 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._memory import free_bytes
-from .._threads import single_threaded_blas
-from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace, to_numpy, wide_dtype
-from ..densities import Density, resolved
-from ..errors import (
-    ConvergenceWarning,
-    DensityWarning,
-    GaussianWarning,
-    SmallSampleWarning,
-    choice,
-    read_once,
-    warn_user,
-)
+from .._xp import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
+from ..densities import Density, as_density
+from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallSampleWarning, choice, warn_user
 from ..features import affine
-from ..linalg import signs
-from ..reading import Rows, check_weights, map_rows
-from ..solvers import FixedPointICA, QuasiNewtonICA, Status, Unmixing
-from ..solvers.ica.starts import (
-    Unmixer,
-    agreement,
-    gaussian_sources,
-    given_start,
-    non_gaussianity,
-    random_rotations,
-    symmetric_power,
-)
-from ..sources import Source, open_source
-from ..summaries import Moments
+from ..linalg import divisor
+from ..reading import Rows
+from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
+from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ._base import Model
-from .pca import PCA
+from ._principal import principal_request, principal_spectrum
+from ._support import density_support, variance_outside
 
-SOLVERS = ("quasi-newton", "fixed-point")
-#: Whitened rows are kept where there are so many columns for each component, and room for them in memory.
-_WIDE = 4
 #: Rows for each source below which what is found is mostly chance.
 _FEW_ROWS = 5
-#: An iteration that makes no headway is stuck above this gradient; below it, that is rounding.
-_STALLED = 1e-6
-#: Whitening is repeated where rounding leaves more than this of a covariance, in units of the tolerance.
-_WHITE = 1e-2
+#: Options of solvers that are given by name, and their defaults.
+_SHORTHANDS = {"tol": 1e-6, "max_iter": 1000, "ortho": None}
 
 
 class ICA(Model):
@@ -56,9 +33,10 @@ class ICA(Model):
 
     Parameters
     ----------
-    n_components : int, float or None
+    n_components : int, float, str or None
         How many sources. With fewer than columns, rows are first projected on their leading principal components; a
-        number in (0, 1) keeps as many of these as have that proportion of the variance, None all that have variance.
+        number in (0, 1) keeps as many of these as have that proportion of the variance, the name of a rule as many as
+        it says (see `choose_n_components`), None all that have variance.
     density : str, Density or three functions
         p(u): "sech" (1 / (pi cosh u), of score tanh u), "infomax", "student", "generalized-gaussian", an object from
         `lowdim.densities` with its parameters, or a tuple of functions of an array: -ln p up to a constant, its
@@ -69,8 +47,10 @@ class ICA(Model):
     ortho : bool, optional
         Sources are uncorrelated, with unit variance: W is a rotation of whitened rows. By default only with the
         fixed-point solver, which knows nothing else.
-    solver : {"quasi-newton", "fixed-point"}
-        Preconditioned L-BFGS on the relative gradient, or FastICA's iteration.
+    solver : {"quasi-newton", "fixed-point"} or solver object
+        Preconditioned L-BFGS on the relative gradient, or FastICA's iteration. An object from `lowdim.solvers`,
+        `QuasiNewtonICA` or `FixedPointICA`, holds its own `tol`, `max_iter` and `ortho`; those below are for solvers
+        by name.
     tol : float
         Iterate until no entry of the relative gradient is larger (with `ortho`: of its skew part).
     max_iter : int
@@ -114,7 +94,9 @@ class ICA(Model):
         Average variance outside the leading principal components.
     sources_ : array of shape (n_samples_, n_components_)
         With `keep_sources`.
-    n_components_, n_samples_, n_features_in_, feature_names_in_, n_iter_, n_passes_, solver_, status_
+    n_components_, n_samples_, n_features_in_, feature_names_in_, n_iter_, n_passes_
+    solver_, plan_, status_
+        What ran, with its options as `plan_.solver` and the passes of the whole fit, and how it ended.
 
     Notes
     -----
@@ -157,7 +139,7 @@ class ICA(Model):
         density: Any = "sech",
         extended: bool = True,
         ortho: bool | None = None,
-        solver: str = "quasi-newton",
+        solver: str | IcaSolver = "quasi-newton",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 1,
@@ -184,8 +166,8 @@ class ICA(Model):
         Directions of no variance are left out, with a warning: the density is then that of the others.
         """
         check_is_fitted(self)
-        _, noise = self._pca._support()
         p, k = self.n_features_in_, self.n_components_
+        _, noise = density_support(p, k, self._outside)
         constant = self._log_volume - (0.5 * (p - k) * math.log(2.0 * math.pi * noise) if noise > 0.0 else 0.0)
         # Each density sees its own sources at once.
         groups = {id(d): (d, [i for i, e in enumerate(self.densities_) if e is d]) for d in self.densities_}
@@ -196,8 +178,8 @@ class ICA(Model):
             U = Z @ astype(self.components_, Z.dtype).T
             total = 0.0
             for density, members in groups.values():
-                chosen = xp.take(U, asarray_like(np.asarray(members), U), axis=1)
-                total = total - xp.sum(density.energy(chosen), axis=1)
+                those = xp.take(U, asarray_like(np.asarray(members), U), axis=1)
+                total = total - xp.sum(density.energy(those), axis=1)
             if noise > 0.0:
                 rest = Z - U @ astype(self.mixing_, Z.dtype).T
                 total = total - 0.5 * xp.sum(rest * rest, axis=1) / noise
@@ -210,10 +192,6 @@ class ICA(Model):
         scores = self.score_samples(X)
         return float(namespace(scores).mean(scores))
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
-
     def _scoring(self) -> Any:
         return affine(self.components_.T, self.mean_, 1.0)
 
@@ -225,13 +203,13 @@ class ICA(Model):
         return rows if self.stability_ is None else [*rows, ("stability", self.stability_)]
 
     def _check_parameters(self) -> None:
-        if self.solver not in SOLVERS:
-            raise choice("solver", self.solver, SOLVERS)
+        if isinstance(self.solver, str) and self.solver not in ICA_SOLVERS:
+            raise choice("solver", self.solver, tuple(ICA_SOLVERS))
         for name in ("extended", "keep_sources", "ortho"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_) and not (name == "ortho" and value is None):
                 raise ValueError(f"{name}={value!r} must be True or False.")
-        if self.solver == "fixed-point" and self.ortho is not None and not self.ortho:
+        if self.solver == FixedPointICA.name and self.ortho is not None and not self.ortho:
             raise ValueError("solver='fixed-point' finds rotations only; use ortho=True, or solver='quasi-newton'.")
         if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 < self.tol < math.inf:
             raise ValueError(f"tol={self.tol!r} must be a positive number.")
@@ -241,183 +219,132 @@ class ICA(Model):
                 raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
         if self.w_init is not None and self.n_init > 1:
             raise ValueError(f"w_init is one start, but n_init={self.n_init} are asked for; give one of them.")
-        resolved(self.density)
+        if isinstance(self.solver, IcaSolver):
+            self._check_no_shorthands(self.solver)
+        as_density(self.density)
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
-        if not source.traits.rereadable:
-            raise read_once(self.solver, "keep the rows in memory")
-        if source.shape[0] == 1:
-            raise ValueError(
-                "n_samples=1: independent sources need at least 2 rows, and many to be found. Give more rows."
-            )
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        self._density = resolved(self.density)
-        # Of all columns the units do not matter, and are taken out first: they may be far apart.
-        everything = self.n_components is None or self.n_components == self.n_features_in_
-        pca = self._pca = PCA(self.n_components, whiten=True, standardize=everything, ddof=0)
-        pca._check_parameters()
-        pca.n_features_in_ = self.n_features_in_
-        pca._fit_rows(Rows(source, weights, progress))
-        self.n_components_, self.n_samples_ = pca.n_components_, pca.n_samples_
-        weight = float(pca._weight)
-        rows, mean, whitening = self._white(source, Rows(source, weights, progress))
-        k = self.n_components_
-        solver = self._unmixing_solver()
-        seed = self._seed()
-        starts = random_rotations(k, self.n_init, seed)
-        if self.w_init is not None:
-            starts = [given_start(self.w_init, k, solver.ortho)]
-        unmixer = Unmixer(
-            rows,
-            self.n_samples_,
-            mean,
-            whitening,
-            self._density,
-            bool(self.extended),
-            solver,
-            seed,
-            self.w_init is None,
-        )
-        with single_threaded_blas():
-            answers, passes = unmixer.run(starts)
-            best = min(answers, key=lambda a: a.loss[-1])
-        self.stability_ = None if len(answers) == 1 else agreement(best, answers)
-        self.n_passes_ = pca.plan_.passes + passes
-        self._unpack(best, source, weight)
+    def _check_no_shorthands(self, solver: IcaSolver) -> None:
+        """A solver object has its own options, and others would be ignored."""
+        kind = type(solver).__name__
+        for name in [name for name, default in _SHORTHANDS.items() if getattr(self, name) != default]:
+            option = f"{name}={getattr(self, name)!r}"
+            where = f"pass solver={kind}({option})" if name in solver.options() else f"{kind} has no such option"
+            raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
+
+    def _solver(self) -> Any:
+        """The solver asked for, with its options."""
+        if not isinstance(self.solver, str):
+            return self.solver
+        cls = ICA_SOLVERS[self.solver]
+        given: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter), "ortho": bool(self.ortho)}
+        return cls(**{name: value for name, value in given.items() if name in cls.options()})
+
+    def _request(self) -> IcaRequest:
+        """What is asked of the solver, as far as it is known before a row is read."""
+        k = int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
+        return IcaRequest(as_density(self.density), k, bool(self.extended), int(self.n_init), start=self.w_init)
+
+    def _plan_rows(self, rows: Rows) -> Plan:
+        the_plan = ica.plan(rows, self._request(), self._solver())
+        if rows.shape[0] == 1:
+            needed = "independent sources need at least 2 rows, and many to be found"
+            raise ValueError(f"n_samples=1: {needed}. Give more rows.")
+        return _whole_plan(spectra.plan(rows, principal_request(rows, self.n_components)), the_plan)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        # What cannot be done is refused before a row is read.
+        self._plan_rows(rows)
+        spectrum, whitening_plan = principal_spectrum(rows, self.n_components)
+        solver = self._solver()
+        whitener = ica.make_whitener(rows, spectrum, solver.tol)
+        request = replace(self._request(), seed=self._seed(), whitener=whitener)
+        fit, the_plan = ica.solve(rows, request, solver)
+        self.plan_ = _whole_plan(whitening_plan, the_plan)
+        self._unpack(fit, spectrum, whitener, request.density, rows.dtype)
+        self._warn(fit, spectrum.weight, request.density)
         self.__dict__.pop("sources_", None)
         if self.keep_sources:
-            self.sources_ = map_rows(source, self._scoring())
+            self.sources_ = rows.map(self._scoring())
 
-    def _unmixing_solver(self) -> QuasiNewtonICA | FixedPointICA:
-        if self.solver == "fixed-point":
-            return FixedPointICA(float(self.tol), int(self.max_iter))
-        return QuasiNewtonICA(float(self.tol), int(self.max_iter), bool(self.ortho))
-
-    def _white(self, source: Source, rows: Rows) -> tuple[Rows, Array, Array]:
-        """Rows, their mean, and the matrix that whitens them; rows that are white already where keeping them saves
-        much."""
-        pca, k = self._pca, self.n_components_
-        xp, dev = namespace(pca.mean_), device(pca.mean_)
-        wide = wide_dtype(xp, dev)
-        mean = asarray_like(pca._wide_mean, pca.mean_, dtype=wide)
-        K, lift = (astype(part, wide) for part in (pca._projection().T, pca._lift()))
-        if pca._rank_cut > _WHITE * self.tol * float(pca.explained_variance_[-1]):
-            # Small variances come with few digits: look at what they were made to be.
-            moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(k, wide=True))
-            C = to_numpy(moments.covariance(ddof=0))
-            root = [asarray_like(symmetric_power(C, power), K, dtype=wide) for power in (-0.5, 0.5)]
-            K, lift = root[0] @ K, root[1] @ lift
-        self.whitening_, self._colouring = astype(K, source.dtype), lift
-        n_bytes = self.n_samples_ * k * source.traits.itemsize
-        worth_it = source.traits.sparse or source.shape[1] > _WIDE * k
-        if not worth_it or not source.traits.n_bytes or 4 * n_bytes > free_bytes():
-            return rows, mean, K
-        Z = map_rows(source, affine(K.T, mean, 1.0))
-        origin, same = xp.zeros((k,), dtype=wide, device=dev), xp.eye(k, dtype=wide, device=dev)
-        return Rows(open_source(Z), rows.weights, rows.progress), origin, same
-
-    def _unpack(self, best: Unmixing, source: Source, weight: float) -> None:
-        """Order and sign the sources, and set the attributes; sizes, not squares, so that none leaves its range."""
-        pca, like = self._pca, self._pca.mean_
-        p, k = self.n_features_in_, self.n_components_
-        K, lift = to_numpy(self.whitening_).astype(float), to_numpy(self._colouring)
-        mixing = np.linalg.solve(best.W, np.eye(k)).T @ lift
-        variances = np.einsum("ij,ij->i", best.W, best.W)
-        sizes = np.linalg.norm(mixing, axis=1) * np.sqrt(variances)
-        order = np.argsort(-sizes, kind="stable")
-        sign = signs(mixing[order])
-        W = sign[:, None] * best.W[order]
-
-        def given(values: np.ndarray) -> Array:
-            return in_range(asarray_like(values, like, dtype=like.dtype if values.ndim > 1 else None), source.dtype)
-
-        self.mean_ = pca.mean_
-        self.unmixing_ = given(W)
-        self.components_ = given(W @ K)
-        self.mixing_ = given((sign[:, None] * mixing[order]).T)
-        self.explained_variance_ = given(sizes[order] ** 2)
-        total = float(np.linalg.norm(lift) ** 2) + pca.noise_variance_ * (p - k)
-        self.explained_variance_ratio_ = given(sizes[order] ** 2 / total)
-        self.kurtosis_ = given(best.kurtosis[order])
-        if self.stability_ is not None:
-            self.stability_ = given(to_numpy(self.stability_)[order])
-        other: Density = self._density.flipped or self._density
-        self.densities_ = [other if flip else self._density for flip in best.flipped[order]]
-        self.noise_variance_ = pca.noise_variance_
-        volume = self._log_volume_of_whitening(K, lift)
-        self._log_volume = volume + float(np.linalg.slogdet(W)[1])
-        noise = pca._noise()
-        outside = 0.5 * (p - k) * (math.log(2.0 * math.pi * noise) + 1.0) if noise > 0.0 else 0.0
-        self.loglike_ = [weight * (volume - outside - loss) for loss in best.loss]
+    def _unpack(self, fit: IcaFit, spectrum: Spectrum, whitener: Whitener, density: Density, dtype: Any) -> None:
+        """Set the fitted attributes."""
+        best, lift, n = fit.best, whitener.host_lift, divisor(spectrum.weight, 0)
+        k, p = lift.shape
+        self.n_components_, self.n_samples_ = k, spectrum.n_rows
+        self.solver_, self.status_, self.n_passes_ = self.plan_.solver.name, fit.status, self.plan_.passes
         self.n_iter_, self.gradient_norm_ = max(1, best.n_iter), best.gradient_norm
-        self.solver_, self.status_ = self.solver, best.status
-        del self._colouring
-        self._warn(best, order, weight)
+        self.mean_ = like = asarray_like(spectrum.mean, spectrum.values, dtype=dtype)
 
-    def _log_volume_of_whitening(self, K: np.ndarray, lift: np.ndarray) -> float:
-        """ln of how much whitening changes volumes in the space that rows span."""
-        scale = self._pca.scale_
-        if scale is None or self.n_components_ < self.n_features_in_:
-            return -float(np.log(np.linalg.svd(lift, compute_uv=False)).sum())
-        # Units that are far apart are taken out first.
-        units = to_numpy(scale).astype(float)
-        return float(np.log(np.linalg.svd(K * units, compute_uv=False)).sum() - np.log(units).sum())
+        def cast(values: np.ndarray) -> Array:
+            return in_range(asarray_like(values, like, dtype=like.dtype if values.ndim > 1 else None), dtype)
 
-    def _warn(self, best: Unmixing, order: np.ndarray, weight: float) -> None:
+        self.whitening_ = astype(whitener.matrix, dtype)
+        K = to_numpy(self.whitening_).astype(float)
+        self.unmixing_, self.components_, self.mixing_ = cast(best.W), cast(best.W @ K), cast(fit.mixing.T)
+        self.noise_variance_ = spectrum.tail.total / n / (p - k) if k < p else 0.0
+        total = float(np.linalg.norm(lift) ** 2) + self.noise_variance_ * (p - k)
+        variances = fit.sizes**2
+        self.explained_variance_, self.explained_variance_ratio_ = cast(variances), cast(variances / total)
+        self.kurtosis_, self.stability_ = cast(best.kurtosis), None if fit.stability is None else cast(fit.stability)
+        self.densities_ = [density.flipped or density if flip else density for flip in best.flipped]
+        # All components have variance: others were dropped.
+        self._outside = variance_outside(k, p, k, self.noise_variance_, spectrum.rank_cut / n)
+        volume = whitener.log_volume(K)
+        self._log_volume = volume + float(np.linalg.slogdet(best.W)[1])
+        rest = 0.5 * (p - k) * (math.log(2.0 * math.pi * self._outside) + 1.0) if self._outside > 0.0 else 0.0
+        self.loglike_ = [spectrum.weight * (volume - rest - loss) for loss in best.loss]
+
+    def _warn(self, fit: IcaFit, weight: float, density: Density) -> None:
         """Say what went less well than hoped for."""
-        k = self.n_components_
+        k, best, solver = self.n_components_, fit.best, self.plan_.solver
         if best.status is Status.NOT_CONVERGED:
             warn_user(
-                f"solver={self.solver!r} stopped after {_counted(best.n_iter, 'step')} with a relative gradient of "
-                f"{best.gradient_norm:.1e}, above tol={self.tol:g}. {self._advice(best)}",
+                f"solver={solver.name!r} stopped after {_count(best.n_iter, 'step')} with a relative gradient of "
+                f"{best.gradient_norm:.1e}, above tol={solver.tol:g}. {solver.advice(best)}",
                 ConvergenceWarning,
             )
         if weight < _FEW_ROWS * k:
-            rows = _counted(self.n_samples_, "row")
+            rows = _count(self.n_samples_, "row")
             rows += f" of total weight {weight:g}" if weight != self.n_samples_ else ""
             swapped = self.n_samples_ < self.n_features_in_
             warn_user(
-                f"{rows} for {_counted(k, 'source')}: what is found is mostly chance. Keep fewer components, or give "
+                f"{rows} for {_count(k, 'source')}: what is found is mostly chance. Keep fewer components, or give "
                 f"more rows.{' Rows are samples and columns are signals: did you mean X.T?' if swapped else ''}",
                 SmallSampleWarning,
             )
             return
-        deviations = non_gaussianity(best, self._density, weight)
-        gaussian = gaussian_sources(deviations)
+        deviations = ica.non_gaussianity(best, density, weight)
+        gaussian = ica.gaussian_sources(deviations)
         wrong = np.flatnonzero(deviations < 0.0)
-        can_flip = self.extended and self._density.flipped is not None
-        cure = "extended=True" if self._density.flipped is not None else "density='sech'"
+        can_flip = self.extended and density.flipped is not None
+        cure = "extended=True" if density.flipped is not None else "density='sech'"
         if len(gaussian) > 1:
             other = "" if can_flip or len(wrong) < 2 else f" Or tails are lighter than the density is for: try {cure}."
             warn_user(
-                f"{len(gaussian)} of {k} sources look Gaussian ({_named(order, gaussian)}): only the space that they "
+                f"{len(gaussian)} of {k} sources look Gaussian ({_names(gaussian)}): only the space that they "
                 "span together is known, not which directions in it are the sources. More rows may tell, or fewer "
                 f"components.{other}",
                 GaussianWarning,
             )
-        elif len(wrong) > 1 and not can_flip and self.solver != "fixed-point":
+        elif len(wrong) > 1 and not can_flip and solver.minds_tails:
             warn_user(
-                f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {self._density} is for "
-                f"({_named(order, wrong)}), and may be mixes of the true ones. Use {cure}, or another density.",
+                f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {density} is for "
+                f"({_names(wrong)}), and may be mixes of the true ones. Use {cure}, or another density.",
                 DensityWarning,
             )
 
-    def _advice(self, best: Unmixing) -> str:
-        """What to do about an iteration that did not come to its end."""
-        if best.n_iter >= self.max_iter:
-            other = ", or use solver='quasi-newton'" if self.solver == "fixed-point" else ""
-            return f"Raise max_iter or tol{other}."
-        if best.gradient_norm > _STALLED and self.solver == "fixed-point":
-            return "It goes in circles: use solver='quasi-newton'."
-        if best.gradient_norm > _STALLED:
-            return "No step led further up: try ortho=True, another density, or another random_state."
-        return "Raise tol: rounding allows no more."
+
+def _whole_plan(whitening: Plan, unmixing: Plan) -> Plan:
+    """The plan of the whole fit: the solver is that of the unmixing, passes and bytes are those of both steps."""
+    why = f"{unmixing.why}, after whitening by {whitening.solver.name}"
+    passes, n_bytes = whitening.passes + unmixing.passes, whitening.n_bytes + unmixing.n_bytes
+    return Plan(unmixing.solver, passes, n_bytes, why)
 
 
-def _counted(n: int, what: str) -> str:
+def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _named(order: np.ndarray, chosen: np.ndarray) -> str:
+def _names(sources: np.ndarray) -> str:
     """Sources as `get_feature_names_out` calls them, and as they are printed."""
-    return ", ".join(f"ica{i} = IC{i + 1}" for i in np.flatnonzero(np.isin(order, chosen)))
+    return ", ".join(f"ica{i} = IC{i + 1}" for i in sources)

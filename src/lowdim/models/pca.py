@@ -27,6 +27,7 @@ from ._by_rule import (
     rule_needs_rows,
 )
 from ._spectral import SpectralModel
+from ._support import density_support, variance_outside
 
 
 class PCA(SpectralModel):
@@ -334,21 +335,9 @@ class PCA(SpectralModel):
 
     def _support(self) -> tuple[int, float]:
         """How many components have variance, and the variance orthogonal to them all (0: none)."""
-        p, rank = self.n_features_in_, self.rank_
-        if rank == 0:
-            raise no_variance("a density")
-        noise = self._noise()
-        without = p - rank if noise == 0.0 else 0
-        if without:
-            warn_user(
-                f"{without} of {p} directions have no variance and were left out of the density; keep fewer components "
-                "to spread the noise over them.",
-                RankWarning,
-            )
-        return rank, noise
+        return density_support(self.n_features_in_, self.rank_, self._noise())
 
     def _noise(self) -> float:
         """The variance orthogonal to all components, 0 where there is none above rounding."""
         k, p = self.n_components_, self.n_features_in_
-        seen = k < p and self.rank_ == k and self.noise_variance_ > self._rank_cut
-        return float(self.noise_variance_) if seen else 0.0
+        return variance_outside(k, p, self.rank_, self.noise_variance_, self._rank_cut)

@@ -137,7 +137,7 @@ class RowsLike(Protocol):
     def mapped(self, function: Callable[[Array], Array]) -> RowsLike:
         """The rows after a feature map, which is applied block by block whenever they are read."""
 
-    def of(self, X: Array, weights: Array | None = None) -> RowsLike:
+    def of(self, X: Array, weights: Array | None = None, progress: Progress | None = None) -> RowsLike:
         """Rows of another array that lies in memory."""
 
     def whole(self, model: str) -> tuple[Array, Array | None]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
-from ..densities import Density, parsed
+from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, total_weight
 
@@ -199,7 +199,7 @@ class ScoreMoments(Summary):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        stored["density"] = parsed(stored.pop("density_in_words"))
+        stored["density"] = parse_density(stored.pop("density_in_words"))
         return super()._made_from(stored)
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..results import Status, Unmixing
 from .objective import NARROW_ABOVE, Objective, Point, symmetric_root
+from .solver import IcaSolver
 
 #: After so many steps without a smaller gradient there is no end to be hoped for.
 _IDLE = 100
 
 
 @dataclass(frozen=True)
-class FixedPointICA:
+class FixedPointICA(IcaSolver):
     """W becomes the rotation nearest to E[psi(y) z^T] - diag(E[psi'(y)]) W.
 
     Parameters
@@ -23,6 +23,7 @@ class FixedPointICA:
     tol : float
         Iterate until no entry of the skew part of the relative gradient is larger.
     max_iter : int
+        Give up after so many steps.
 
     Notes
     -----
@@ -36,12 +37,16 @@ class FixedPointICA:
     .. [1] Hyvarinen (1999), Fast and robust fixed-point algorithms for independent component analysis.
     """
 
-    tol: float = 1e-6
-    max_iter: int = 1000
-    ortho: ClassVar[bool] = True
+    name = "fixed-point"
+    _instead = ", or use solver='quasi-newton'"
+    _stuck = "It goes in circles: use solver='quasi-newton'."
+    minds_tails = False
+    #: This is not an option: W is always a rotation.
+    ortho: bool = field(default=True, init=False, repr=False)
 
-    def run(self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool) -> Unmixing:
-        """From W, a rotation, with the other density for sources that are `flipped`; if `extended`, that may change."""
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, *, spent: int = 0
+    ) -> Unmixing:
         density = objective.density
         can_flip = extended and density.flipped is not None
         losses, steps, norm = [], 0, np.inf
@@ -50,11 +55,11 @@ class FixedPointICA:
             base = objective.at(W, curved=False, narrow=norm > NARROW_ABOVE)
             if can_flip:
                 flipped = _signs(base) > 0.0
-            point = base.seen(flipped, density)
+            point = base.with_flips(flipped, density)
             norm = _skew_part(base)
             idle = 0 if norm < best else idle + 1
             best = min(best, norm)
-            if norm <= self.tol or steps >= self.max_iter or idle > _IDLE:
+            if norm <= self.tol or steps >= self.max_iter - spent or idle > _IDLE:
                 if not base.narrow:
                     break
                 norm, best, idle = 0.0, np.inf, 0

@@ -61,7 +61,7 @@ class Point:
         assert self.energy is not None, "asked for without measured"
         return float(self.energy.sum()) - float(np.linalg.slogdet(self.W)[1])
 
-    def seen(self, flipped: np.ndarray, density: Density) -> Point:
+    def with_flips(self, flipped: np.ndarray, density: Density) -> Point:
         """The point with the density of `flipped` sources flipped."""
         other = density.flipped
         if other is None or not flipped.any():
@@ -137,9 +137,9 @@ class Flips:
         self._left = self._left - changes
         return bool(changes.any())
 
-    def seen(self, point: Point) -> Point:
+    def apply(self, point: Point) -> Point:
         """The point with the densities that sources have."""
-        return point.seen(self.flipped, self._density)
+        return point.with_flips(self.flipped, self._density)
 
 
 def symmetric_root(M: np.ndarray) -> np.ndarray:

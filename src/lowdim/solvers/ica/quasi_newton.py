@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import no_maximum
 from ..results import Status, Unmixing
 from .objective import NARROW_ABOVE, Flips, Objective, Point
+from .solver import IcaSolver
 
 #: Second derivatives are taken to be at least this.
 _LEAST_CURVATURE = 0.01
@@ -29,7 +30,7 @@ _IDLE = 10
 
 
 @dataclass(frozen=True)
-class QuasiNewtonICA:
+class QuasiNewtonICA(IcaSolver):
     """Minimise -ln |det W| + sum_i E[-ln p_i(y_i)] over W, or over rotations.
 
     Parameters
@@ -37,10 +38,11 @@ class QuasiNewtonICA:
     tol : float
         Iterate until no entry of the relative gradient (of its skew part for rotations) is larger.
     max_iter : int
+        Give up after so many steps.
     ortho : bool
         W is a rotation of the whitened rows: sources are uncorrelated exactly.
     memory : int
-        Steps that L-BFGS remembers.
+        Steps that L-BFGS remembers; with 0 the first guess of the second derivatives is all there is.
 
     Notes
     -----
@@ -57,16 +59,25 @@ class QuasiNewtonICA:
     .. [2] Ablin, Cardoso, Gramfort (2018), Faster ICA under orthogonal constraint.
     """
 
-    tol: float = 1e-6
-    max_iter: int = 1000
-    ortho: bool = False
+    name = "quasi-newton"
+    _stuck = "No step led further up: try ortho=True, another density, or another random_state."
     memory: int = 10
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("memory", least=0)
+
     def run(
-        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, rough: bool = False
+        self,
+        objective: Objective,
+        W: np.ndarray,
+        flipped: np.ndarray,
+        extended: bool,
+        *,
+        spent: int = 0,
+        rough: bool = False,
     ) -> Unmixing:
-        """From W, with the other density for sources that are `flipped`; if `extended`, that may change. A `rough`
-        answer comes from float32 alone."""
+        """As of any solver; a `rough` answer comes from float32 alone."""
         flips = Flips(flipped, objective.density, extended)
         history = _History(self.memory)
         base = objective.at(W, curved=not self.ortho, narrow=True)
@@ -77,14 +88,14 @@ class QuasiNewtonICA:
                 # Another function: what was learnt of its second derivatives is no longer true.
                 history.clear()
                 best, idle = np.inf, 0
-            point = flips.seen(base)
+            point = flips.apply(base)
             gradient = point.gradient(self.ortho)
             norm = float(np.abs(gradient).max())
             idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
             taken = None
             doubtful = steps == 0 and norm <= NARROW_ABOVE and base.narrow
-            if norm > self.tol and steps < self.max_iter and idle <= _IDLE and (rough or not doubtful):
+            if norm > self.tol and steps < self.max_iter - spent and idle <= _IDLE and (rough or not doubtful):
                 history.learn(gradient)
                 taken = self._step(
                     objective, flips, point, gradient, history, rough or not (all_wide or norm <= NARROW_ABOVE)
@@ -121,13 +132,13 @@ class QuasiNewtonICA:
             # At scales that are far off, second derivatives between sources say little.
             history.clear()
             gradient = np.diag(np.diagonal(gradient))
-        direction = self._limited(-history.direction(gradient, preconditioner))
+        direction = self._shorten(-history.direction(gradient, preconditioner))
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
         for attempt in range(2 * _TRIES):
-            base = objective.at(self._moved(point.W, direction), curved=not self.ortho, narrow=narrow)
-            if flips.seen(base).loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon)):
+            base = objective.at(self._move(point.W, direction), curved=not self.ortho, narrow=narrow)
+            if flips.apply(base).loss <= loss + _rounding(loss, max(base.epsilon, point.epsilon)):
                 if base.variances.max() > _LARGEST_VARIANCE:
                     raise no_maximum()
                 return base, direction
@@ -140,14 +151,16 @@ class QuasiNewtonICA:
     def _downhill(self, gradient: np.ndarray, history: _History) -> np.ndarray:
         """Minus the gradient, where the second derivatives led nowhere; they are forgotten."""
         history.clear()
-        return self._limited(-gradient)
+        return self._shorten(-gradient)
 
-    def _limited(self, direction: np.ndarray) -> np.ndarray:
+    def _shorten(self, direction: np.ndarray) -> np.ndarray:
+        """The direction, shortened where an entry is too large for a step."""
         most = float(np.abs(direction).max())
         limit = _LARGEST_STEP[self.ortho]
         return direction * (limit / most) if most > limit else direction
 
-    def _moved(self, W: np.ndarray, M: np.ndarray) -> np.ndarray:
+    def _move(self, W: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """W after the step M."""
         identity = np.eye(len(W))
         if self.ortho:
             return np.asarray(np.linalg.solve(identity - 0.5 * M, (identity + 0.5 * M) @ W))

@@ -1,0 +1,112 @@
+"""The principal components that whitening for ICA starts from: as many as are asked for and have variance.
+
+The components, checks and warnings are those of PCA(n_components, whiten=True, ddof=0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..errors import (
+    ConvergenceWarning,
+    RankWarning,
+    ResolutionWarning,
+    n_components_out_of_range,
+    no_variance,
+    too_few_rows,
+    warn_user,
+)
+from ..linalg import divisor, most_components
+from ..reading import Rows
+from ..selection.likelihood import SpectralScorer
+from ..solvers import Plan, Request, Spectrum, Status, spectra
+from ..solvers.base import total_weight
+from ..solvers.results import reaching
+from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for
+from ._spectral import pairs_wanted
+
+#: Variances are divided by n: whitened rows have E[z z^T] = I.
+_DDOF = 0
+
+
+def principal_request(rows: Rows, n_components: Any) -> Request:
+    """What is asked of the solver of spectra; refuses what the rows cannot give.
+
+    Of all components the units of the columns do not matter, and are divided out first: they may be far apart.
+    """
+    n, p = rows.shape
+    if n is not None:
+        weight = total_weight(rows) or 0.0
+        if divisor(weight, _DDOF) <= 0:
+            raise too_few_rows(n, weight, _DDOF)
+        n = max(n, int(weight))
+    if isinstance(n_components, str):
+        checked_rule(n_components)
+        k = None
+    else:
+        upper = p if n is None else min(n, p)
+        k = pairs_wanted(n_components, upper, lambda: n_components_out_of_range(n_components, upper, n, p))
+    return Request(k=k, ddof=_DDOF, standardize=n_components is None or n_components == p)
+
+
+def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
+    """The leading eigenpairs of the rows that `n_components` asks for and that have variance, and the plan that led to
+    them. One pass over the rows, or what `plan_.passes` of PCA says."""
+    request = principal_request(rows, n_components)
+    if isinstance(n_components, str):
+        spectrum, the_plan, k = _by_rule(rows, request, n_components)
+    else:
+        spectrum, the_plan = spectra.solve(rows, request)
+        is_share = n_components is not None and 0.0 < n_components < 1.0
+        k = reaching(spectrum, float(n_components)) if is_share else int(spectrum.values.shape[0])
+    n, p = spectrum.n_rows, rows.shape[1]
+    most = most_components(n, spectrum.weight, p)
+    if spectrum.values.shape[0] > most:
+        raise n_components_out_of_range(n_components, most, n, p)
+    _warn_of_status(spectrum, the_plan)
+    rank = min(spectrum.rank, k)
+    if rank == 0:
+        raise no_variance("whitening")
+    if rank < k:
+        warn_user(
+            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
+            f"{rank} are left.",
+            RankWarning,
+        )
+    return spectrum.truncated(rank), the_plan
+
+
+def _by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
+    """All eigenpairs, and how many of them a rule keeps."""
+    if name == "cv":
+        choice, total = cross_validated(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
+        # The summaries of the folds, merged, are all that the spectrum needs.
+        spectrum, the_plan = spectra.solve_summary(total, request)
+        assert choice.k is not None and choice.cross_validation is not None
+        passes = choice.cross_validation.n_passes
+        return replace(spectrum, passes=passes), replace(the_plan, passes=passes), at_least_one(choice.k, name)
+    spectrum, the_plan = spectra.solve(rows, request)
+    rule = checked_rule(name)
+    _, k = chosen(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
+    return spectrum, the_plan, k
+
+
+def _warn_of_status(spectrum: Spectrum, the_plan: Plan) -> None:
+    """Warn of eigenpairs that are not exact. An eigenvalue at or below the rank cut is zero, and its component is
+    dropped."""
+    if spectrum.status is Status.NOT_CONVERGED:
+        warn_user(
+            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
+            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
+            "or ask for fewer components.",
+            ConvergenceWarning,
+        )
+    elif spectrum.status is Status.UNRESOLVED:
+        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
+        if smallest > spectrum.rank_cut:
+            warn_user(
+                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
+                ResolutionWarning,
+            )

@@ -1,0 +1,94 @@
+"""What solvers of independent component analysis share: options, cost, and advice where they stop early."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import read_once
+from ..base import AnySolver, Cost
+from ..results import Unmixing
+from .job import IcaJob
+from .objective import Objective
+
+#: Passes that a search takes at least, with that for a sample of the rows; for a single source, and from a given start.
+_PASSES, _PASSES_OF_ONE, _PASSES_FROM_START = 5, 2, 1
+#: Rows of a block of `ScoreMoments`, and how many arrays of sources it needs at once.
+_BLOCK_ROWS, _BLOCK_ARRAYS = 2048, 6
+#: An iteration that does not get further is stuck if the gradient is larger than this; otherwise it has reached the
+#: limit of rounding.
+_STALLED = 1e-6
+
+
+@dataclass(frozen=True)
+class IcaSolver(AnySolver):
+    """One way from an `Objective` and a start to an unmixing matrix."""
+
+    one_pass = False
+    #: What to do where `max_iter` was too small, beside raising it, and where no step led further.
+    _instead: ClassVar[str] = ""
+    _stuck: ClassVar[str]
+    #: Whether sources are missed whose tails are on the other side of the Gaussian than their density is for.
+    minds_tails: ClassVar[bool] = True
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    ortho: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0.0 < self.tol < math.inf:
+            raise self._refuse("tol", "a positive number")
+        self._check_whole("max_iter", least=1)
+        if not isinstance(self.ortho, bool | np.bool_):
+            raise self._refuse("ortho", "True or False")
+
+    @classmethod
+    def options(cls) -> list[str]:
+        """The names of its options."""
+        return [option.name for option in fields(cls) if option.init]
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value: Any = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise self._refuse(name, f"a whole number of at least {least}")
+
+    def _refuse(self, name: str, needed: str) -> ValueError:
+        return ValueError(f"{type(self).__name__}({name}={getattr(self, name)!r}): {needed} is needed.")
+
+    @abstractmethod
+    def run(
+        self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, *, spent: int = 0
+    ) -> Unmixing:
+        """Iterate from W, with the other density for sources that are `flipped`; if `extended`, that may change.
+        `spent` steps were taken already and count towards `max_iter`."""
+
+    def refusal(self, job: IcaJob) -> Exception | None:
+        return None if job.traits.rereadable else read_once(self.name, "keep the rows in memory")
+
+    def cost(self, job: IcaJob) -> Cost:
+        """Passes of p k + k^2 multiplications a row, twice the k^2 where W is no rotation. In memory: 2 k (k + 1) sums,
+        a few arrays of the sources of a block, and the sample and the whitened rows where there are any."""
+        n, p, k = job.rows, job.p, job.sources
+        least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
+        passes = job.n_init * min(least, 1 + self.max_iter)
+        n_bytes = 16 * k * (k + 1) + 8 * _BLOCK_ARRAYS * min(n, _BLOCK_ROWS) * k
+        if job.draws_sample:
+            # The rows of the sample, and the same after whitening, in float64 and float32.
+            n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
+        width = p
+        if job.keeps_white_rows:
+            n_bytes += job.white_bytes
+            width = k
+        work = float(passes) * n * (width * k + (1 if self.ortho else 2) * k * k)
+        return Cost(work, passes, n_bytes, "each step is a pass over the rows")
+
+    def advice(self, answer: Unmixing) -> str:
+        """What to do about an iteration that stopped before it reached `tol`."""
+        if answer.n_iter >= self.max_iter:
+            return f"Raise max_iter or tol{self._instead}."
+        return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no more."
