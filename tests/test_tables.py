@@ -139,7 +139,7 @@ def test_weights_are_repetitions(kind, solver, shape):
         np.repeat(x, w.astype(int), axis=0), np.repeat(Y, w.astype(int), axis=0)
     )
     assert_same(model.fit(x, Y, sample_weight=w), repeated, atol=1e-7)
-    np.testing.assert_allclose(model._weight, w.sum())
+    np.testing.assert_allclose(model.total_weight_, w.sum())
 
 
 # ---- Streams and summaries

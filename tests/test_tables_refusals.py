@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from inputs import table
 from lowdim import CCA, GCCA, PCR, PLSSVD, KernelCCA, PLSCanonical, PLSRegression
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
-from lowdim.solvers.tables import reductions as ways
+from lowdim.solvers import base
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)
@@ -250,7 +250,7 @@ def test_a_clear_error_or_finite_results(maker, solver, tables):
 
 
 def test_more_memory_than_there_is_is_refused_with_numbers(monkeypatch):
-    monkeypatch.setattr(ways, "memory_bytes", lambda: 2**16)
+    monkeypatch.setattr(base, "memory_bytes", lambda: 2**16)
     x, y = RNG.standard_normal((60, 50)), RNG.standard_normal((60, 50))
     with pytest.raises(MemoryError, match=r"solver='covariance' on tables of 100 columns would need .* GiB"):
         PLSRegression(1).fit(x, y)

@@ -213,8 +213,8 @@ def test_t2_and_q(kind):
     assert "T2" in str(found)
     np.testing.assert_array_equal(found.outliers, np.union1d(found.t2_outliers, found.q_outliers))
     left = np.linalg.eigvalsh(rest.T @ rest / 59)
-    np.testing.assert_allclose(model._tail.total / 59, left.sum(), rtol=1e-9)
-    np.testing.assert_allclose(model._tail.squares, (left**2).sum() / left.sum() ** 2, rtol=1e-8)
+    np.testing.assert_allclose(model.tail_.total / 59, left.sum(), rtol=1e-9)
+    np.testing.assert_allclose(model.tail_.squares, (left**2).sum() / left.sum() ** 2, rtol=1e-8)
     assert diagnose(model, X[:1] + 50.0, new_rows=True).outliers.tolist() == [0]
 
 

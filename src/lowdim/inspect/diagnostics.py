@@ -28,7 +28,7 @@ def contributions(model: Any, X: Any = None) -> Array:
     if X is None:
         return xp.asarray(model.components_.T**2, copy=True)
     Z = model.scores(X)[:, : _rank(model)]
-    squares = model.explained_variance_[: Z.shape[1]] * divisor(model._weight, model.ddof)
+    squares = model.explained_variance_[: Z.shape[1]] * divisor(model.total_weight_, model.ddof)
     shares = Z * Z / squares[None, :]
     beyond = xp.zeros((Z.shape[0], model.n_components_ - Z.shape[1]), dtype=Z.dtype, device=device(Z))
     return xp.concat([shares, beyond], axis=1)
@@ -69,7 +69,7 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
     .. [1] Tracy, Young, Mason (1992), Multivariate control charts for individual observations.
     """
     _check_alpha(alpha)
-    n, k = round(model._weight), _rank(model)
+    n, k = round(model.total_weight_), _rank(model)
     if k == 0:
         raise ValueError("the T2 limit needs a component with variance, and the model has none.")
     if n <= k + 1:
@@ -96,13 +96,13 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
     """
     _check_alpha(alpha)
     mean = float(model.noise_variance_) * (model.n_features_in_ - model.n_components_)
-    squares, cubes = model._tail.squares, model._tail.cubes
+    squares, cubes = model.tail_.squares, model.tail_.cubes
     if X is not None:
         Q = to_numpy(q_residuals(model, X)).astype(float)
         mean = float(Q.mean())
         squares, cubes = (float(Q.var()) / (2 * mean * mean) if mean > 0 else 1.0), None
     # What is left after all directions of variance is rounding, and no row is far away for that.
-    rounding = float(model._rank_cut)
+    rounding = float(model.rank_cut_)
     if mean <= rounding:
         return rounding
     if squares is None:
@@ -110,7 +110,7 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
             f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: "
             "q_limit(model, X=X)."
         )
-    dof = model._weight - 1 - model.n_components_
+    dof = model.total_weight_ - 1 - model.n_components_
     if X is None and dof > 2 and squares < 10.0 / dof:
         # Few rows make eigenvalues look more unequal than they are [2].
         squares = dof**2 / ((dof - 1) * (dof + 2)) * (squares - 1.0 / dof)
@@ -212,7 +212,7 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     """
     _check_scores(model, "diagnose")
     check_is_fitted(model)
-    needs_rows = model._tail.squares is None
+    needs_rows = model.tail_.squares is None
     if needs_rows and new_rows:
         raise ValueError(
             f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues, and the Q "

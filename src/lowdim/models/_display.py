@@ -13,31 +13,6 @@ from .._xp import to_numpy
 _SHOWN = 8
 
 
-class Printed:
-    """A model that prints a table of its components once it is fitted.
-
-    It says what stands in the table (`_importance`), what its components are called (`component_name`) and what it was
-    fitted to (`_columns_in_words`).
-    """
-
-    component_name: str
-
-    def _importance(self) -> list[tuple[str, Any]]:
-        """Rows of the table: a name, and a number for each component."""
-        raise NotImplementedError
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_components_")
-
-    def __str__(self) -> str:
-        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
-
-    def _html_repr(self) -> str:
-        # scikit-learn's own follows.
-        below: str = super()._html_repr()  # type: ignore[misc] # of the estimator this is mixed into
-        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
-
-
 def importance_rows(model: Any) -> tuple[list[str], list[tuple[str, np.ndarray]]]:
     """Column heads and rows (name, numbers) of the importance table, the first few components."""
     rows = [(name, to_numpy(numbers)[:_SHOWN].astype(float)) for name, numbers in model._importance()]

@@ -146,7 +146,7 @@ class LatentModel(Model):
         self.loglike_ = list(fit.loglike)
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
-        self._weight, self._dtype = fit.weight, dtype
+        self.total_weight_, self._dtype = fit.weight, dtype
         self._unpack(fit, dtype)
         if fit.status is Status.NOT_CONVERGED:
             warn_user(

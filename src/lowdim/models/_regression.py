@@ -7,74 +7,21 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, dense, namespace, to_numpy
-from ..features import affine
 from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables.views import Views
 from ._pair import PairModel
+from ._prediction import intercept, predictions, regression_tags
 from ._tables import cast
 
 
 # scikit-learn has no types, so its bases are Any.
-class Predicting(RegressorMixin, MultiOutputMixin):  # type: ignore[misc]
-    """A pair model that predicts y from X, through scores: y_mean + (x - x_mean) R Q^T.
-
-    The n_targets x n_features coefficients are made when they are asked for: of two wide tables they would be larger
-    than the tables.
-    """
-
-    intercept_: Any
-    x_mean_: Any
-    y_mean_: Any
-    _one_dimensional: bool
-
-    @property
-    def coef_(self) -> Array:
-        """Coefficients between columns in their own units, (n_targets, n_features)."""
-        check_is_fitted(self)
-        R, Q = self.coefficient_factors()
-        return Q @ R.T
-
-    def predict(self, X: Any) -> Array:
-        """Predictions of y for the rows of `X`; one axis where y had one."""
-        check_is_fitted(self)
-        return self._predicted(X, *self.coefficient_factors())
-
-    def coefficient_factors(self) -> tuple[Array, Array]:
-        """R and Q, for columns in their own units."""
-        raise NotImplementedError
-
-    def _predicted(self, X: Any, R: Array, Q: Array) -> Array:
-        few = Q.shape[0] <= Q.shape[1]
-        first = affine(R @ Q.T if few else R, self.x_mean_, 0.0)
-        one = self._one_dimensional
-
-        def predict(block: Array) -> Array:
-            answer = first(block) if few else first(block) @ astype(Q.T, block.dtype)
-            answer = answer + astype(self.y_mean_, block.dtype)
-            return answer[:, 0] if one else answer
-
-        return self._map(X, predict, "predict")  # type: ignore[attr-defined] # a method of Model
-
-    def _set_intercept(self, dtype: Any) -> None:
-        """The prediction at zero."""
-        R, Q = self.coefficient_factors()
-        mean, y_mean = (astype(m, R.dtype) for m in (self.x_mean_, self.y_mean_))
-        self.intercept_ = cast(y_mean - Q @ (R.T @ mean), self.x_mean_, dtype)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # Few components of few columns need not predict well.
-        tags.regressor_tags.poor_score = True
-        return tags
-
-
-class LatentRegression(Predicting, PairModel):
+class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     """Regression of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k the prediction from k of them is sum_j t_j q_j^T, so the
@@ -83,22 +30,30 @@ class LatentRegression(Predicting, PairModel):
 
     explained_variance_: Any
     y_explained_variance_ratio_: Any
+    intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients between columns in their own units, (n_targets, n_features)."""
+        check_is_fitted(self)
+        R, Q = self.coefficient_factors()
+        return Q @ R.T
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
         check_is_fitted(self)
         R, Q = self.coefficient_factors()
         if n_components is None:
-            return self._predicted(X, R, Q)
+            return predictions(self, X, R, Q)
         k = n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or not 0 <= int(k) <= self.n_components_:
             raise ValueError(
                 f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number fitted."
             )
-        return self._predicted(X, R[:, : int(k)], Q[:, : int(k)])
+        return predictions(self, X, R[:, : int(k)], Q[:, : int(k)])
 
     @property
     def coef_path_(self) -> Array:
@@ -174,9 +129,9 @@ class LatentRegression(Predicting, PairModel):
         # What T2 and Q with their limits need to know of a model.
         self.noise_variance_ = left / (p - k) if k < p else 0.0
         self.rank_ = k
-        self._tail = fit.tail
-        self._rank_cut = views.cut**2 * total_x / views.divisor
-        self._set_intercept(dtype)
+        self.tail_ = fit.tail
+        self.rank_cut_ = views.cut**2 * total_x / views.divisor
+        self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """Rotations and coefficients of y on scores, between columns in their own units."""
@@ -189,3 +144,6 @@ class LatentRegression(Predicting, PairModel):
     def _importance(self) -> list[tuple[str, Any]]:
         x, y = (to_numpy(r) for r in (self.explained_variance_ratio_, self.y_explained_variance_ratio_))
         return [("variance of X", x), ("cumulative", np.cumsum(x)), ("variance of y", y), ("cumulative", np.cumsum(y))]
+
+    def __sklearn_tags__(self) -> Any:
+        return regression_tags(super().__sklearn_tags__())

@@ -1,7 +1,7 @@
 """What all models of two or more tables share: tables in, read side by side, coordinates solved, attributes unpacked.
 
-A subclass says which tables it takes (`_open_tables`), what it solves for (`_solve`) and what it makes of the answer
-(`_unpack`); where rows live and which way leads to the coordinates is none of its business.
+A subclass says which tables it takes (`_open_tables`), what it solves for (`_components`) and what it makes of the
+answer (`_unpack`). Where rows live, and which reduction leads to the coordinates, is for `solvers.tables` to know.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,18 +23,17 @@ from ..errors import (
     RankWarning,
     ResolutionWarning,
     SmallSampleWarning,
-    choice,
     n_components_out_of_range,
     other_names,
     warn_user,
 )
-from ..linalg import divisor, quiet_blas
+from ..linalg import divisor
 from ..reading import Rows, check_weights, summarize
-from ..solvers.results import CanonicalFit, PairFit, Status
-from ..solvers.tables.reductions import WAYS, ByGram, ByMoments, ByTriangle, Tables, Way, choose_way
+from ..solvers import Plan, Status, tables
+from ..solvers.tables import Tables, TablesJob, TablesRequest, TablesSolution
+from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ..sources import ArraySource, BesideSource, Source, StreamSource, open_source, open_target
-from ..summaries import Moments, Triangle
 from ._base import Model
 from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
 
@@ -52,8 +52,8 @@ class TablesModel(Model):
     ddof = 1
 
     @abstractmethod
-    def _solve(self, views: Views, k: int) -> PairFit | CanonicalFit:
-        """Components from coordinates."""
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        """The function that finds components of so many tables from their coordinates."""
 
     @abstractmethod
     def _unpack(self, views: Views, fit: Any, dtype: Any) -> None:
@@ -74,21 +74,19 @@ class TablesModel(Model):
         `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can go on from there.
         """
         self._check_parameters()
-        if not isinstance(summary, Moments | Triangle):
+        try:
+            reduction = tables.reduction_for(summary, self.solver)
+        except TypeError as error:
             raise TypeError(
                 f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. "
                 "A covariance matrix becomes one by Moments.from_covariance(cov, n_samples, groups=(p, q))."
-            )
-        way = way_of(type(summary))
-        if self.solver not in ("auto", way.name) and not isinstance(self.solver, type(way)):
-            allowed = f"use 'auto' or {way.name!r}"
-            raise ValueError(f"solver={self.solver!r} cannot start from a {type(summary).__name__}; {allowed}.")
+            ) from error
         with self._all_or_nothing():
             self._forget()
             self._one_dimensional = False
             mean: Any = summary.mean
             self._dtype = getattr(mean, "dtype", None)
-            self._fit_from(summary, self._dtype)
+            self._fit_from(summary, self._dtype, reduction)
             # A copy, for partial_fit to go on from.
             self.summary_ = summary.fresh()
             self.summary_.merge(summary)
@@ -127,8 +125,7 @@ class TablesModel(Model):
         """A summary of what was seen before and of these rows; what was kept is left as it is."""
         groups = source.groups
         if first:
-            triangle = self.solver == "triangle" or isinstance(self.solver, ByTriangle)
-            seen: Any = (Triangle if triangle else Moments)(sum(groups), groups=groups)
+            seen: Any = self._empty_summary(groups)
         elif groups != self.summary_.groups:
             raise ValueError(
                 f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must have "
@@ -137,12 +134,16 @@ class TablesModel(Model):
         else:
             seen = self.summary_.fresh()
             seen.merge(self.summary_)
-        refusal = way_of(type(seen)).refusal(tables_of(source, None, None))
-        if refusal is not None:
-            raise refusal
+        # Refuse what does not fit into memory.
+        tables.plan_job(TablesJob.of(tables_of(source, None)), tables.reduction_for(seen))
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         seen.merge(summarize(source, seen.fresh(), weights=weights))
         return seen
+
+    def _empty_summary(self, groups: Sequence[int]) -> Any:
+        """What is kept of rows that come one block after the other."""
+        kind: Any = tables.streaming_reduction(self.solver).starts_from
+        return kind(sum(groups), groups=groups)
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
@@ -151,16 +152,14 @@ class TablesModel(Model):
     def _streams(self) -> bool:
         if self.n_components == "cv":
             raise no_partial_fit("cv")
-        if self.solver == "gram" or isinstance(self.solver, ByGram):
+        if isinstance(self.solver, tables.GramReduction) or self.solver == "gram":
             raise AttributeError(
                 "solver='gram' keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or 'triangle'."
             )
         return True
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.solver, Way) and not (isinstance(self.solver, str) and self.solver in ("auto", *WAYS)):
-            advice = "Krylov iterations are for PCA." if self.solver == "krylov" else ""
-            raise choice("solver", self.solver, ["auto", *WAYS], advice)
+        tables.check_asked(self.solver)
 
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
@@ -175,44 +174,51 @@ class TablesModel(Model):
         """n_components, or what cross-validation chose."""
         return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
-    def _fit_source(self, source: Source, sample_weight: Any, progress: Any = None) -> None:
+    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
         assert isinstance(source, BesideSource)
-        weights = None if sample_weight is None else check_weights(sample_weight, source)
-        n = source.shape[0]
-        self.__dict__.pop("choice_", None)
-        if self.n_components == "cv" and hasattr(self, "held_out_scorer"):
-            self.choice_, total = cross_validated(self.held_out_scorer(), source, weights)
-            if self.solver == "auto":
-                # The folds' summaries, merged, are all that the fit needs.
-                self._fit_from(total, source.members[0].dtype)
-                self.n_passes_ = self.choice_.cross_validation.n_passes
-                return
-        self._k(n if weights is None or n is None else max(n, int(namespace(weights).sum(weights))), source.groups)
-        tables = tables_of(source, weights, progress)
-        way: Way | None = choose_way(tables, self.solver)
-        passes = 0
-        while way is not None:
-            views = way.views(tables, self._standardized(len(source.members)), self.ddof)
-            passes += views.passes
-            k = self._k(max(views.n_rows, int(views.weight)), source.groups)
-            with quiet_blas(source.shape[1]):
-                fit = self._solve(views, k)
-            again = self.solver == "auto" and fit.status is Status.UNRESOLVED
-            way = way.finer(tables) if again else None
-            if way is not None and way.refusal(tables) is not None:
-                break
-        self._finish(views, fit, source.members[0].dtype, passes)
+        return tables_of(source, None if sample_weight is None else check_weights(sample_weight, source), progress)
 
-    def _fit_from(self, summary: Any, dtype: Any) -> None:
-        if summary.mean is None:
-            raise ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+    def _request(self, groups: Sequence[int]) -> TablesRequest:
+        """What is asked of the solver, for tables of these widths."""
+
+        def count(n: int | None, weight: float | None) -> int:
+            return self._k(n if n is None or weight is None else max(n, int(weight)), groups)
+
+        standardize = tuple(self._standardized(len(groups)))
+        return TablesRequest(standardize, count, self._components(len(groups)), self.ddof)
+
+    def _is_cross_validated(self) -> bool:
+        return isinstance(self.n_components, str) and self.n_components == "cv" and hasattr(self, "held_out_scorer")
+
+    def _plan_rows(self, rows: Tables) -> Plan:
+        if not self._is_cross_validated():
+            return tables.plan(rows, self._request(rows.widths), self.solver)
+        job = TablesJob.of(rows)
+        if self.solver == "auto":
+            return tables.CovarianceReduction().plan(job, "the summaries of the folds, merged, are all that it needs")
+        return tables.plan_job(job, self.solver)
+
+    def _fit_rows(self, rows: Tables) -> None:
+        joint: Any = rows.joint
+        dtype = rows.each[0].dtype
+        self.__dict__.pop("choice_", None)
+        if self._is_cross_validated():
+            self.choice_, total = cross_validated(self.held_out_scorer(), joint.source, joint.weights)
+            if self.solver == "auto":
+                # The summaries of the folds, merged, are all that the fit needs.
+                self._fit_from(total, dtype, passes=self.choice_.cross_validation.n_passes)
+                return
+        solution, the_plan = tables.solve(rows, self._request(rows.widths), self.solver)
+        self._finish(solution, the_plan, dtype)
+
+    def _fit_from(self, summary: Any, dtype: Any, asked: Any = "auto", passes: int = 0) -> None:
+        """Solve from a summary that took so many passes."""
         self._check_groups(summary.groups)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
-        views = way_of(type(summary)).from_summary(summary, names, self._standardized(n), self.ddof, passes=0)
         self.n_features_in_ = summary.groups[0]
-        k = self._k(max(summary.n_rows, int(summary.weight)), summary.groups)
-        self._finish(views, self._solve(views, k), dtype, 0)
+        solution, the_plan = tables.solve_summary(summary, names, self._request(summary.groups), asked)
+        self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtype)
 
     def _check_groups(self, groups: Sequence[int]) -> None:
         """Refuse a summary of another number of tables."""
@@ -222,12 +228,13 @@ class TablesModel(Model):
                 "groups=(p, q), the numbers of columns of X and y."
             )
 
-    def _finish(self, views: Views, fit: Any, dtype: Any, passes: int) -> None:
-        self.solver_ = views.way
-        self.status_ = fit.status
+    def _finish(self, solution: TablesSolution, the_plan: Plan, dtype: Any) -> None:
+        """Unpack what was solved, and warn of what it says about itself."""
+        views, fit = solution.views, solution.fit
+        self.plan_, self.solver_ = the_plan, the_plan.solver.name
+        self.status_, self.n_passes_ = solution.status, solution.passes
         self.n_samples_ = views.n_rows
-        self.n_passes_ = passes
-        self._weight = views.weight
+        self.total_weight_ = views.weight
         self._unpack(views, fit, dtype)
         self._warn(views, fit)
 
@@ -259,13 +266,8 @@ class TablesModel(Model):
         return getattr(self, "x_mean_", None)
 
 
-def way_of(summary: type) -> ByMoments | ByTriangle:
-    """The way that starts from this kind of summary."""
-    return ByTriangle() if issubclass(summary, Triangle) else ByMoments()
-
-
-def tables_of(source: BesideSource, weights: Any, progress: Any) -> Tables:
-    """What a way is handed of the tables."""
+def tables_of(source: BesideSource, weights: Any, progress: Any = None) -> Tables:
+    """What a solver is handed of the tables."""
     each = [
         Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
         for s in source.members
@@ -287,9 +289,7 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
     pair = BesideSource([x, other])
     if reset:
         model._one_dimensional = other.vector
-        model.__dict__.pop("target_names_in_", None)
-        if other.names is not None:
-            model.target_names_in_ = np.asarray(other.names, dtype=object)
+        remember_target(model, other)
     else:
         check_target_names(model, other)
     return pair
@@ -352,6 +352,13 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
     source = in_namespace_of(open_source(model._centre()[None, :]), source)
     model._check_namespace(source, method)
     return source
+
+
+def remember_target(model: Any, source: Source) -> None:
+    """Keep the names of the columns of y, where they have some."""
+    model.__dict__.pop("target_names_in_", None)
+    if source.names is not None:
+        model.target_names_in_ = np.asarray(source.names, dtype=object)
 
 
 def check_target_names(model: Any, source: Source) -> None:

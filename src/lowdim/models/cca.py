@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import special
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
 from ..selection.protocol import PermutationOptions
 from ..selection.scorers import JudgedByCorrelation
 from ..solvers.results import CanonicalFit
+from ..solvers.tables import Reduction
 from ..solvers.tables.canonical import canonical
-from ..solvers.tables.reductions import Way
+from ..solvers.tables.problem import ComponentsFunction
+from ..solvers.tables.significance import CanonicalTests, canonical_tests
+from ..solvers.tables.variates import ColumnStructure, column_structure
 from ..solvers.tables.views import Views
-from ._canonical import Columns, columns_of, lost_directions, unit_free, warn_if_forced
+from ._canonical import lost_directions, unit_free, warn_if_forced
 from ._pair import PairModel
-from ._regression import Predicting
+from ._prediction import intercept, predictions, regression_tags
 from ._tables import cast, check_regularization, check_scale
 
 
-class CCA(JudgedByCorrelation, Predicting, PairModel):
+# scikit-learn has no types, so its bases are Any.
+class CCA(JudgedByCorrelation, RegressorMixin, PairModel):  # type: ignore[misc]
     """Pairs of variates X w_k and y v_k of unit variance with the largest correlations.
 
     Parameters
@@ -107,12 +111,24 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,
-        solver: str | Way = "auto",
+        solver: str | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.regularization = regularization
         self.scale = scale
         self.solver = solver
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients between columns in their own units, (n_targets, n_features)."""
+        check_is_fitted(self)
+        R, Q = self.coefficient_factors()
+        return Q @ R.T
+
+    def predict(self, X: Any) -> Array:
+        """Predictions of y for the rows of `X`; one axis where y had one."""
+        check_is_fitted(self)
+        return predictions(self, X, *self.coefficient_factors())
 
     def significance(self) -> CanonicalTests:
         """Tests of how many correlations are real: row k tests that the k-th and all later ones are zero.
@@ -123,7 +139,7 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         check_is_fitted(self)
         if any(self._ridges):
             raise ValueError("the tests are for correlations without regularization; fit CCA(regularization=0).")
-        return canonical_tests(to_numpy(self._all_correlations), self._weight, *self.rank_)
+        return canonical_tests(to_numpy(self._all_correlations), self.total_weight_, *self.rank_)
 
     def _most(self, groups: Sequence[int]) -> int:
         return min(groups)
@@ -140,8 +156,8 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         """What `permutation_test` shuffles: the rows of y against those of X."""
         return PermutationOptions(tuple(self._standardized(2)), tuple(check_regularization(self.regularization, 2)))
 
-    def _solve(self, views: Views, k: int) -> CanonicalFit:
-        return canonical(views, k, check_regularization(self.regularization, 2))
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return partial(canonical, regularization=check_regularization(self.regularization, 2))
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
         self._ridges = check_regularization(self.regularization, 2)
@@ -164,14 +180,14 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
         flags = check_scale(self.scale, 2)
-        x_columns = columns_of(lifted[0], k, scaled=flags[0])
-        y_columns = columns_of(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
+        x_columns = column_structure(lifted[0], k, scaled=flags[0])
+        y_columns = column_structure(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
         self._set_table("x", x_columns, dtype)
         self._set_table("y", y_columns, dtype)
         self._y_on_x = cast(y_columns.beside[2], like, dtype)
-        self._set_intercept(dtype)
+        self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
 
-    def _set_table(self, name: str, columns: Columns, dtype: Any) -> None:
+    def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Rotations, loadings, structure and redundancy of one table."""
         own, other = columns.beside[:2]
         cross = other / columns.deviation[:, None]
@@ -201,75 +217,5 @@ class CCA(JudgedByCorrelation, Predicting, PairModel):
     def _dropped(self, views: Views) -> str:
         return lost_directions(views, self.rank_, self._ridges)
 
-
-@dataclass(frozen=True, repr=False)
-class CanonicalTests:
-    """Tests that correlation k and all later ones are zero, one entry for each k."""
-
-    correlations: np.ndarray
-    #: prod_{j >= k} (1 - r_j^2).
-    wilks: np.ndarray
-    #: Rao's approximation of Wilks' lambda by F, its degrees of freedom and p-values.
-    f: np.ndarray
-    f_dof: np.ndarray
-    f_p: np.ndarray
-    #: Bartlett's approximation by chi-square.
-    chi2: np.ndarray
-    chi2_dof: np.ndarray
-    chi2_p: np.ndarray
-
-    def __repr__(self) -> str:
-        real = int(np.count_nonzero(self.f_p < 0.05))
-        return f"CanonicalTests({real} of {len(self.f_p)} correlations with p < 0.05 by Rao's F)"
-
-    def __str__(self) -> str:
-        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p(F)':>10}{'chi2':>10}{'dof':>6}{'p(chi2)':>10}"
-        lines = [head]
-        for k in range(len(self.f_p)):
-            f_dof = f"{self.f_dof[k, 0]:g}, {self.f_dof[k, 1]:.4g}"
-            left = f"{k + 1:>5}{self.correlations[k]:>9.4f}{self.wilks[k]:>9.4f}{self.f[k]:>10.4g}{f_dof:>14}"
-            lines.append(
-                f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.chi2_dof[k]:>6g}{self.chi2_p[k]:>10.3g}"
-            )
-        return "\n".join(lines)
-
-
-def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:
-    """Wilks' lambda with Rao's F [1]_ and Bartlett's chi-square [2]_ for n rows of tables of ranks p and q.
-
-    Bartlett: -(n - 1 - (p + q + 1) / 2) ln lambda has about (p - k)(q - k) degrees of freedom, k correlations being
-    kept out of lambda.
-
-    References
-    ----------
-    .. [1] Rao (1973), Linear statistical inference and its applications, section 8c.5.
-    .. [2] Bartlett (1941), The statistical significance of canonical correlations.
-    """
-    factor = n - 1 - (p + q + 1) / 2
-    if n - 1 < p + q:
-        raise ValueError(
-            f"n_samples={n:g} is too few for tests of tables of ranks {p} and {q}: at least {p + q + 1} are needed."
-        )
-    r = correlations[: min(p, q)]
-    k = np.arange(len(r))
-    with np.errstate(divide="ignore"):
-        log_wilks = np.cumsum(np.log1p(-(r[::-1] ** 2)))[::-1]
-    a, b = p - k, q - k
-    dof = a * b
-    squares = a**2 + b**2 - 5.0
-    power = np.where(squares > 0, np.sqrt(np.clip((dof**2 - 4.0) / np.where(squares > 0, squares, 1.0), 0, None)), 1.0)
-    power = np.where(dof == 2, 1.0, power)
-    dof2 = factor * power - dof / 2 + 1
-    with np.errstate(divide="ignore", over="ignore"):
-        f = np.expm1(-log_wilks / power) * dof2 / dof
-    chi2 = -factor * log_wilks
-    return CanonicalTests(
-        correlations=r,
-        wilks=np.exp(log_wilks),
-        f=f,
-        f_dof=np.column_stack([dof, dof2]),
-        f_p=special.fdtrc(dof, dof2, f),
-        chi2=chi2,
-        chi2_dof=dof,
-        chi2_p=special.chdtrc(dof, chi2),
-    )
+    def __sklearn_tags__(self) -> Any:
+        return regression_tags(super().__sklearn_tags__())

@@ -165,7 +165,7 @@ class FactorAnalysis(LatentModel):
         Of complete rows, and where degrees of freedom are left.
         """
         check_is_fitted(self)
-        p, k, n = self.n_features_in_, self.n_components_, self._weight
+        p, k, n = self.n_features_in_, self.n_components_, self.total_weight_
         dof = ((p - k) ** 2 - p - k) // 2
         if self._discrepancy is None:
             why = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from ..errors import inconsistent_lengths, other_names
 from ..features import affine
 from ..reading import map_rows
 from ..solvers.results import CanonicalFit
+from ..solvers.tables import Reduction
 from ..solvers.tables.canonical import canonical
-from ..solvers.tables.reductions import Way
+from ..solvers.tables.problem import ComponentsFunction
+from ..solvers.tables.variates import column_structure, pair_correlations
 from ..solvers.tables.views import Views
 from ..sources import BesideSource, Source, open_target
-from ._canonical import columns_of, lost_directions, pair_correlations, unit_free, warn_if_forced
+from ._canonical import lost_directions, unit_free, warn_if_forced
 from ._tables import (
     TablesModel,
     cast,
@@ -91,7 +94,7 @@ class GCCA(TablesModel):
         *,
         regularization: float | Sequence[float] = 0.0,
         scale: bool | Sequence[bool] = True,
-        solver: str | Way = "auto",
+        solver: str | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.regularization = regularization
@@ -219,8 +222,8 @@ class GCCA(TablesModel):
     def _standardized(self, n_tables: int) -> Sequence[bool]:
         return unit_free(self.scale, self.regularization, n_tables)
 
-    def _solve(self, views: Views, k: int) -> CanonicalFit:
-        return canonical(views, k, check_regularization(self.regularization, len(views.tables)))
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return partial(canonical, regularization=check_regularization(self.regularization, n_tables))
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
         n_tables = len(views.tables)
@@ -237,7 +240,7 @@ class GCCA(TablesModel):
             covariances = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
             lifted = view.lift(np.hstack([rotations, covariances]))
             like = self.means_[0] if self.means_ else lifted.mean
-            columns = columns_of(lifted, k, scaled=scaled, sign=sign)
+            columns = column_structure(lifted, k, scaled=scaled, sign=sign)
             sign, own = columns.sign, columns.beside[0]
             self.rotations_.append(cast(columns.rotations, like, dtype))
             self.loadings_.append(cast(own / columns.scale[:, None], like, dtype))

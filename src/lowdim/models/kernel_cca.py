@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from .._xp import is_sparse
-from ..errors import (
-    RankWarning,
-    ResolutionWarning,
-    inconsistent_lengths,
-    kernel_not_finite,
-    too_few_rows,
-    warn_user,
-)
+from .._xp import Array, is_sparse
+from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
 from ..kernels import Kernel, as_kernel
-from ..linalg import FLOAT64_EPS, divisor, eigh_descending, signs
+from ..linalg import signs
 from ..reading import Rows, check_weights
+from ..solvers import Plan, Status, tables
 from ..solvers.kernel.from_matrix import require_symmetric
-from ..solvers.results import CanonicalFit, Status
+from ..solvers.tables import Tables, TablesRequest
+from ..solvers.tables.by_kernels import KernelReduction, MappedTable
 from ..solvers.tables.canonical import canonical
-from ..solvers.tables.views import Lifted, View, Views
-from ..sources import Source, open_source, open_target
-from ..summaries import Gram
-from ._base import all_or_nothing
-from ._canonical import pair_correlations, warn_if_forced
-from ._display import Printed
-from ._tables import check_count, check_regularization, check_target_names
+from ..solvers.tables.variates import pair_correlations
+from ..sources import BesideSource, Source, open_target
+from ._base import Model
+from ._canonical import warn_if_forced
+from ._tables import check_count, check_regularization, check_target_names, remember_target
 
 #: A larger negative share of a spectrum is worth a word.
 _NEGATIVE = 1e-6
 
 
-# scikit-learn has no types, so its bases are Any.
-class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+def _no_way_back(model: Any) -> NoReturn:
+    """A kernel model has no `inverse_transform`."""
+    raise AttributeError("variates are functions of the rows, and there is no linear map from them back to rows.")
+
+
+class KernelCCA(Model):
     """Pairs of functions of X and of y, from the spaces of two kernels, with the largest regularized correlations.
 
     Parameters
@@ -69,6 +66,8 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     x_fit_, y_fit_ : the rows of the fit, for `transform`
     rank_ : tuple of int
     n_components_, n_samples_, n_features_in_, feature_names_in_
+    solver_, plan_, status_
+        What ran ("gram"), as planned, and how it ended.
 
     Notes
     -----
@@ -95,8 +94,7 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """
 
     component_name = "pair"
-    #: The solve is that of `solver="gram"`.
-    solver_ = "gram"
+    _mapped: tuple[MappedTable, ...]
 
     def __init__(
         self,
@@ -115,7 +113,7 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.coef0 = coef0
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows of two tables (or to two kernel matrices).
 
         Parameters
@@ -125,85 +123,29 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
         """
-        if y is None:
-            raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        c = check_regularization(self.regularization, 2)
-        kernels = self._kernels()
-        with all_or_nothing(self):
-            self._fit(X, y, sample_weight, c, kernels)
-        return self
+        return super().fit(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, c: list[float], kernels: list[Kernel | None]) -> None:
-        x, other = self._open(X, reset=True), open_target(y)
-        if other.shape[0] != x.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
-        weights = None if sample_weight is None else np.asarray(check_weights(sample_weight, x), dtype=np.float64)
-        X, counted = _whole(x, weights)
-        Y, weights = _whole(other, weights)[0], counted
-        n = X.shape[0]
-        total = float(n) if weights is None else float(weights.sum())
-        if divisor(total, 1) <= 0:
-            raise too_few_rows(n, total, 1, fixed=True)
-        self.x_kernel_, self.y_kernel_ = (
-            None if kernel is None else kernel.fitted(A, weights) for kernel, A in zip(kernels, (X, Y), strict=True)
-        )
-        self._shifts = [self._shift(A, weights, i) for i, A in enumerate((X, Y))]
-        centres = [_Centre.of(self._gram(A, A, i), weights) for i, A in enumerate((X, Y))]
-        tables = [centre.view() for centre in centres]
-        views = Views(tuple(tables), ("X", "y"), total, n, 1, n, FLOAT64_EPS, True, "gram", 0)
-        fit = canonical(views, check_count(self.n_components, n, n, (X.shape[1], Y.shape[1])), c)
-        k = fit.rotations[0].shape[1]
-        self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, n
-        self.correlations_ = fit.correlations[:k, 0, 1]
-        self.singular_values_ = fit.values[:k]
-        coefs = [view.lift(R[:, :k]).vectors for view, R in zip(tables, fit.rotations, strict=True)]
-        # The largest variate of a row is positive: that does not depend on whether rows are repeated or weighted.
-        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-        sign = signs((fit.variates[0][:, :k] / root).T)
-        self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
-        self.x_fit_, self.y_fit_ = X, Y
-        self._centres = centres
-        self.__dict__.pop("target_names_in_", None)
-        if other.names is not None:
-            self.target_names_in_ = np.asarray(other.names, dtype=object)
-        self._warn(views, fit, c)
-
-    def _warn(self, views: Views, fit: CanonicalFit, c: list[float]) -> None:
-        """Say what was left out, and what rows are too few for."""
-        warn_if_forced(views, fit, c)
-        for name, centre in zip(views.names, self._centres, strict=True):
-            if centre.negative > _NEGATIVE:
-                warn_user(
-                    f"the kernel of {name} is not positive semidefinite: {centre.negative:.1%} of its spectrum is "
-                    "negative and was left out.",
-                    RankWarning,
-                )
-        ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
-        if self.n_components is not None and self.n_components_ < self.n_components:
-            only = f"only {self.n_components_} of n_components={self.n_components} could be taken"
-            warn_user(f"{only}: {ranks}.", RankWarning)
-        elif fit.status is Status.UNRESOLVED and 0.0 in c:
-            warn_user(
-                f"the smallest directions of the kernel matrices cannot be told from rounding ({ranks}), and what "
-                "depends on them is lost. Use regularization.",
-                ResolutionWarning,
-            )
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to `X` and `y`, then give the variates of `X`."""
+        return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; with `y` a pair, of both tables."""
         check_is_fitted(self)
-        X, _ = _whole(self._open(X, reset=False))
-        x = self._variates(X, self.x_fit_, self.x_dual_coef_, 0).astype(X.dtype, copy=False)
+        A = _all_rows(self._open(X, reset=False))
+        variates = self._scoring()(A)
         if y is None:
-            return x
+            return variates
         other = open_target(y)
         check_target_names(self, other)
-        Y, _ = _whole(other)
-        if Y.shape[1] != self.y_fit_.shape[1]:
-            raise ValueError(f"y has {Y.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
-        if Y.shape[0] != X.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [X.shape[0], Y.shape[0]])
-        return x, self._variates(Y, self.y_fit_, self.y_dual_coef_, 1).astype(Y.dtype, copy=False)
+        B = _all_rows(other)
+        if B.shape[1] != self.y_fit_.shape[1]:
+            raise ValueError(f"y has {B.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
+        if B.shape[0] != A.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [A.shape[0], B.shape[0]])
+        return variates, self._y_scoring()(B)
+
+    inverse_transform = available_if(_no_way_back)(Model.inverse_transform)
 
     def score(self, X: Any, y: Any) -> float:
         """Average correlation of the pairs of variates on these rows.
@@ -212,48 +154,106 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         return float(np.mean(list(pair_correlations(self.transform(X, y)))))
 
-    def _open(self, X: Any, *, reset: bool) -> Source:
-        """The source of X, its columns remembered or compared with those of the fit."""
-        source = open_source(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return source
+    def _check_parameters(self) -> None:
+        check_regularization(self.regularization, 2)
+        self._kernels()
 
-    def _variates(self, new: Any, fitted: Any, coef: np.ndarray, i: int) -> np.ndarray:
-        return self._centres[i].of_new(self._gram(new, fitted, i)) @ coef
+    def _open_tables(self, X: Any, y: Any) -> BesideSource:
+        if y is None:
+            raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
+        x, other = self._open(X, reset=True), open_target(y)
+        if other.shape[0] != x.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
+        for source in (x, other):
+            _require_all_rows(source)
+        remember_target(self, other)
+        return BesideSource([x, other])
 
-    def _gram(self, A: Any, B: Any, i: int) -> np.ndarray:
-        """Kernel of the rows of A with those of B, for table i."""
-        kernel = (self.x_kernel_, self.y_kernel_)[i]
-        if kernel is None:
-            return _precomputed(A, "Xy"[i], fitted=A is B)
-        same = A is B
-        if self._shifts[i] is not None:
-            A, B = A - self._shifts[i], B - self._shifts[i]
-        K = kernel(A) if same else kernel(A, B)
-        if not np.all(np.isfinite(K)):
-            raise kernel_not_finite(kernel)
-        return K.astype(np.float64, copy=False)
+    def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
+        assert isinstance(source, BesideSource)
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(check_weights(sample_weight, source.members[0]), dtype=np.float64)
+        joint, *each = (Rows(s, weights, progress) for s in (source, *source.members))
+        return Tables(joint, each, ("X", "y"))
 
-    def _shift(self, A: Any, weights: np.ndarray | None, i: int) -> np.ndarray | None:
-        """What rows are measured from, where the kernel does not mind: columns far from zero would lose digits."""
-        kernel = (self.x_kernel_, self.y_kernel_)[i]
-        if kernel is None or is_sparse(A) or not kernel.shift_free:
-            return None
-        return np.average(A, axis=0, weights=weights)
+    def _request(self, widths: tuple[int, ...]) -> TablesRequest:
+        """What is asked of the solver; there are no more pairs than rows, whatever these weigh."""
 
-    def _kernels(self) -> list[Kernel | None]:
-        """One kernel for each table; None for a matrix that is given."""
+        def count(n: int | None, weight: float | None) -> int:
+            assert n is not None, "_open_tables has seen to it"
+            return check_count(self.n_components, n, n, widths)
+
+        solve = partial(canonical, regularization=check_regularization(self.regularization, 2))
+        return TablesRequest((False, False), count, solve)
+
+    def _plan_rows(self, rows: Tables) -> Plan:
+        return tables.plan(rows, self._request(rows.widths), KernelReduction(self._kernels()))
+
+    def _fit_rows(self, rows: Tables) -> None:
+        reduction = KernelReduction(self._kernels())
+        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), reduction)
+        views: Any = solution.views
+        fit: Any = solution.fit
+        self.solver_, self.status_ = self.plan_.solver.name, solution.status
+        k = fit.rotations[0].shape[1]
+        self.n_components_, self.rank_, self.n_samples_ = k, fit.ranks, views.n_rows
+        self.correlations_ = fit.correlations[:k, 0, 1]
+        self.singular_values_ = fit.values[:k]
+        coefs = [view.lift(R[:, :k]).vectors for view, R in zip(views.tables, fit.rotations, strict=True)]
+        weights = rows.joint.weights
+        # The largest variate of a row is positive: that does not depend on whether rows are repeated or weighted.
+        root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
+        sign = signs((fit.variates[0][:, :k] / root).T)
+        self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
+        self._mapped = tuple(view.mapped for view in views.tables)
+        self.x_fit_, self.y_fit_ = (table.rows for table in self._mapped)
+        self.x_kernel_, self.y_kernel_ = (
+            table.kernel if isinstance(table.kernel, Kernel) else None for table in self._mapped
+        )
+        self._warn(views, fit)
+
+    def _warn(self, views: Any, fit: Any) -> None:
+        """Say what was left out, and what rows are too few for."""
+        ridges = check_regularization(self.regularization, 2)
+        warn_if_forced(views, fit, ridges)
+        for name, view in zip(views.names, views.tables, strict=True):
+            if view.negative > _NEGATIVE:
+                warn_user(
+                    f"the kernel of {name} is not positive semidefinite: {view.negative:.1%} of its spectrum is "
+                    "negative and was left out.",
+                    RankWarning,
+                )
+        ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
+        if self.n_components is not None and self.n_components_ < self.n_components:
+            only = f"only {self.n_components_} of n_components={self.n_components} could be taken"
+            warn_user(f"{only}: {ranks}.", RankWarning)
+        elif fit.status is Status.UNRESOLVED and 0.0 in ridges:
+            warn_user(
+                f"the smallest directions of the kernel matrices cannot be told from rounding ({ranks}), and what "
+                "depends on them is lost. Use regularization.",
+                ResolutionWarning,
+            )
+
+    def _scoring(self) -> Any:
+        return partial(_variates, self._mapped[0], self.x_dual_coef_)
+
+    def _y_scoring(self) -> Any:
+        return partial(_variates, self._mapped[1], self.y_dual_coef_)
+
+    def _kernels(self) -> tuple[Any, ...]:
+        """One kernel for each table."""
         for name in ("kernel", "gamma", "degree", "coef0"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
                 raise ValueError(f"{name}={value!r} must be one for both tables, or a pair of them.")
-        kernels: list[Kernel | None] = []
+        kernels: list[Any] = []
         for i in (0, 1):
             given = _of_table(self.kernel, i)
             named = isinstance(given, str)
             options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")} if named else {}
-            kernels.append(None if named and given == "precomputed" else as_kernel(given, **options))
-        return kernels
+            kernels.append(GivenMatrix("Xy"[i]) if _is_precomputed(given) else as_kernel(given, **options))
+        return tuple(kernels)
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
@@ -261,59 +261,35 @@ class KernelCCA(Printed, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _columns_in_words(self) -> str:
         return f"{self.x_fit_.shape[1]} and {self.y_fit_.shape[1]} columns"
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        first = _of_table(self.kernel, 0)
-        tags.input_tags.pairwise = isinstance(first, str) and first == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.pairwise = _is_precomputed(_of_table(self.kernel, 0))
+        # Kernel matrices are made and solved on the host.
+        tags.array_api_support = False
         return tags
 
 
 @dataclass(frozen=True)
-class _Centre:
-    """A kernel matrix about the mean of the features of its rows."""
+class GivenMatrix:
+    """In place of a kernel, where what is called rows is a kernel matrix already."""
 
-    weights: np.ndarray | None
-    share: np.ndarray
-    means: np.ndarray
-    #: Eigenpairs of the centred matrix, in units of `unit`, and the share of their sizes that is negative.
-    values: np.ndarray
-    vectors: np.ndarray
-    unit: float
-    negative: float
+    #: What the matrix is called in messages.
+    table: str
+    shift_free: ClassVar[bool] = False
 
-    @classmethod
-    def of(cls, K: np.ndarray, weights: np.ndarray | None) -> _Centre:
-        n = len(K)
-        share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-        gram = Gram(n, sample_weight=weights)
-        gram.product = 0.5 * (K + K.T)
-        G = gram.centred()
-        unit = float(np.abs(G).max()) or 1.0
-        values, vectors = eigh_descending(G / unit)
-        sizes = float(np.abs(values).sum()) or 1.0
-        return cls(weights, share, K @ share, values, vectors, unit, float(-values[values < 0].sum()) / sizes)
+    def fitted(self, X: Any, weights: Any = None) -> GivenMatrix:
+        """There are no parameters to find."""
+        return self
 
-    def view(self) -> View:
-        """Coordinates U diag(s) of the centred kernel matrix U diag(s^2) U^T."""
-        values, Ut, unit = self.values, self.vectors, self.unit
-        s = np.sqrt(np.clip(values, 0.0, None))
-        rank = int(np.count_nonzero(values > len(values) * FLOAT64_EPS * values[0])) if values[0] > 0 else 0
-        U, s, unit = Ut[:rank].T, s[:rank], math.sqrt(unit)
-        root = np.ones(len(values)) if self.weights is None else np.sqrt(self.weights)
-        M = root[:, None] * U / (s * unit) if rank else np.zeros((len(values), 0))
-        none = np.zeros(0)
-        return View(U * s, unit, lambda v: Lifted(M @ v, none, none, none), (U, s, np.eye(rank)))
-
-    def of_new(self, K: np.ndarray) -> np.ndarray:
-        """Kernels of new rows with those of the fit, both about the mean of the features of the fit."""
-        return K - (K @ self.share)[:, None] - self.means[None, :] + self.means @ self.share
+    def __call__(self, A: Any, B: Any = None) -> np.ndarray:
+        """The matrix; that of the fit, which is handed in alone, must be symmetric."""
+        K = np.asarray(A.toarray() if is_sparse(A) else A, dtype=np.float64)
+        if B is None:
+            if K.shape[0] != K.shape[1]:
+                raise ValueError(f"kernel='precomputed' needs square matrices, {self.table} has shape {K.shape}.")
+            require_symmetric(K, self.table)
+        return K
 
 
 def _of_table(value: Any, i: int) -> Any:
@@ -321,19 +297,24 @@ def _of_table(value: Any, i: int) -> Any:
     return value[i] if isinstance(value, list | tuple) else value
 
 
-def _whole(source: Source, weights: np.ndarray | None = None) -> tuple[Any, np.ndarray | None]:
-    """All rows of a source that count, and their weights."""
-    if not source.traits.host:
-        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass a NumPy array, a table or a matrix.")
-    return Rows(source, weights).whole("KernelCCA")
+def _is_precomputed(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def _precomputed(K: Any, table: str, *, fitted: bool) -> np.ndarray:
-    """A kernel matrix that was given; that of the fit must be symmetric."""
-    K = np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
-    if not fitted:
-        return K
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"kernel='precomputed' needs square matrices, {table} has shape {K.shape}.")
-    require_symmetric(K, table)
-    return K
+def _variates(table: MappedTable, coef: np.ndarray, A: Any) -> Array:
+    """Variates of rows of this table, in the dtype of these."""
+    return (table.centred(A) @ coef).astype(A.dtype, copy=False)
+
+
+def _all_rows(source: Source) -> Any:
+    """All rows of a source as one array."""
+    _require_all_rows(source)
+    return Rows(source).whole("KernelCCA")[0]
+
+
+def _require_all_rows(source: Source) -> None:
+    """Kernels are between all rows, on the host."""
+    host = source.traits.host
+    if not host or source.shape[0] is None or not source.traits.whole:
+        what = "an array" if host else "a NumPy array"
+        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass {what}, a table or a matrix.")

@@ -266,10 +266,10 @@ class PCA(SpectralModel):
         self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
         self.singular_values_ = in_range(xp.sqrt(spectrum.values), dtype)
         self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
-        self._tail = spectrum.tail
-        self._weight = spectrum.weight
+        self.tail_ = spectrum.tail
+        self.total_weight_ = spectrum.weight
         self.rank_ = min(spectrum.rank, k)
-        self._rank_cut = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
+        self.rank_cut_ = spectrum.rank_cut / divisor(spectrum.weight, self.ddof)
 
     def _k(self, n: int | None, p: int) -> int | None:
         if not isinstance(self.n_components, str):
@@ -340,4 +340,4 @@ class PCA(SpectralModel):
     def _noise(self) -> float:
         """The variance orthogonal to all components, 0 where there is none above rounding."""
         k, p = self.n_components_, self.n_features_in_
-        return variance_outside(k, p, self.rank_, self.noise_variance_, self._rank_cut)
+        return variance_outside(k, p, self.rank_, self.noise_variance_, self.rank_cut_)

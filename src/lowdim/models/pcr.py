@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from .._xp import Array
 from ..errors import choice
 from ..reading import map_rows
 from ..selection.scorers import JudgedByError
-from ..solvers.results import PairFit
+from ..solvers.tables import Reduction
 from ..solvers.tables.paired_scores import principal_regression
-from ..solvers.tables.reductions import Way
+from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ._regression import LatentRegression
 
@@ -82,7 +83,7 @@ class PCR(JudgedByError, LatentRegression):
         *,
         select: str = "variance",
         scale: bool | Sequence[bool] = False,
-        solver: str | Way = "auto",
+        solver: str | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.select = select
@@ -102,8 +103,8 @@ class PCR(JudgedByError, LatentRegression):
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]
 
-    def _solve(self, views: Views, k: int) -> PairFit:
-        return principal_regression(views, k, by_relevance=self.select == "relevance")
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return partial(principal_regression, by_relevance=self.select == "relevance")
 
     @property
     def components_(self) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from .._xp import to_numpy
 from ..errors import choice
 from ..selection.scorers import JudgedByError
 from ..solvers.results import PairFit
+from ..solvers.tables import Reduction
 from ..solvers.tables.paired_scores import pls_canonical, pls_regression, pls_svd
-from ..solvers.tables.reductions import Way
+from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ._pair import PairModel
 from ._regression import LatentRegression
@@ -96,7 +98,7 @@ class PLSRegression(JudgedByError, LatentRegression):
         *,
         scale: bool | Sequence[bool] = True,
         algorithm: str = "kernel",
-        solver: str | Way = "auto",
+        solver: str | Reduction = "auto",
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -111,8 +113,8 @@ class PLSRegression(JudgedByError, LatentRegression):
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]
 
-    def _solve(self, views: Views, k: int) -> PairFit:
-        return pls_regression(views, k, simpls=self.algorithm == "simpls")
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return partial(pls_regression, simpls=self.algorithm == "simpls")
 
     def _exhausted(self) -> str:
         return "nothing of y that X could explain is left after them, to rounding"
@@ -167,7 +169,7 @@ class PLSCanonical(LatentRegression):
     component_name = "comp"
 
     def __init__(
-        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"
+        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -176,8 +178,8 @@ class PLSCanonical(LatentRegression):
     def _most(self, groups: Sequence[int]) -> int:
         return min(groups)
 
-    def _solve(self, views: Views, k: int) -> PairFit:
-        return pls_canonical(views, k)
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return pls_canonical
 
     def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
         super()._unpack(views, fit, dtype)
@@ -224,7 +226,7 @@ class PLSSVD(PairModel):
     component_name = "comp"
 
     def __init__(
-        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Way = "auto"
+        self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -233,8 +235,8 @@ class PLSSVD(PairModel):
     def _most(self, groups: Sequence[int]) -> int:
         return min(groups)
 
-    def _solve(self, views: Views, k: int) -> PairFit:
-        return pls_svd(views, k)
+    def _components(self, n_tables: int) -> ComponentsFunction:
+        return pls_svd
 
     def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
         self._unpack_pair(views, fit, dtype)

@@ -1,1 +1,117 @@
-"""TODO."""
+"""Components of two or more tables side by side: the problem behind PLS, PCR, CCA, GCCA and KernelCCA.
+
+`solve(tables, request, asked)` is the door. A reduction takes the rows to few coordinates that keep all inner products
+between columns (`views.py`), and what is asked for is solved in these (`paired_scores.py`, `canonical.py`). The
+reductions are in files of their own, one each, and in the table `REDUCTIONS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...errors import choice, no_rows_seen
+from ...linalg import quiet_blas
+from ..base import Plan
+from ..escalate import escalate
+from ..plan import is_auto, make_plan, named
+from .by_covariance import CovarianceReduction
+from .by_gram import GramReduction
+from .by_triangle import TriangleReduction
+from .problem import Tables, TablesJob, TablesRequest, TablesSolution
+from .reduction import Reduction
+
+__all__ = [
+    "REDUCTIONS",
+    "CovarianceReduction",
+    "GramReduction",
+    "Reduction",
+    "Tables",
+    "TablesJob",
+    "TablesRequest",
+    "TablesSolution",
+    "TriangleReduction",
+    "check_asked",
+    "plan",
+    "plan_job",
+    "reduction_for",
+    "solve",
+    "solve_summary",
+    "streaming_reduction",
+]
+
+#: Reductions by shorthand.
+REDUCTIONS: dict[str, type[Reduction]] = {
+    cls.name: cls for cls in (CovarianceReduction, TriangleReduction, GramReduction)
+}
+
+
+def plan(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> Plan:
+    """The reduction that will run for these tables, before a row is read."""
+    return plan_job(TablesJob.of(tables, request), asked)
+
+
+def solve(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> tuple[TablesSolution, Plan]:
+    """Components of the tables by the reduction asked for; "auto" goes on to finer ones until they are resolved."""
+    job = TablesJob.of(tables, request)
+
+    def run(reduction: Reduction) -> TablesSolution:
+        views = reduction.views(tables, request.standardize, request.ddof)
+        k = request.count(views.n_rows, views.weight)
+        with quiet_blas(views.n_columns):
+            return TablesSolution(views, request.components(views, k), reduction.passes)
+
+    solution, the_plan, passes = escalate(plan_job(job, asked), run, job, allowed=is_auto(asked))
+    return replace(solution, passes=passes), replace(the_plan, passes=passes)
+
+
+def solve_summary(
+    summary: Any, names: tuple[str, ...], request: TablesRequest, asked: str | Reduction = "auto"
+) -> tuple[TablesSolution, Plan]:
+    """Components of the tables that a Moments or Triangle of them side by side is of: no pass."""
+    if summary.mean is None:
+        raise no_rows_seen()
+    reduction = reduction_for(summary, asked)
+    views = reduction.views_of_summary(summary, names, request.standardize, request.ddof)
+    fit = request.components(views, request.count(summary.n_rows, summary.weight))
+    the_plan = reduction.plan(TablesJob.of_summary(summary.n_rows, summary.groups), "from a summary")
+    return TablesSolution(views, fit, 0), replace(the_plan, passes=0)
+
+
+def plan_job(job: TablesJob, asked: str | Reduction = "auto") -> Plan:
+    """The plan for a job; also a reduction that was asked for is refused where it does not fit into memory."""
+    the_plan = make_plan(job, asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+    if not job.fits(the_plan.n_bytes):
+        raise the_plan.solver.too_large(job, the_plan.n_bytes)
+    return the_plan
+
+
+def check_asked(asked: Any) -> None:
+    """Refuse what is neither "auto", nor the name of a reduction, nor a reduction."""
+    if not isinstance(asked, Reduction) and not (isinstance(asked, str) and asked in ("auto", *REDUCTIONS)):
+        raise choice("solver", asked, ["auto", *REDUCTIONS], _advice(asked))
+
+
+def reduction_for(summary: Any, asked: str | Reduction = "auto") -> Reduction:
+    """The reduction that starts from a summary of this class: the one asked for, or the only one of the table."""
+    able = [cls for cls in REDUCTIONS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
+    if not able:
+        raise TypeError(f"a Moments or a Triangle is needed, got {type(summary).__name__}.")
+    if is_auto(asked):
+        return able[0]()
+    reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+    if isinstance(reduction, able[0]):
+        return reduction
+    raise ValueError(f"solver={asked!r} cannot start from a {type(summary).__name__}; use 'auto' or {able[0].name!r}.")
+
+
+def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
+    """The reduction that is solved again and again from one growing summary."""
+    if is_auto(asked):
+        return CovarianceReduction()
+    reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+    return reduction
+
+
+def _advice(name: Any) -> str:
+    return "Krylov iterations are for PCA." if isinstance(name, str) and name == "krylov" else ""

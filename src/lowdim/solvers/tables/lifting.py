@@ -24,7 +24,7 @@ def divisors(deviation: Array, scaled: bool) -> Array:
 
 
 @dataclass(frozen=True)
-class Kept:
+class IdentityLift:
     """Coordinates that are the columns themselves."""
 
     mean: Array
@@ -39,7 +39,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class ByColumns:
+class GramLift:
     """Z^T M v for vectors v, with Z the centred (scaled, root-weighted) rows, in one pass over the columns."""
 
     rows: RowsLike
@@ -54,8 +54,8 @@ class ByColumns:
         turned = asarray_like(self.M @ vectors, like, dtype=xp.float64)
         if rows.weights is not None:
             turned = turned * astype(xp.sqrt(rows.weights), xp.float64)[:, None]
-        features = _Features(rows.weights, self.ddof, turned)
-        lifted = rows.map_features(features)
+        products = _FeatureProducts(rows.weights, self.ddof, turned)
+        lifted = rows.map_features(products)
         k = vectors.shape[1]
         moved = lifted[:, :k]
         mean, deviation = (xp.asarray(lifted[:, k + i], copy=True) for i in (0, 1))
@@ -64,7 +64,7 @@ class ByColumns:
         return Lifted(moved / scale[:, None] if self.scaled else moved, mean, deviation, scale)
 
 
-class _Features:
+class _FeatureProducts:
     """block of features -> (its centred rows times `turned`, their means, their deviations), side by side.
 
     `turned` is all but orthogonal to the weights, so features near zero need not be centred first: what their means add
@@ -74,27 +74,27 @@ class _Features:
     def __init__(self, weights: Array | None, ddof: int, turned: Array) -> None:
         xp = namespace(turned)
         n = turned.shape[0]
-        self._own, self._weights = threading.local(), weights
+        self._local, self._weights = threading.local(), weights
         ones = xp.ones(n, dtype=turned.dtype, device=device(turned))
         w = ones if weights is None else astype(weights, turned.dtype)
-        self._weight = float(n) if weights is None else float(xp.sum(w))
+        self.total_weight_ = float(n) if weights is None else float(xp.sum(w))
         self._by, self._w, self._sums = xp.concat([turned, w[:, None]], axis=1), w, xp.sum(turned, axis=0)
-        self._divisor = divisor(self._weight, ddof)
+        self._divisor = divisor(self.total_weight_, ddof)
 
     def __call__(self, block: Array) -> Array:
         block = dense(block)
         xp = namespace(block)
         products, squares = self._sums_of(block)
-        mean = products[:, -1] / self._weight
-        left = squares - self._weight * mean * mean
+        mean = products[:, -1] / self.total_weight_
+        left = squares - self.total_weight_ * mean * mean
         shift = xp.zeros_like(mean)
         if not bool(xp.all(left > _NEAR * squares)):
-            if not hasattr(self._own, "scratch"):
-                self._own.scratch = Scratch()
-            shift = feature_means(block, self._weights, self._own.scratch)[:, 0]
-            products, squares = self._sums_of(self._own.scratch.difference(block, shift[:, None]))
-            mean = products[:, -1] / self._weight
-            left = xp.clip(squares - self._weight * mean * mean, 0.0, None)
+            if not hasattr(self._local, "scratch"):
+                self._local.scratch = Scratch()
+            shift = feature_means(block, self._weights, self._local.scratch)[:, 0]
+            products, squares = self._sums_of(self._local.scratch.difference(block, shift[:, None]))
+            mean = products[:, -1] / self.total_weight_
+            left = xp.clip(squares - self.total_weight_ * mean * mean, 0.0, None)
         moved = products[:, :-1] - mean[:, None] * astype(self._sums, block.dtype)[None, :]
         deviation = xp.sqrt(left / self._divisor)
         return xp.concat([moved, (shift + mean)[:, None], deviation[:, None]], axis=1)

@@ -65,7 +65,7 @@ class _Gauge:
     def takes_covariance(self, s: float) -> bool:
         """Note a covariance of `s` between the tables; whether it is more than rounding."""
         share = s / (self.largest * self.size) if self.largest * self.size > 0 else 0.0
-        # Another way is worth while only where it would know the scores much better.
+        # Another reduction is worth while only where it would know the scores much better.
         better = self.views.epsilon / self.least**2 > 100 * FLOAT64_EPS / self.least
         self.resolved &= share >= self.views.resolution / self.least**2 or not better
         return share > self.width * self.views.epsilon
@@ -83,7 +83,7 @@ class _Gauge:
 
 
 @dataclass
-class _Kept:
+class _Components:
     """Columns that were found so far."""
 
     weights: list[np.ndarray] = field(default_factory=list)
@@ -113,36 +113,36 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     """
     A, B = (view.table for view in views.tables)
     gauge = _Gauge.of(views, 0, 1)
-    kept = _Kept()
+    components = _Components()
     T = np.empty((A.shape[0], k))
-    deflation = _OfLoadings(A, B, k) if simpls else _OfRows(A, B, k)
+    deflation = _LoadingDeflation(A, B, k) if simpls else _RowDeflation(A, B, k)
     left = B
     for j in range(k):
         w, c, s = leading_pair(deflation.C)
         if not gauge.takes_covariance(s):
             break
-        turn = deflation.turn(w, kept)
+        turn = deflation.turn(w, components)
         t = _orthogonal(A @ w, T[:, :j])
         length = float(np.linalg.norm(t))
-        if not gauge.takes_length(length, _rotation_length(w, kept, turn)):
+        if not gauge.takes_length(length, _rotation_length(w, components, turn)):
             break
         T[:, j] = t = t / length
         explained = t @ left
         left = left - np.outer(t, explained)
         p = A.T @ t
         deflation.take(p, explained, left)
-        kept.weights.append(w)
-        kept.turns.append(turn)
-        kept.loadings.append(p / length)
-        kept.y_weights.append(c)
-        kept.y_on_x.append(t @ B / length)
-        kept.lengths.append(length)
-        kept.values.append(s)
-    y_loadings = _columns(kept.y_on_x, B.shape[1]) * _unit_ratio(views)
-    return _paired(kept, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
+        components.weights.append(w)
+        components.turns.append(turn)
+        components.loadings.append(p / length)
+        components.y_weights.append(c)
+        components.y_on_x.append(t @ B / length)
+        components.lengths.append(length)
+        components.values.append(s)
+    y_loadings = _columns(components.y_on_x, B.shape[1]) * _unit_ratio(views)
+    return _paired(components, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
 
 
-class _OfRows:
+class _RowDeflation:
     """What is left of X^T Y when rows are deflated: C = X^T Y_j."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
@@ -150,8 +150,8 @@ class _OfRows:
         self.C = A.T @ B
         self._size = float(np.abs(self.C).max(initial=0.0))
 
-    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
-        return _turn(w, kept, self._k)
+    def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
+        return _turn(w, components, self._k)
 
     def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
         """By subtraction, and anew where that has cost two digits."""
@@ -161,7 +161,7 @@ class _OfRows:
             self._size = float(np.abs(self.C).max())
 
 
-class _OfLoadings:
+class _LoadingDeflation:
     """What is left of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
@@ -169,9 +169,9 @@ class _OfLoadings:
         self.C = A.T @ B
         self._V = np.empty((A.shape[1], 0))
 
-    def turn(self, w: np.ndarray, kept: _Kept) -> np.ndarray:
+    def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
         turn = np.zeros(self._k)
-        turn[len(kept.turns)] = 1.0
+        turn[len(components.turns)] = 1.0
         return turn
 
     def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
@@ -227,16 +227,16 @@ def pls_canonical(views: Views, k: int) -> PairFit:
     """
     A, B = (view.table for view in views.tables)
     gauge, mirror = _Gauge.of(views, 0, 1), _Gauge.of(views, 1, 0)
-    Ys, kept, y_loadings = B, _Kept(), []
+    Ys, components, y_loadings = B, _Components(), []
     T, U = np.empty((A.shape[0], k)), np.empty((A.shape[0], k))
     for j in range(k):
         w, c, s = leading_pair(A.T @ B)
         if not gauge.takes_covariance(s):
             break
-        turn = _turn(w, kept, k)
+        turn = _turn(w, components, k)
         t, u = _orthogonal(A @ w, T[:, :j]), _orthogonal(B @ c, U[:, :j])
         length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
-        in_x = gauge.takes_length(length, _rotation_length(w, kept, turn))
+        in_x = gauge.takes_length(length, _rotation_length(w, components, turn))
         # Rotations of y are at least as long as its weights.
         if not (in_x and mirror.takes_length(other, 1.0)):
             break
@@ -244,17 +244,19 @@ def pls_canonical(views: Views, k: int) -> PairFit:
         U[:, j] = u = u / other
         p, q = A.T @ t, B.T @ u
         A, B = A - np.outer(t, p), B - np.outer(u, q)
-        kept.weights.append(w)
-        kept.loadings.append(p / length)
-        kept.turns.append(turn)
-        kept.y_weights.append(c)
+        components.weights.append(w)
+        components.loadings.append(p / length)
+        components.turns.append(turn)
+        components.y_weights.append(c)
         y_loadings.append(q / other)
-        kept.y_on_x.append(t @ Ys / length)
-        kept.lengths.append(length)
-        kept.values.append(s)
+        components.y_on_x.append(t @ Ys / length)
+        components.lengths.append(length)
+        components.values.append(s)
     status = Status.UNRESOLVED if Status.UNRESOLVED in (gauge.status, mirror.status) else Status.EXACT
     n_y = Ys.shape[1]
-    return _paired(kept, views, status, y_weights=_columns(kept.y_weights, n_y), y_loadings=_columns(y_loadings, n_y))
+    return _paired(
+        components, views, status, y_weights=_columns(components.y_weights, n_y), y_loadings=_columns(y_loadings, n_y)
+    )
 
 
 def pls_svd(views: Views, k: int) -> PairFit:
@@ -280,17 +282,17 @@ def pls_svd(views: Views, k: int) -> PairFit:
     )
 
 
-def _turn(w: np.ndarray, kept: _Kept, k: int) -> np.ndarray:
+def _turn(w: np.ndarray, components: _Components, k: int) -> np.ndarray:
     """Coefficients of the rotation r with X r = X_j w in the weights: w less what the rotations before make of it."""
     turn = np.zeros(k)
-    turn[len(kept.turns)] = 1.0
-    for p, before in zip(kept.loadings, kept.turns, strict=True):
+    turn[len(components.turns)] = 1.0
+    for p, before in zip(components.loadings, components.turns, strict=True):
         turn -= (p @ w) * before
     return turn
 
 
-def _rotation_length(w: np.ndarray, kept: _Kept, turn: np.ndarray) -> float:
-    weights = [*kept.weights, w]
+def _rotation_length(w: np.ndarray, components: _Components, turn: np.ndarray) -> float:
+    weights = [*components.weights, w]
     return float(np.linalg.norm(np.column_stack(weights) @ turn[: len(weights)]))
 
 
@@ -348,19 +350,21 @@ def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
     return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
 
 
-def _paired(kept: _Kept, views: Views, status: Status, *, y_weights: np.ndarray, y_loadings: np.ndarray) -> PairFit:
+def _paired(
+    components: _Components, views: Views, status: Status, *, y_weights: np.ndarray, y_loadings: np.ndarray
+) -> PairFit:
     x, y = views.tables
     n_x, n_y = x.table.shape[1], y.table.shape[1]
     return PairFit(
-        x_weights=_columns(kept.weights, n_x),
-        x_loadings=_columns(kept.loadings, n_x),
+        x_weights=_columns(components.weights, n_x),
+        x_loadings=_columns(components.loadings, n_x),
         y_weights=y_weights,
         y_loadings=y_loadings,
-        x_turn=np.column_stack(kept.turns)[: len(kept.turns)] if kept.turns else np.zeros((0, 0)),
+        x_turn=np.column_stack(components.turns)[: len(components.turns)] if components.turns else np.zeros((0, 0)),
         y_rotations=_rotations(y_weights, y_loadings),
-        y_on_x=_columns(kept.y_on_x, n_y) * _unit_ratio(views),
-        x_lengths=np.array(kept.lengths) * x.unit,
-        values=np.array(kept.values) * x.unit * y.unit,
+        y_on_x=_columns(components.y_on_x, n_y) * _unit_ratio(views),
+        x_lengths=np.array(components.lengths) * x.unit,
+        values=np.array(components.values) * x.unit * y.unit,
         status=status,
-        tail=_left_of(x, np.array(kept.lengths), _columns(kept.loadings, n_x)),
+        tail=_left_of(x, np.array(components.lengths), _columns(components.loadings, n_x)),
     )

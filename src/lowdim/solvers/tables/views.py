@@ -75,9 +75,8 @@ class Views:
     #: Rounding of the products they come from, and whether they come from products at all.
     epsilon: float
     squared: bool
-    #: Name of the way, and passes over the rows.
-    way: str
-    passes: int
+    #: Name of the reduction that they come from.
+    reduction: str
 
     @property
     def divisor(self) -> float:

@@ -1,0 +1,41 @@
+"""Predictions of y from X through scores, y_mean + (x - x_mean) R Q^T: what regressions and CCA share.
+
+The n_targets x n_features coefficients Q R^T are made only when they are asked for: of two wide tables they would be
+larger than the tables.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._xp import Array, astype
+from ..features import affine
+from ._tables import cast
+
+
+def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
+    """Predictions for the rows of `X`, with R and Q for columns in their own units; one axis where y had one."""
+    few = Q.shape[0] <= Q.shape[1]
+    first = affine(R @ Q.T if few else R, model.x_mean_, 0.0)
+    y_mean, one = model.y_mean_, model._one_dimensional
+
+    def predict(block: Array) -> Array:
+        answer = first(block) if few else first(block) @ astype(Q.T, block.dtype)
+        answer = answer + astype(y_mean, block.dtype)
+        return answer[:, 0] if one else answer
+
+    return model._map(X, predict, "predict")
+
+
+def intercept(model: Any, R: Array, Q: Array, dtype: Any) -> Array:
+    """The prediction at zero."""
+    mean, y_mean = (astype(m, R.dtype) for m in (model.x_mean_, model.y_mean_))
+    return cast(y_mean - Q @ (R.T @ mean), model.x_mean_, dtype)
+
+
+def regression_tags(tags: Any) -> Any:
+    """What scikit-learn's checks should know of a model that predicts."""
+    tags.target_tags.multi_output = True
+    # Few components of few columns need not predict well.
+    tags.regressor_tags.poor_score = True
+    return tags

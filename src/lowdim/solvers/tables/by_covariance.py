@@ -1,0 +1,90 @@
+"""Coordinates from the covariance of all tables side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._xp import to_numpy
+from ...linalg import eigh_descending, quiet_blas
+from ...summaries import Moments
+from ..base import Cost, require_rows
+from .by_triangle import TriangleReduction
+from .problem import Tables, TablesJob
+from .reduction import Reduction
+from .side_by_side import views_of_root
+from .views import Views
+
+
+@dataclass(frozen=True)
+class CovarianceReduction(Reduction):
+    """A = R with R^T R = the scatter of all tables side by side.
+
+    Parameters
+    ----------
+    wide : bool
+        Sum the products of float32 rows in float64.
+
+    Notes
+    -----
+    One pass, n p^2 multiplications, p^2 numbers, then a Cholesky factor; p counts the columns of all tables.
+    """
+
+    name = "covariance"
+    starts_from = Moments
+    wide: bool = False
+
+    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        summary = Moments(sum(tables.widths), groups=tables.widths, wide=self.wide or any(standardize))
+        return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
+
+    def views_of_summary(
+        self, summary: Moments, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
+    ) -> Views:
+        require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
+        S = to_numpy(summary.scatter).astype(np.float64)
+        lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
+        unit = np.where(lengths > 0, lengths, 1.0)
+        with quiet_blas(len(S)):
+            root = _root(S / unit / unit[:, None])
+        return Views(
+            tables=views_of_root(root, lengths, summary, standardize, ddof, S),
+            names=names,
+            weight=summary.weight,
+            n_rows=summary.n_rows,
+            ddof=ddof,
+            n_columns=summary.n_features,
+            epsilon=summary.product_eps,
+            squared=True,
+            reduction=self.name,
+        )
+
+    def cost(self, job: TablesJob) -> Cost:
+        n, p = job.rows, job.p
+        why = (
+            f"products of columns are cheapest for {p} columns in all"
+            if job.traits.rereadable
+            else "the stream can be read once"
+        )
+        return Cost(n * p * p + p**3, self.passes, 8 * 5 * p * p, why)
+
+    def is_sensible(self, job: TablesJob) -> bool:
+        """Unless rows are few and their inner products cannot be had: then the rows themselves are smaller."""
+        return not job.is_wide or job.allows_gram
+
+    def finer(self, job: TablesJob) -> Reduction | None:
+        if not self.wide and job.traits.itemsize < 8:
+            return CovarianceReduction(wide=True)
+        return TriangleReduction()
+
+
+def _root(C: np.ndarray) -> np.ndarray:
+    """R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
+    try:
+        return np.linalg.cholesky(C).T
+    except np.linalg.LinAlgError:
+        values, vectors = eigh_descending(C)
+        return np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors

@@ -1,0 +1,115 @@
+"""Coordinates from the inner products of rows, for fewer rows than columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._xp import Array, asarray_like, astype, dense, namespace, to_numpy
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, column_lengths, divisor, eigh_descending, is_constant
+from ...summaries import Gram
+from ...summaries.base import check_squares
+from ...summaries.gram import centred_features
+from ..base import EIGH_WORK, Cost, RowsLike, require_rows
+from .by_triangle import TriangleReduction
+from .lifting import GramLift, IdentityLift, divisors
+from .problem import Tables, TablesJob
+from .reduction import Reduction
+from .views import View, Views
+
+
+@dataclass(frozen=True)
+class GramReduction(Reduction):
+    """A_i = U diag(s) from the inner products of the rows of table i, U diag(s^2) U^T; Q_i = Z_i^T U diag(1/s).
+
+    For fewer rows than columns. Two passes over the columns of each table, n^2 numbers for each. A table of fewer
+    columns than rows is its own coordinates. Lifting by Q_i costs digits where directions are small.
+    """
+
+    name = "gram"
+    one_pass = False
+    passes = 2
+
+    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+        views = []
+        weight, n_used = 0.0, 0
+        for every, scaled in zip(tables.each, standardize, strict=True):
+            rows = every.counted()
+            assert rows.shape[0] is not None, "refusal() has seen to it"
+            n_used = rows.shape[0]
+            weight = float(n_used) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
+            require_rows(n_used, weight, ddof, fixed=True)
+            wider = rows.shape[1] > n_used
+            views.append(_reduced(rows, scaled, ddof) if wider else _unreduced(rows, scaled, ddof))
+        narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, standardize, strict=True))
+        return Views(
+            tables=tuple(views),
+            names=tables.names,
+            weight=weight,
+            n_rows=n_used,
+            ddof=ddof,
+            n_columns=sum(tables.widths),
+            epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
+            squared=True,
+            reduction=self.name,
+        )
+
+    def cost(self, job: TablesJob) -> Cost:
+        n, p = job.rows, job.p
+        why = f"inner products are cheapest for {n} rows of {p} columns in all"
+        return Cost(n * n * p + len(job.widths) * EIGH_WORK * n**3, self.passes, job.gram_bytes, why)
+
+    def refusal(self, job: TablesJob) -> Exception | None:
+        refusal = super().refusal(job)
+        if refusal is None and not all(job.by_feature):
+            return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
+        return refusal
+
+    def is_sensible(self, job: TablesJob) -> bool:
+        return job.is_wide and job.allows_gram
+
+    def finer(self, job: TablesJob) -> Reduction | None:
+        return TriangleReduction()
+
+
+def _reduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
+    """Coordinates of a table with more columns than rows."""
+    n = int(rows.shape[0] or 0)
+    gram = rows.summarize_features(Gram(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
+    G = to_numpy(gram.centred()).astype(np.float64)
+    unit = float(np.abs(G).max()) or 1.0
+    values, Ut = eigh_descending(G / unit)
+    unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
+    # Lifting divides by these lengths, but what is lifted has them as factors: only zeros have to go.
+    rank = int(np.count_nonzero(s > FLOAT64_EPS * s[0])) if len(s) else 0
+    U, s = Ut[:rank].T, s[:rank]
+    table = U * s
+    lift = GramLift(rows, U / (s * unit), scaled, ddof)
+    return View(table, unit, lift, (U, s, np.eye(rank)))
+
+
+def _unreduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
+    """A table of few columns, centred and root-weighted, as its own coordinates."""
+    like = rows.empty(0)
+    xp = namespace(like)
+
+    def centre(block: Array) -> Array:
+        Z, mean, _ = centred_features(astype(dense(block), xp.float64), rows.weights, None)
+        check_squares(xp.sum(Z * Z, axis=1))
+        return xp.concat([Z, mean[:, None]], axis=1)
+
+    centred = to_numpy(rows.map_features(centre)).astype(np.float64)
+    table, mean = centred[:, :-1].T, centred[:, -1]
+    weight = float(len(table))
+    if rows.weights is not None:
+        w = to_numpy(rows.weights).astype(np.float64)
+        table, weight = table * np.sqrt(w)[:, None], float(w.sum())
+    deviation = column_lengths(table) / math.sqrt(divisor(weight, ddof))
+    deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
+    lift = IdentityLift(asarray_like(mean, like, dtype=xp.float64), deviation, scaled)
+    table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)
+    unit = float(np.abs(table).max()) or 1.0
+    return View(table / unit, unit, lift)

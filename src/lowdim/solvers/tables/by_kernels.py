@@ -1,0 +1,142 @@
+"""Coordinates of two tables mapped by kernels, from their centred kernel matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._xp import is_sparse
+from ...errors import kernel_not_finite, needs_memory
+from ...linalg import FLOAT64_EPS, eigh_descending
+from ...summaries import Gram
+from ..base import EIGH_WORK, Cost, require_rows
+from .problem import Tables, TablesJob
+from .reduction import Reduction
+from .views import Lifted, View, Views
+
+#: Matrices of n x n numbers that are in memory at once: see `tests/solvers/test_tables_plan.py`.
+_MATRICES = 14
+
+
+class KernelLike(Protocol):
+    """What a kernel has to offer: `lowdim.kernels.Kernel` does."""
+
+    #: Whether the kernel is a function of differences of rows, so that they may be measured from any origin.
+    shift_free: Any
+
+    def fitted(self, X: Any, weights: Any = None) -> Any:
+        """The kernel with all parameters found from the rows."""
+
+    def __call__(self, A: Any, B: Any = None) -> Any:
+        """The kernel matrix of the rows of A with those of B, or with each other."""
+
+
+@dataclass(frozen=True)
+class KernelReduction(Reduction):
+    """A_i = U diag(s) from the centred kernel matrix U diag(s^2) U^T of table i.
+
+    One reading of the rows, which are kept; n^2 numbers for each table, and eigenproblems of size n.
+    """
+
+    name = "gram"
+    #: One for each table.
+    kernels: tuple[KernelLike, ...]
+    #: The model that needs all rows at once, for messages.
+    model: str = "KernelCCA"
+
+    def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
+        rows, weights = [], None
+        for table in tables.each:
+            A, weights = table.whole(self.model)
+            rows.append(A)
+        n = rows[0].shape[0]
+        total = float(n) if weights is None else float(weights.sum())
+        require_rows(n, total, ddof, fixed=True)
+        return Views(
+            tables=tuple(kernel_view(kernel, A, weights) for kernel, A in zip(self.kernels, rows, strict=True)),
+            names=tables.names,
+            weight=total,
+            n_rows=n,
+            ddof=ddof,
+            n_columns=n,
+            epsilon=FLOAT64_EPS,
+            squared=True,
+            reduction=self.name,
+        )
+
+    def cost(self, job: TablesJob) -> Cost:
+        n = job.rows
+        return Cost(n * n * job.p + 2 * EIGH_WORK * n**3, self.passes, 8 * _MATRICES * n * n, "kernels of all rows")
+
+    def too_large(self, job: TablesJob, n_bytes: int) -> MemoryError:
+        advice = "Fit to fewer rows, or use CCA on explicit features of the kernels."
+        return needs_memory(f"{self.model} of {job.n} rows", n_bytes, job.memory, advice)
+
+
+@dataclass(frozen=True)
+class MappedTable:
+    """A table mapped by a kernel: its rows, and the mean of their features."""
+
+    #: With all its parameters.
+    kernel: Any
+    rows: Any
+    #: What rows are measured from, or None for zero.
+    origin: np.ndarray | None
+    #: Shares of the rows in the mean, (n,), and the kernels of the rows with the mean, (n,).
+    share: np.ndarray
+    means: np.ndarray
+
+    def centred(self, new: Any) -> np.ndarray:
+        """Kernels of new rows with those of the fit, both about the mean of the features of the fit."""
+        if self.origin is None:
+            K = _kernel_matrix(self.kernel, new, self.rows)
+        else:
+            K = _kernel_matrix(self.kernel, new - self.origin, self.rows - self.origin)
+        return K - (K @ self.share)[:, None] - self.means[None, :] + self.means @ self.share
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelView(View):
+    """A table mapped by a kernel in coordinates; they are lifted to coefficients of the rows of the fit."""
+
+    mapped: MappedTable
+    #: The share of the spectrum of the kernel matrix that is negative, and was left out.
+    negative: float
+
+
+def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> KernelView:
+    """Coordinates U diag(s) of the rows A, from their centred kernel matrix U diag(s^2) U^T."""
+    kernel = kernel.fitted(A, weights)
+    # Columns far from zero would lose digits, where the kernel does not mind the origin.
+    origin = np.average(A, axis=0, weights=weights) if kernel.shift_free and not is_sparse(A) else None
+    K = _kernel_matrix(kernel, A if origin is None else A - origin)
+    n = len(K)
+    share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    gram = Gram(n, sample_weight=weights)
+    gram.product = 0.5 * (K + K.T)
+    G = gram.centred()
+    unit = float(np.abs(G).max()) or 1.0
+    values, Ut = eigh_descending(G / unit)
+    negative = float(-values[values < 0].sum()) / (float(np.abs(values).sum()) or 1.0)
+    mapped = MappedTable(kernel, A, origin, share, K @ share)
+    s, unit = np.sqrt(np.clip(values, 0.0, None)), math.sqrt(unit)
+    rank = int(np.count_nonzero(values > n * FLOAT64_EPS * values[0])) if values[0] > 0 else 0
+    U, s = Ut[:rank].T, s[:rank]
+    root = np.ones(n) if weights is None else np.sqrt(weights)
+    M = root[:, None] * U / (s * unit) if rank else np.zeros((n, 0))
+    none = np.zeros(0)
+    return KernelView(
+        U * s, unit, lambda v: Lifted(M @ v, none, none, none), (U, s, np.eye(rank)), mapped=mapped, negative=negative
+    )
+
+
+def _kernel_matrix(kernel: Any, A: Any, B: Any = None) -> np.ndarray:
+    """Kernels of the rows of A with those of B, or with each other, which have to be finite."""
+    K = kernel(A) if B is None else kernel(A, B)
+    if not np.all(np.isfinite(K)):
+        raise kernel_not_finite(kernel)
+    return K.astype(np.float64, copy=False)

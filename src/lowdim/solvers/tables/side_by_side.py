@@ -1,0 +1,41 @@
+"""Coordinates of tables that lie side by side, from one root of their scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from ..._xp import to_numpy
+from ...linalg import divisor, is_constant
+from ...summaries import Moments, Triangle
+from .lifting import IdentityLift
+from .views import View
+
+
+def views_of_root(
+    root: np.ndarray,
+    lengths: np.ndarray,
+    summary: Moments | Triangle,
+    standardize: Sequence[bool],
+    ddof: int,
+    S: np.ndarray | None = None,
+) -> tuple[View, ...]:
+    """Views from unit columns that lie side by side, the lengths these had, and, if it is there, their scatter."""
+    views = []
+    edges = list(accumulate(summary.groups, initial=0))
+    for (i, j), scaled in zip(pairwise(edges), standardize, strict=True):
+        deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
+        # What varies by the rounding of its entries only is constant.
+        deviation = np.where(is_constant(deviation, to_numpy(summary.mean[i:j])), 0.0, deviation)
+        length = np.where(deviation > 0, lengths[i:j], 0.0)
+        units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
+        unit = float(units.max()) or 1.0
+        table = root[:, i:j] * np.where(length > 0, units / unit, 0.0)
+        lift = IdentityLift(summary.mean[i:j], deviation, scaled)
+        shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
+        products = None if S is None else S[i:j, i:j] * shrunk * shrunk[:, None]
+        views.append(View(table, unit, lift, products=products))
+    return tuple(views)

@@ -1,0 +1,81 @@
+"""Tests of how many canonical correlations are real."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+
+@dataclass(frozen=True, repr=False)
+class CanonicalTests:
+    """Tests that correlation k and all later ones are zero, one entry for each k."""
+
+    correlations: np.ndarray
+    #: prod_{j >= k} (1 - r_j^2).
+    wilks: np.ndarray
+    #: Rao's approximation of Wilks' lambda by F, its degrees of freedom and p-values.
+    f: np.ndarray
+    f_dof: np.ndarray
+    f_p: np.ndarray
+    #: Bartlett's approximation by chi-square.
+    chi2: np.ndarray
+    chi2_dof: np.ndarray
+    chi2_p: np.ndarray
+
+    def __repr__(self) -> str:
+        real = int(np.count_nonzero(self.f_p < 0.05))
+        return f"CanonicalTests({real} of {len(self.f_p)} correlations with p < 0.05 by Rao's F)"
+
+    def __str__(self) -> str:
+        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p(F)':>10}{'chi2':>10}{'dof':>6}{'p(chi2)':>10}"
+        lines = [head]
+        for k in range(len(self.f_p)):
+            f_dof = f"{self.f_dof[k, 0]:g}, {self.f_dof[k, 1]:.4g}"
+            left = f"{k + 1:>5}{self.correlations[k]:>9.4f}{self.wilks[k]:>9.4f}{self.f[k]:>10.4g}{f_dof:>14}"
+            lines.append(
+                f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.chi2_dof[k]:>6g}{self.chi2_p[k]:>10.3g}"
+            )
+        return "\n".join(lines)
+
+
+def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:
+    """Wilks' lambda with Rao's F [1]_ and Bartlett's chi-square [2]_ for n rows of tables of ranks p and q.
+
+    Bartlett: -(n - 1 - (p + q + 1) / 2) ln lambda has about (p - k)(q - k) degrees of freedom, k correlations being
+    kept out of lambda.
+
+    References
+    ----------
+    .. [1] Rao (1973), Linear statistical inference and its applications, section 8c.5.
+    .. [2] Bartlett (1941), The statistical significance of canonical correlations.
+    """
+    factor = n - 1 - (p + q + 1) / 2
+    if n - 1 < p + q:
+        raise ValueError(
+            f"n_samples={n:g} is too few for tests of tables of ranks {p} and {q}: at least {p + q + 1} are needed."
+        )
+    r = correlations[: min(p, q)]
+    k = np.arange(len(r))
+    with np.errstate(divide="ignore"):
+        log_wilks = np.cumsum(np.log1p(-(r[::-1] ** 2)))[::-1]
+    a, b = p - k, q - k
+    dof = a * b
+    squares = a**2 + b**2 - 5.0
+    power = np.where(squares > 0, np.sqrt(np.clip((dof**2 - 4.0) / np.where(squares > 0, squares, 1.0), 0, None)), 1.0)
+    power = np.where(dof == 2, 1.0, power)
+    dof2 = factor * power - dof / 2 + 1
+    with np.errstate(divide="ignore", over="ignore"):
+        f = np.expm1(-log_wilks / power) * dof2 / dof
+    chi2 = -factor * log_wilks
+    return CanonicalTests(
+        correlations=r,
+        wilks=np.exp(log_wilks),
+        f=f,
+        f_dof=np.column_stack([dof, dof2]),
+        f_p=special.fdtrc(dof, dof2, f),
+        chi2=chi2,
+        chi2_dof=dof,
+        chi2_p=special.chdtrc(dof, chi2),
+    )
