@@ -29,7 +29,8 @@ from lowdim import (
     Whitening,
 )
 from lowdim.errors import RankWarning
-from lowdim.solvers import SKLEARN_SOLVERS, SOLVERS, Krylov, Triangle
+from lowdim.solvers import SOLVERS, Krylov, Triangle
+from lowdim.solvers.spectra import SKLEARN_SOLVERS
 from oracles import tolerance
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.0, 3, 2, 1]))

@@ -6,9 +6,9 @@ import pytest
 from lowdim import kernel_plan
 from lowdim.kernels import Gaussian, Polynomial, Sigmoid
 from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, KernelSolver, KrylovKernel, Nystrom
-from lowdim.solvers.kernel import job as kernel_base
+from lowdim.solvers.kernel import kernel_job as kernel_base
 from lowdim.solvers.kernel import matrix as kernel_matrix
-from lowdim.solvers.kernel.job import KernelJob
+from lowdim.solvers.kernel.kernel_job import KernelJob
 from lowdim.solvers.kernel.matrix import GivenTiles, KernelMatrix, KernelTiles
 from lowdim.solvers.kernel.memory import memory_allowed
 

@@ -5,8 +5,18 @@ import pytest
 
 from lowdim import KernelPCA, kernel_plan
 from lowdim.kernels import Gaussian, Linear, Polynomial, Sigmoid
-from lowdim.solvers import KERNEL_SOLVERS, DenseKernel, Features, FourierFeatures, KernelJob, KrylovKernel, Nystrom
-from lowdim.solvers.kernel import KernelRequest, plan, plan_job
+from lowdim.solvers.kernel import (
+    KERNEL_SOLVERS,
+    DenseKernel,
+    Features,
+    FourierFeatures,
+    KernelJob,
+    KernelRequest,
+    KrylovKernel,
+    Nystrom,
+    plan,
+    plan_job,
+)
 from lowdim.sources.base import Traits
 
 FEATURES = "the features of this kernel can be written out, and there are few"

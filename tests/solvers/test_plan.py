@@ -6,7 +6,8 @@ from scipy import sparse
 
 from inputs import INPUTS
 from lowdim import PCA, open_source, plan
-from lowdim.solvers import SOLVERS, Covariance, Gram, Krylov, Plan, Triangle, base, sklearn_solver
+from lowdim.solvers import SOLVERS, Covariance, Gram, Krylov, Plan, Triangle, base
+from lowdim.solvers.spectra import sklearn_solver
 from lowdim.sources import Traits
 
 STREAM_ONCE = Traits(rereadable=False, by_feature=False)

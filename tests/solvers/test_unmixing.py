@@ -6,7 +6,8 @@ import pytest
 from lowdim import open_source, summarize
 from lowdim.densities import GeneralizedGaussian, Sech, Student
 from lowdim.reading import Rows
-from lowdim.solvers import FixedPointICA, Objective, QuasiNewtonICA, Status
+from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status
+from lowdim.solvers.ica.objective import Objective
 from lowdim.solvers.ica.quasi_newton import _Pairs, _Rotations
 from lowdim.summaries import ScoreMoments
 from oracles import tolerance

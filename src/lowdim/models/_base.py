@@ -99,7 +99,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     @abstractmethod
     def _fit_rows(self, rows: Any) -> None:
         """Plan, solve, and set the fitted attributes."""
-        self._fit_source(rows.source, rows.weights, rows.progress)
 
     @abstractmethod
     def _scoring(self) -> Any:

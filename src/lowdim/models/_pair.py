@@ -68,7 +68,6 @@ class PairModel(TablesModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then give the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        assert isinstance(source, BesideSource)
         return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:

@@ -19,6 +19,9 @@ from ._pair import PairModel
 from ._prediction import intercept, predictions, regression_tags
 from ._tables import cast
 
+#: What a bootstrap looks at of a regression.
+REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
+
 
 # scikit-learn has no types, so its bases are Any.
 class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]

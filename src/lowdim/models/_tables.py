@@ -33,7 +33,7 @@ from ..solvers import Plan, Status, tables
 from ..solvers.tables import Tables, TablesJob, TablesRequest, TablesSolution
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
-from ..sources import ArraySource, BesideSource, Source, StreamSource, open_source, open_target
+from ..sources import ArraySource, BesideSource, Source, open_source, open_target
 from ._base import Model
 from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
 
@@ -175,7 +175,6 @@ class TablesModel(Model):
         return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
-        assert isinstance(source, BesideSource)
         return tables_of(source, None if sample_weight is None else check_weights(sample_weight, source), progress)
 
     def _request(self, groups: Sequence[int]) -> TablesRequest:
@@ -266,7 +265,7 @@ class TablesModel(Model):
         return getattr(self, "x_mean_", None)
 
 
-def tables_of(source: BesideSource, weights: Any, progress: Any = None) -> Tables:
+def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
     """What a solver is handed of the tables."""
     each = [
         Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
@@ -284,7 +283,7 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
             f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
         )
     x = model._open(X, reset=reset)
-    other = open_target(y, stream=isinstance(x, StreamSource))
+    other = open_target(y, stream=not x.traits.whole)
     other = in_namespace_of(x, other)
     pair = BesideSource([x, other])
     if reset:
@@ -300,7 +299,7 @@ def in_namespace_of(x: Source, other: Source) -> Source:
     like, mine = x.empty(0), other.empty(0)
     if namespace(like) is namespace(mine) and device(like) == device(mine):
         return other
-    if isinstance(other, StreamSource):
+    if not other.traits.whole:
         return other
     moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
     moved.table, moved.vector, moved.names = other.table, other.vector, other.names

@@ -12,8 +12,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
-from ..selection.protocol import PermutationOptions
-from ..selection.scorers import JudgedByCorrelation
+from ..selection.protocol import HeldOutScorer, PermutationOptions
+from ..selection.scorers import CorrelationScorer
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import Reduction
 from ..solvers.tables.canonical import canonical
@@ -28,7 +28,7 @@ from ._tables import cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(JudgedByCorrelation, RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     """Pairs of variates X w_k and y v_k of unit variance with the largest correlations.
 
     Parameters
@@ -104,6 +104,11 @@ class CCA(JudgedByCorrelation, RegressorMixin, PairModel):  # type: ignore[misc]
     """
 
     component_name = "pair"
+    bootstrap_axes = {
+        "correlations": ("components",),
+        "x_structure": ("features", "components"),
+        "y_structure": ("targets", "components"),
+    }
 
     def __init__(
         self,
@@ -151,6 +156,11 @@ class CCA(JudgedByCorrelation, RegressorMixin, PairModel):  # type: ignore[misc]
     def _standardized(self, n_tables: int) -> Sequence[bool]:
         # Without a ridge the units of columns do not matter, and standard ones are the best conditioned.
         return unit_free(self.scale, self.regularization, 2)
+
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by the correlations of their variates."""
+        self._check_parameters()
+        return CorrelationScorer(self, self._most)
 
     def permutation_options(self) -> PermutationOptions:
         """What `permutation_test` shuffles: the rows of y against those of X."""

@@ -15,7 +15,7 @@ from ..features import FEATURE_MAPS
 from ..kernels import Kernel
 from ..reading import Rows
 from ..solvers import Plan, Solver
-from ..sources import Source, StreamSource
+from ..sources import Source
 from ._base import Model
 from .pca import PCA
 
@@ -139,8 +139,8 @@ class FeatureMapPCA(Model):
         found = {name: v for name, v in zip(self.feature_names_, rounded, strict=True) if name != "1"}
         return found, round(constant, 12) + 0.0
 
-    def _open_tables(self, X: Any, y: Any) -> Source:
-        source = self._open(X, reset=True)
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
+        source = self._open(X, reset=reset)
         self.feature_map_ = self._fitted_map(source)
         return source
 
@@ -152,7 +152,7 @@ class FeatureMapPCA(Model):
                 raise choice("feature_map", given, list(FEATURE_MAPS), "Or pass a function of a block of rows.")
             return FEATURE_MAPS[given]()
         if not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "transform"):
-            if isinstance(source, StreamSource):
+            if not source.traits.whole:
                 raise TypeError("a transformer is fitted to all rows at once: pass an array or a table, not a stream.")
             return clone(given).fit(next(source.blocks(int(source.shape[0] or 0)))).transform
         if isinstance(given, Kernel):

@@ -124,7 +124,6 @@ class GCCA(TablesModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then give the variates: of all tables, as a tuple, where `X` is a list, else those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        assert isinstance(source, BesideSource)
         variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
         return tuple(variates) if is_list_of_tables(X) else variates[0]
 

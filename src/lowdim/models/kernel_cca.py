@@ -19,8 +19,8 @@ from ..reading import Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel.from_matrix import require_symmetric
 from ..solvers.tables import Tables, TablesRequest
-from ..solvers.tables.by_kernels import KernelReduction, MappedTable
 from ..solvers.tables.canonical import canonical
+from ..solvers.tables.kernel_reduction import KernelReduction, MappedTable
 from ..solvers.tables.variates import pair_correlations
 from ..sources import BesideSource, Source, open_target
 from ._base import Model
@@ -158,19 +158,21 @@ class KernelCCA(Model):
         check_regularization(self.regularization, 2)
         self._kernels()
 
-    def _open_tables(self, X: Any, y: Any) -> BesideSource:
+    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        x, other = self._open(X, reset=True), open_target(y)
+        x, other = self._open(X, reset=reset), open_target(y)
         if other.shape[0] != x.shape[0]:
             raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
         for source in (x, other):
             _require_all_rows(source)
-        remember_target(self, other)
+        if reset:
+            remember_target(self, other)
+        else:
+            check_target_names(self, other)
         return BesideSource([x, other])
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
-        assert isinstance(source, BesideSource)
         weights = None
         if sample_weight is not None:
             weights = np.asarray(check_weights(sample_weight, source.members[0]), dtype=np.float64)

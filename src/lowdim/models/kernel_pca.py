@@ -220,7 +220,7 @@ class KernelPCA(PreImages, Model):
             seed=self._seed(),
             sample_seed=self._seed(),
             n_examples=n_examples(self.preimage),
-            objects=isinstance(rows.source, ObjectSource),
+            objects=rows.source.kind == "objects",
         )
 
     def _given_kernel(self) -> Kernel | None:

@@ -9,15 +9,16 @@ from typing import Any
 from .._xp import Array
 from ..errors import choice
 from ..reading import map_rows
-from ..selection.scorers import JudgedByError
+from ..selection.protocol import HeldOutScorer
+from ..selection.scorers import ErrorScorer
 from ..solvers.tables import Reduction
 from ..solvers.tables.paired_scores import principal_regression
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
-from ._regression import LatentRegression
+from ._regression import REGRESSION_AXES, LatentRegression
 
 
-class PCR(JudgedByError, LatentRegression):
+class PCR(LatentRegression):
     """Least squares of y on principal components of X: minimises |y - T a|^2 over a, T the scores of K components.
 
     Parameters
@@ -77,6 +78,8 @@ class PCR(JudgedByError, LatentRegression):
     0.4742
     """
 
+    bootstrap_axes = REGRESSION_AXES
+
     def __init__(
         self,
         n_components: Any = 2,
@@ -99,6 +102,11 @@ class PCR(JudgedByError, LatentRegression):
         super()._check_parameters()
         if self.select not in ("variance", "relevance"):
             raise choice("select", self.select, ["variance", "relevance"])
+
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by the mean squared error of their responses."""
+        self._check_parameters()
+        return ErrorScorer(self, self._most)
 
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]

@@ -10,18 +10,19 @@ import numpy as np
 
 from .._xp import to_numpy
 from ..errors import choice
-from ..selection.scorers import JudgedByError
+from ..selection.protocol import HeldOutScorer
+from ..selection.scorers import ErrorScorer
 from ..solvers.results import PairFit
 from ..solvers.tables import Reduction
 from ..solvers.tables.paired_scores import pls_canonical, pls_regression, pls_svd
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ._pair import PairModel
-from ._regression import LatentRegression
+from ._regression import REGRESSION_AXES, LatentRegression
 from ._tables import cast
 
 
-class PLSRegression(JudgedByError, LatentRegression):
+class PLSRegression(LatentRegression):
     """Regression of y on the scores of X that have the largest covariance with y, one after the other.
 
     Parameters
@@ -92,6 +93,8 @@ class PLSRegression(JudgedByError, LatentRegression):
 
     component_name = "comp"
 
+    bootstrap_axes = REGRESSION_AXES
+
     def __init__(
         self,
         n_components: Any = 2,
@@ -109,6 +112,11 @@ class PLSRegression(JudgedByError, LatentRegression):
         super()._check_parameters()
         if self.algorithm not in ("kernel", "simpls"):
             raise choice("algorithm", self.algorithm, ["kernel", "simpls"])
+
+    def held_out_scorer(self) -> HeldOutScorer:
+        """How `cross_validate` scores rows left out: by the mean squared error of their responses."""
+        self._check_parameters()
+        return ErrorScorer(self, self._most)
 
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]

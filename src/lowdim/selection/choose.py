@@ -15,7 +15,7 @@ from ..linalg import divisor, is_constant
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..solvers.spectra.solver import is_resolved
+from ..solvers.spectra.spectral_solver import is_resolved
 from ..sources import open_source
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices

@@ -97,7 +97,7 @@ def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]
 
 def tables_in(source: Source) -> list[Source]:
     """The tables that lie side by side in a source."""
-    return source.members if isinstance(source, BesideSource) else [source]
+    return list(source.members)
 
 
 def all_rows(source: Source) -> np.ndarray:

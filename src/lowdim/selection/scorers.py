@@ -256,27 +256,3 @@ def _columns(y: Any) -> np.ndarray:
     values = settled(y)
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
     return values[:, None] if values.ndim == 1 else values
-
-
-class JudgedByError:
-    """Temporary."""
-
-    bootstrap_axes = {"coef": ("targets", "features"), "explained_variance": ("components",)}
-
-    def held_out_scorer(self) -> ErrorScorer:
-        self._check_parameters()
-        return ErrorScorer(self, self._most)
-
-
-class JudgedByCorrelation:
-    """Temporary."""
-
-    bootstrap_axes = {
-        "correlations": ("components",),
-        "x_structure": ("features", "components"),
-        "y_structure": ("targets", "components"),
-    }
-
-    def held_out_scorer(self) -> CorrelationScorer:
-        self._check_parameters()
-        return CorrelationScorer(self, self._most)

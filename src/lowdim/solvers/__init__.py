@@ -1,53 +1,70 @@
-"""Solvers: summary -> result."""
+"""Solvers: rows -> summary -> result. A folder a problem; here is what users and authors of solvers need.
 
-from .base import Cost, Job, Plan, Request, RowsLike
-from .ica.fixed_point import FixedPointICA
-from .ica.objective import Objective
-from .ica.quasi_newton import QuasiNewtonICA
-from .kernel import KERNEL_SOLVERS, kernel_plan
-from .kernel.exact import DenseKernel, ExactKernel, KrylovKernel
-from .kernel.job import KernelJob, KernelSolver
-from .kernel.maps import Features, FourierFeatures, MapSolver, Nystrom
+Users pass solver objects with their options to models. An author of a solver derives from `Solver` (of spectra) or
+`KernelSolver`, says what a `Job` would cost (`Cost`) and returns a record such as `Spectrum` from `RowsLike` and a
+`Request`; one row in the table of the problem makes it known.
+"""
+
+from . import ica, kernel, latent, spectra, tables
+from .base import AnySolver, Cost, Job, Plan, Request, RowsLike
+from .ica import ICA_SOLVERS, FixedPointICA, QuasiNewtonICA
+from .kernel import KERNEL_SOLVERS, DenseKernel, Features, FourierFeatures, KernelSolver, KrylovKernel, Nystrom
 from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
-from .latent import EM, ROTATIONS, Equamax, Newton, Oblimin, Promax, Quartimax, Rotation, Varimax
+from .latent import (
+    EM,
+    LATENT_SOLVERS,
+    ROTATIONS,
+    Equamax,
+    LatentSolver,
+    Newton,
+    Oblimin,
+    Promax,
+    Quartimax,
+    Rotation,
+    Varimax,
+)
 from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
-from .spectra import SKLEARN_SOLVERS, SOLVERS, Covariance, Gram, Krylov, Solver, Triangle, sklearn_solver
+from .spectra import SOLVERS, Covariance, Gram, Krylov, Solver, Triangle
+from .tables import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
 
 __all__ = [
     "EM",
+    "ICA_SOLVERS",
     "KERNEL_SOLVERS",
+    "LATENT_SOLVERS",
     "PREIMAGES",
+    "REDUCTIONS",
     "ROTATIONS",
-    "SKLEARN_SOLVERS",
     "SOLVERS",
+    "AnySolver",
     "CanonicalFit",
     "Cost",
     "Covariance",
+    "CovarianceReduction",
     "DenseKernel",
     "Equamax",
-    "ExactKernel",
     "Features",
     "FixedPoint",
     "FixedPointICA",
     "FourierFeatures",
     "Gram",
+    "GramReduction",
     "Job",
     "KernelFit",
-    "KernelJob",
     "KernelSolver",
     "Krylov",
     "KrylovKernel",
     "LatentFit",
-    "MapSolver",
+    "LatentSolver",
     "Newton",
     "Nystrom",
-    "Objective",
     "Oblimin",
     "PairFit",
     "Plan",
     "Promax",
     "Quartimax",
     "QuasiNewtonICA",
+    "Reduction",
     "Request",
     "Ridge",
     "Rotation",
@@ -56,8 +73,12 @@ __all__ = [
     "Spectrum",
     "Status",
     "Triangle",
+    "TriangleReduction",
     "Unmixing",
     "Varimax",
-    "kernel_plan",
-    "sklearn_solver",
+    "ica",
+    "kernel",
+    "latent",
+    "spectra",
+    "tables",
 ]

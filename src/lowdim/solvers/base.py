@@ -178,7 +178,8 @@ class AnySolver(ABC):
 
     def job_of(self, sources: Sequence[Any], k: int | None) -> Any:
         """The job of rows, or of tables side by side, that these sources have."""
-        return Job(*sources[0].shape, k, sources[0].traits)
+        n, p = sources[0].shape
+        return Job(n, p, k, sources[0].traits)
 
     def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
         """The plan for the rows of these sources; what cannot be done is refused."""

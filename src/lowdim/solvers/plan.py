@@ -23,7 +23,7 @@ def make_plan(
     job: Any,
     asked: Any,
     table: Mapping[str, Any],
-    kind: type[AnySolver],
+    kind: Any,
     *,
     what: str = "a solver object",
     advice: Callable[[str], str] = lambda name: "",
@@ -45,7 +45,7 @@ def make_plan(
 def named(
     asked: Any,
     table: Mapping[str, Any],
-    kind: type[AnySolver],
+    kind: Any,
     *,
     what: str = "a solver object",
     advice: Callable[[str], str] = lambda name: "",

@@ -16,11 +16,11 @@ from ..plan import make_plan
 from .answer import IcaFit, sort_sources
 from .diagnosis import agreement, gaussian_sources, non_gaussianity
 from .fixed_point import FixedPointICA
-from .job import IcaJob, IcaRequest
+from .ica_job import IcaJob, IcaRequest
+from .ica_solver import IcaSolver
 from .quasi_newton import QuasiNewtonICA
-from .solver import IcaSolver
 from .starts import Unmixer, check_start, random_rotations
-from .whitening import Whitener, make_whitener, whiten_rows
+from .whitener import Whitener, make_whitener, whiten_rows
 
 __all__ = [
     "ICA_SOLVERS",

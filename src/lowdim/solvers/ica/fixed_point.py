@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..results import Status, Unmixing
+from .ica_solver import IcaSolver
 from .objective import NARROW_ABOVE, Objective, Point, symmetric_root
-from .solver import IcaSolver
 
 #: After so many steps without a smaller gradient there is no end to be hoped for.
 _IDLE = 100

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import no_maximum
 from ..results import Status, Unmixing
+from .ica_solver import IcaSolver
 from .objective import NARROW_ABOVE, Flips, Objective, Point
-from .solver import IcaSolver
 
 #: Second derivatives are taken to be at least this.
 _LEAST_CURVATURE = 0.01

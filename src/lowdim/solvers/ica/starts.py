@@ -16,11 +16,11 @@ from ..base import RowsLike
 from ..results import Status, Unmixing
 from .diagnosis import gaussian_sources, non_gaussianity
 from .fixed_point import first_steps
-from .job import IcaJob
+from .ica_job import IcaJob
+from .ica_solver import IcaSolver
 from .objective import Objective, symmetric_root
 from .quasi_newton import QuasiNewtonICA
-from .solver import IcaSolver
-from .whitening import symmetric_power
+from .whitener import symmetric_power
 
 #: Where the iteration on the sample ends, in units of n^{-1/2}: its solution is off by more than that.
 _SAMPLE_TOL = 0.2

@@ -24,9 +24,27 @@ from ..escalate import escalate
 from ..plan import cheapest, is_auto, make_plan
 from .components import Components, of_kind
 from .exact import DenseKernel, KrylovKernel
-from .job import KernelJob, KernelSolver
+from .kernel_job import KernelJob, KernelSolver
 from .maps import Features, FourierFeatures, Nystrom
 from .memory import memory_allowed
+
+__all__ = [
+    "KERNEL_SOLVERS",
+    "Components",
+    "DenseKernel",
+    "Features",
+    "FourierFeatures",
+    "KernelJob",
+    "KernelRequest",
+    "KernelSolver",
+    "KrylovKernel",
+    "Nystrom",
+    "kernel_plan",
+    "memory_allowed",
+    "plan",
+    "plan_job",
+    "solve",
+]
 
 #: Solvers by shorthand. "matrix-free" is "krylov" that keeps nothing of the matrix.
 KERNEL_SOLVERS: dict[str, KernelSolver] = {

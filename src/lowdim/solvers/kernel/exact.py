@@ -20,7 +20,7 @@ from ..lanczos import Lanczos, check_limits
 from ..results import KernelFit, Status
 from .components import Components
 from .from_matrix import exact_components
-from .job import DEVICE_TILE, TILE, KernelJob, KernelSolver
+from .kernel_job import DEVICE_TILE, TILE, KernelJob, KernelSolver
 from .matrix import KernelMatrix
 
 #: Residuals below this many roundings of gamma_1 are noise.

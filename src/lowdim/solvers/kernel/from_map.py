@@ -13,7 +13,7 @@ from ...summaries import Moments, Sample
 from ..base import Request, RowsLike, SpectraLike, require_rows
 from ..results import Spectrum
 from .components import Components, of_kind
-from .job import KernelJob
+from .kernel_job import KernelJob
 from .made_map import MadeMap
 from .map_error import MapError, at_most, kernel_difference, left_out
 

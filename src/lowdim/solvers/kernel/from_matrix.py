@@ -12,7 +12,7 @@ from ...errors import not_symmetric
 from ...features import Same, Scaled
 from ..base import RowsLike
 from .components import Components
-from .job import KernelJob
+from .kernel_job import KernelJob
 from .made_map import kernel_columns
 from .matrix import GivenTiles, KernelMatrix, KernelTiles
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..._xp import to_numpy
 from ...kernels import Kernel
 from ...summaries import Moments
-from .job import PAIRS
+from .kernel_job import PAIRS
 from .made_map import MadeMap
 
 #: Half the interval of the error, in standard errors: rows have skewed errors, and 2.6 would hold 98 times in 100 only.

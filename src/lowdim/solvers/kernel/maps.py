@@ -23,7 +23,7 @@ from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
 from .components import Components
 from .explicit import explicit_map
 from .from_map import mapped_components
-from .job import PAIRS, KernelJob, KernelSolver
+from .kernel_job import PAIRS, KernelJob, KernelSolver
 from .landmarks import LANDMARKS, SKETCH
 from .made_map import MadeMap, kernel_columns
 

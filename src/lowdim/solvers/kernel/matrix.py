@@ -20,7 +20,7 @@ from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
-from .job import DEVICE_TILE, TILE
+from .kernel_job import DEVICE_TILE, TILE
 
 #: Rows whose kernels with all others give a first guess of the means.
 _GUESS_ROWS = 128

@@ -15,10 +15,10 @@ from ..plan import is_auto, made
 from ..results import LatentFit
 from .closed_form import ClosedForm, closed_form
 from .em import EM
+from .latent_solver import LatentRequest, LatentSolver, check_components
 from .newton import Newton
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
-from .solver import LatentRequest, LatentSolver, check_components
 
 #: Solvers by shorthand; solvers of spectra are asked for by their own names and give the closed form.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}

@@ -12,7 +12,7 @@ from ...linalg import rank_cut
 from ...summaries.moments import Moments
 from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
 from ..results import LatentFit, Spectrum
-from .solver import LatentRequest, LatentSolver, check_components
+from .latent_solver import LatentRequest, LatentSolver, check_components
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
 from ..results import LatentFit, Spectrum
 from .em_iteration import Ended, Iterate, best_of, iterate
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
+from .latent_solver import LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
 from .newton import Newton
-from .solver import LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
 
 #: A start explains at most this much of a column.
 _START_SHARE = 0.9

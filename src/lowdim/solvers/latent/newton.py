@@ -16,7 +16,7 @@ from ...linalg import quiet_blas
 from ...summaries.moments import Moments
 from ..base import Cost, Job, Plan, RowsLike, SpectraLike
 from ..results import LatentFit, Status
-from .solver import LatentRequest, LatentSolver, check_components, with_discrepancy
+from .latent_solver import LatentRequest, LatentSolver, check_components, with_discrepancy
 
 #: The exact second derivatives cost k p^3; beyond this many operations their leading part has to do.
 _EXACT_UP_TO = 1e8

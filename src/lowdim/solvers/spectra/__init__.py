@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from ...errors import choice
 from ...linalg import quiet_blas
@@ -20,7 +20,7 @@ from .by_covariance import Covariance
 from .by_gram import Gram
 from .by_krylov import Krylov
 from .by_triangle import Triangle
-from .solver import Solver
+from .spectral_solver import Solver
 
 #: Solvers by shorthand.
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
@@ -88,7 +88,7 @@ def solver_for(summary: Any, asked: str | Solver = "auto") -> Solver:
         return own[0]()
     solver = named(asked, SOLVERS, Solver, advice=_advice)
     if isinstance(solver, tuple(own)):
-        return solver
+        return cast(Solver, solver)
     raise ValueError(
         f"solver={asked!r} cannot start from a {own[0].starts_from.__name__}; use 'auto' or {own[0].name!r}."  # type: ignore[union-attr]
     )
@@ -148,3 +148,24 @@ def _advice(name: str) -> str:
 
 def _job(rows: RowsLike, request: Request) -> Job:
     return Job(*rows.shape, request.k, rows.traits)
+
+
+__all__ = [
+    "SKLEARN_SOLVERS",
+    "SOLVERS",
+    "Covariance",
+    "Gram",
+    "Krylov",
+    "Solver",
+    "Triangle",
+    "loses_digits",
+    "plan",
+    "plan_job",
+    "plan_shape",
+    "sklearn_solver",
+    "solve",
+    "solve_summary",
+    "solver_for",
+    "solver_of",
+    "streaming_solver",
+]

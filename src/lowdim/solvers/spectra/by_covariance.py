@@ -11,7 +11,7 @@ from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike, require_rows
 from ..results import Spectrum, Status, Tail
 from .by_triangle import Triangle
-from .solver import Solver, is_resolved, scales
+from .spectral_solver import Solver, is_resolved, scales
 
 #: For more columns the trace of S^3 costs as much as the eigenproblem.
 _CUBES_UP_TO = 512

@@ -12,7 +12,7 @@ from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending, most_components
 from ...summaries.gram import centred_features
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
-from .solver import Solver, is_resolved
+from .spectral_solver import Solver, is_resolved
 
 
 @dataclass(frozen=True)

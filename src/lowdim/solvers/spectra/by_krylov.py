@@ -15,7 +15,7 @@ from ..base import Cost, Job, Request, RowsLike, require_rows
 from ..lanczos import Lanczos, check_limits
 from ..results import Spectrum, Status, Tail
 from .by_covariance import Covariance
-from .solver import Solver, is_resolved, scales
+from .spectral_solver import Solver, is_resolved, scales
 
 #: Beyond this many columns there is no p x p matrix to fall back on.
 _COVARIANCE_UP_TO = 20_000

@@ -10,7 +10,7 @@ from ...linalg import fix_signs, most_components, svd_thin
 from ..base import Cost, Job, Request, RowsLike, require_rows
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram
-from .solver import Solver, scales
+from .spectral_solver import Solver, scales
 
 
 @dataclass(frozen=True)

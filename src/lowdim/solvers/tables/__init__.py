@@ -15,11 +15,11 @@ from ...linalg import quiet_blas
 from ..base import Plan
 from ..escalate import escalate
 from ..plan import is_auto, make_plan, named
-from .by_covariance import CovarianceReduction
-from .by_gram import GramReduction
-from .by_triangle import TriangleReduction
+from .covariance_reduction import CovarianceReduction
+from .gram_reduction import GramReduction
 from .problem import Tables, TablesJob, TablesRequest, TablesSolution
 from .reduction import Reduction
+from .triangle_reduction import TriangleReduction
 
 __all__ = [
     "REDUCTIONS",

@@ -11,10 +11,10 @@ from ..._xp import to_numpy
 from ...linalg import eigh_descending, quiet_blas
 from ...summaries import Moments
 from ..base import Cost, require_rows
-from .by_triangle import TriangleReduction
 from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .side_by_side import views_of_root
+from .triangle_reduction import TriangleReduction
 from .views import Views
 
 

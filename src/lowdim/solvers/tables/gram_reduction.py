@@ -14,10 +14,10 @@ from ...summaries import Gram
 from ...summaries.base import check_squares
 from ...summaries.gram import centred_features
 from ..base import EIGH_WORK, Cost, RowsLike, require_rows
-from .by_triangle import TriangleReduction
 from .lifting import GramLift, IdentityLift, divisors
 from .problem import Tables, TablesJob
 from .reduction import Reduction
+from .triangle_reduction import TriangleReduction
 from .views import View, Views
 
 

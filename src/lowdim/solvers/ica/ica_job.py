@@ -8,7 +8,7 @@ from typing import Any
 from ..._memory import free_bytes
 from ...densities import Density
 from ..base import Job
-from .whitening import Whitener
+from .whitener import Whitener
 
 #: Rows of the sample: at least this many, and this many for each pair of sources; a sample is drawn where all rows are
 #: this many times as many.

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import read_once
 from ..base import AnySolver, Cost
 from ..results import Unmixing
-from .job import IcaJob
+from .ica_job import IcaJob
 from .objective import Objective
 
 #: Passes that a search takes at least, with that for a sample of the rows; for a single source, and from a given start.
