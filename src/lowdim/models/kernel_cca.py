@@ -187,12 +187,15 @@ class KernelCCA(Model):
         solve = partial(canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
+    def _reductions(self) -> dict[str, Any]:
+        """There is one that leads from kernels to coordinates."""
+        return {KernelReduction.name: KernelReduction(self._kernels())}
+
     def _plan_rows(self, rows: Tables) -> Plan:
-        return tables.plan(rows, self._request(rows.widths), KernelReduction(self._kernels()))
+        return tables.plan(rows, self._request(rows.widths), among=self._reductions())
 
     def _fit_rows(self, rows: Tables) -> None:
-        reduction = KernelReduction(self._kernels())
-        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), reduction)
+        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), among=self._reductions())
         views: Any = solution.views
         fit: Any = solution.fit
         self.solver_, self.status_ = self.plan_.solver.name, solution.status

@@ -7,6 +7,7 @@ reductions are in files of their own, one each, and in the table `REDUCTIONS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -46,12 +47,16 @@ REDUCTIONS: dict[str, type[Reduction]] = {
 }
 
 
-def plan(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> Plan:
-    """The reduction that will run for these tables, before a row is read."""
-    return plan_job(TablesJob.of(tables, request), asked)
+def plan(
+    tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
+) -> Plan:
+    """The reduction that will run for these tables, before a row is read; `among` are those to choose from."""
+    return plan_job(TablesJob.of(tables, request), asked, among)
 
 
-def solve(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> tuple[TablesSolution, Plan]:
+def solve(
+    tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
+) -> tuple[TablesSolution, Plan]:
     """Components of the tables by the reduction asked for; "auto" goes on to finer ones until they are resolved."""
     job = TablesJob.of(tables, request)
 
@@ -61,7 +66,7 @@ def solve(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto
         with quiet_blas(views.n_columns):
             return TablesSolution(views, request.components(views, k), reduction.passes)
 
-    solution, the_plan, passes = escalate(plan_job(job, asked), run, job, allowed=is_auto(asked))
+    solution, the_plan, passes = escalate(plan_job(job, asked, among), run, job, allowed=is_auto(asked))
     return replace(solution, passes=passes), replace(the_plan, passes=passes)
 
 
@@ -78,9 +83,9 @@ def solve_summary(
     return TablesSolution(views, fit, 0), replace(the_plan, passes=0)
 
 
-def plan_job(job: TablesJob, asked: str | Reduction = "auto") -> Plan:
-    """The plan for a job; also a reduction that was asked for is refused where it does not fit into memory."""
-    the_plan = make_plan(job, asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
+    """The plan for a job. A reduction that was asked for is also refused where it does not fit into memory."""
+    the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
     if not job.fits(the_plan.n_bytes):
         raise the_plan.solver.too_large(job, the_plan.n_bytes)
     return the_plan
