@@ -31,7 +31,7 @@ from ._tables import check_count, check_regularization, check_target_names, reme
 _NEGATIVE = 1e-6
 
 
-def _no_way_back(model: Any) -> NoReturn:
+def _refuse_inverse(model: Any) -> NoReturn:
     """A kernel model has no `inverse_transform`."""
     raise AttributeError("variates are functions of the rows, and there is no linear map from them back to rows.")
 
@@ -145,7 +145,7 @@ class KernelCCA(Model):
             raise inconsistent_lengths(["X", "y"], [A.shape[0], B.shape[0]])
         return variates, self._y_scoring()(B)
 
-    inverse_transform = available_if(_no_way_back)(Model.inverse_transform)
+    inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
     def score(self, X: Any, y: Any) -> float:
         """Average correlation of the pairs of variates on these rows.

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ...errors import choice, no_rows_seen
 from ...linalg import quiet_blas
 from ..base import Plan
 from ..escalate import escalate
-from ..plan import is_auto, make_plan, named
+from ..plan import cheapest, is_auto, make_plan, named
 from .by_covariance import CovarianceReduction
 from .by_gram import GramReduction
 from .by_triangle import TriangleReduction
@@ -85,6 +86,8 @@ def solve_summary(
 
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
     """The plan for a job. A reduction that was asked for is also refused where it does not fit into memory."""
+    if is_auto(asked) and among is REDUCTIONS:
+        return _cheapest(job, job.memory)
     the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
     if not job.fits(the_plan.n_bytes):
         raise the_plan.solver.too_large(job, the_plan.n_bytes)
@@ -116,6 +119,12 @@ def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
         return CovarianceReduction()
     reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
     return reduction
+
+
+@lru_cache(maxsize=256)
+def _cheapest(job: TablesJob, memory: int) -> Plan:
+    """The plan of "auto". It is asked for anew by each small fit, so answers are kept."""
+    return cheapest(job, REDUCTIONS)
 
 
 def _advice(name: Any) -> str:
