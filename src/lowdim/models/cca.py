@@ -68,7 +68,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     rank_ : tuple of int
         Numerical ranks of X and y.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
-    solver_, status_, n_passes_
+    solver_, plan_, status_, n_passes_
 
     Notes
     -----

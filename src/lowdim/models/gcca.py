@@ -62,7 +62,7 @@ class GCCA(TablesModel):
         Covariances and correlations of columns with the variates of their own table.
     means_, scales_ : lists of arrays
     rank_ : tuple of int
-    n_components_, n_samples_, n_features_in_, solver_, status_, n_passes_
+    n_components_, n_samples_, n_features_in_, solver_, plan_, status_, n_passes_
 
     Notes
     -----

@@ -31,7 +31,7 @@ from ._tables import check_count, check_regularization, check_target_names, reme
 _NEGATIVE = 1e-6
 
 
-def _no_way_back(model: Any) -> NoReturn:
+def _refuse_inverse(model: Any) -> NoReturn:
     """A kernel model has no `inverse_transform`."""
     raise AttributeError("variates are functions of the rows, and there is no linear map from them back to rows.")
 
@@ -145,7 +145,7 @@ class KernelCCA(Model):
             raise inconsistent_lengths(["X", "y"], [A.shape[0], B.shape[0]])
         return variates, self._y_scoring()(B)
 
-    inverse_transform = available_if(_no_way_back)(Model.inverse_transform)
+    inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
     def score(self, X: Any, y: Any) -> float:
         """Average correlation of the pairs of variates on these rows.
@@ -189,12 +189,15 @@ class KernelCCA(Model):
         solve = partial(canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
+    def _reductions(self) -> dict[str, Any]:
+        """There is one that leads from kernels to coordinates."""
+        return {KernelReduction.name: KernelReduction(self._kernels())}
+
     def _plan_rows(self, rows: Tables) -> Plan:
-        return tables.plan(rows, self._request(rows.widths), KernelReduction(self._kernels()))
+        return tables.plan(rows, self._request(rows.widths), among=self._reductions())
 
     def _fit_rows(self, rows: Tables) -> None:
-        reduction = KernelReduction(self._kernels())
-        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), reduction)
+        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), among=self._reductions())
         views: Any = solution.views
         fit: Any = solution.fit
         self.solver_, self.status_ = self.plan_.solver.name, solution.status

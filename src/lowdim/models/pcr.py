@@ -49,8 +49,8 @@ class PCR(LatentRegression):
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_ : arrays of shape (n_components_,)
         Variance of the scores, and the shares of the variance of X and of y that components explain.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
-    solver_, status_, n_passes_
-        What ran, how it ended, and how often the rows were read.
+    solver_, plan_, status_, n_passes_
+        What ran, as planned, how it ended, and how often the rows were read.
 
     Notes
     -----

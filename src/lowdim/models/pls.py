@@ -58,8 +58,8 @@ class PLSRegression(LatentRegression):
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_ : arrays of shape (n_components_,)
         Variance of the scores, and the shares of the variance of X and of y that components explain.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
-    solver_, status_, n_passes_
-        What ran, how it ended, and how often the rows were read.
+    solver_, plan_, status_, n_passes_
+        What ran, as planned, how it ended, and how often the rows were read.
 
     Notes
     -----
@@ -153,7 +153,7 @@ class PLSCanonical(LatentRegression):
     coef_, intercept_, coef_path_, vip_
         The regression of y on the scores of X. (scikit-learn's `coef_` takes the scores of X for those of y.)
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_, x_mean_, x_scale_, y_mean_, y_scale_,
-    n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, status_, n_passes_
+    n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, n_passes_
         As in PLSRegression.
 
     Notes
@@ -215,7 +215,7 @@ class PLSSVD(PairModel):
     x_rotations_, x_loadings_, y_rotations_, y_loadings_
         The same as the weights, which are orthonormal.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
-    solver_, status_, n_passes_
+    solver_, plan_, status_, n_passes_
 
     Notes
     -----

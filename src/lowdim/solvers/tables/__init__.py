@@ -7,14 +7,16 @@ reductions are in files of their own, one each, and in the table `REDUCTIONS`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ...errors import choice, no_rows_seen
 from ...linalg import quiet_blas
 from ..base import Plan
 from ..escalate import escalate
-from ..plan import is_auto, make_plan, named
+from ..plan import cheapest, is_auto, make_plan, named
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
 from .problem import Tables, TablesJob, TablesRequest, TablesSolution
@@ -46,12 +48,16 @@ REDUCTIONS: dict[str, type[Reduction]] = {
 }
 
 
-def plan(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> Plan:
-    """The reduction that will run for these tables, before a row is read."""
-    return plan_job(TablesJob.of(tables, request), asked)
+def plan(
+    tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
+) -> Plan:
+    """The reduction that will run for these tables, before a row is read; `among` are those to choose from."""
+    return plan_job(TablesJob.of(tables, request), asked, among)
 
 
-def solve(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto") -> tuple[TablesSolution, Plan]:
+def solve(
+    tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
+) -> tuple[TablesSolution, Plan]:
     """Components of the tables by the reduction asked for; "auto" goes on to finer ones until they are resolved."""
     job = TablesJob.of(tables, request)
 
@@ -61,7 +67,7 @@ def solve(tables: Tables, request: TablesRequest, asked: str | Reduction = "auto
         with quiet_blas(views.n_columns):
             return TablesSolution(views, request.components(views, k), reduction.passes)
 
-    solution, the_plan, passes = escalate(plan_job(job, asked), run, job, allowed=is_auto(asked))
+    solution, the_plan, passes = escalate(plan_job(job, asked, among), run, job, allowed=is_auto(asked))
     return replace(solution, passes=passes), replace(the_plan, passes=passes)
 
 
@@ -78,9 +84,11 @@ def solve_summary(
     return TablesSolution(views, fit, 0), replace(the_plan, passes=0)
 
 
-def plan_job(job: TablesJob, asked: str | Reduction = "auto") -> Plan:
-    """The plan for a job; also a reduction that was asked for is refused where it does not fit into memory."""
-    the_plan = make_plan(job, asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
+    """The plan for a job. A reduction that was asked for is also refused where it does not fit into memory."""
+    if is_auto(asked) and among is REDUCTIONS:
+        return _cheapest(job, job.memory)
+    the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
     if not job.fits(the_plan.n_bytes):
         raise the_plan.solver.too_large(job, the_plan.n_bytes)
     return the_plan
@@ -111,6 +119,12 @@ def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
         return CovarianceReduction()
     reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
     return reduction
+
+
+@lru_cache(maxsize=256)
+def _cheapest(job: TablesJob, memory: int) -> Plan:
+    """The plan of "auto". It is asked for anew by each small fit, so answers are kept."""
+    return cheapest(job, REDUCTIONS)
 
 
 def _advice(name: Any) -> str:

@@ -18,8 +18,8 @@ from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .views import Lifted, View, Views
 
-#: Matrices of n x n numbers that are in memory at once: see `tests/solvers/test_tables_plan.py`.
-_MATRICES = 14
+#: As many matrices of n x n numbers, and of n x k numbers, are in memory at once at most (measured).
+_SQUARE, _NARROW = 13, 6
 
 
 class KernelLike(Protocol):
@@ -35,11 +35,12 @@ class KernelLike(Protocol):
         """The kernel matrix of the rows of A with those of B, or with each other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelReduction(Reduction):
     """A_i = U diag(s) from the centred kernel matrix U diag(s^2) U^T of table i.
 
-    One reading of the rows, which are kept; n^2 numbers for each table, and eigenproblems of size n.
+    One reading of the rows, which are kept; n^2 numbers for each table, and eigenproblems of size n. Two of them are
+    never equal, since kernels need not be comparable.
     """
 
     name = "gram"
@@ -70,7 +71,10 @@ class KernelReduction(Reduction):
 
     def cost(self, job: TablesJob) -> Cost:
         n = job.rows
-        return Cost(n * n * job.p + 2 * EIGH_WORK * n**3, self.passes, 8 * _MATRICES * n * n, "kernels of all rows")
+        k = n if job.k is None else job.k
+        n_bytes = 8 * n * (_SQUARE * n + _NARROW * k)
+        why = f"the kernels of {n} rows with each other are needed"
+        return Cost(n * n * job.p + len(job.widths) * EIGH_WORK * n**3, self.passes, n_bytes, why)
 
     def too_large(self, job: TablesJob, n_bytes: int) -> MemoryError:
         advice = "Fit to fewer rows, or use CCA on explicit features of the kernels."
