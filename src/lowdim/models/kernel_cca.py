@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
 from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
-from ..kernels import Kernel, as_kernel
+from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading import Rows, check_weights
 from ..solvers import Plan, Status, tables
@@ -255,9 +255,12 @@ class KernelCCA(Model):
         kernels: list[Any] = []
         for i in (0, 1):
             given = _of_table(self.kernel, i)
-            named = isinstance(given, str)
-            options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")} if named else {}
-            kernels.append(GivenMatrix("Xy"[i]) if _is_precomputed(given) else as_kernel(given, **options))
+            options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
+            if _is_precomputed(given):
+                refuse_parameters(options, "the kernel matrix is given, so leave it at None")
+                kernels.append(GivenMatrix("Xy"[i]))
+            else:
+                kernels.append(as_kernel(given, **options))
         return tuple(kernels)
 
     def _importance(self) -> list[tuple[str, Any]]:

@@ -87,7 +87,7 @@ def solve_summary(
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
     """The plan for a job. A reduction that was asked for is also refused where it does not fit into memory."""
     if is_auto(asked) and among is REDUCTIONS:
-        return _cheapest(job, job.memory)
+        return _cheapest(job, job.memory, tuple(REDUCTIONS.items()))
     the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
     if not job.fits(the_plan.n_bytes):
         raise the_plan.solver.too_large(job, the_plan.n_bytes)
@@ -122,9 +122,9 @@ def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
 
 
 @lru_cache(maxsize=256)
-def _cheapest(job: TablesJob, memory: int) -> Plan:
+def _cheapest(job: TablesJob, memory: int, table: tuple[tuple[str, type[Reduction]], ...]) -> Plan:
     """The plan of "auto". It is asked for anew by each small fit, so answers are kept."""
-    return cheapest(job, REDUCTIONS)
+    return cheapest(job, dict(table))
 
 
 def _advice(name: Any) -> str:
