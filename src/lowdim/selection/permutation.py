@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, numerical_rank
+from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut
 from ..sources import Source
 from .folds import all_rows, tables_in
 from .protocol import CanBePermuted
@@ -194,9 +194,9 @@ def _of_correlations(
     bases = []
     for (Z, unit), c in zip(tables, ridges, strict=True):
         U, s, _ = np.linalg.svd(Z, full_matrices=False)
-        rank = numerical_rank(s, max(Z.shape), FLOAT64_EPS)
-        variances = s[:rank] ** 2 / divisor(len(Z), 1)
-        bases.append(U[:, :rank] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
+        keep = s > rank_cut(float(s[0]), max(Z.shape), FLOAT64_EPS)
+        variances = s[keep] ** 2 / divisor(len(Z), 1)
+        bases.append(U[:, keep] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
     n = len(tables[0][0])
     if all(c == 0.0 for c in ridges) and n - 1 <= max(b.shape[1] for b in bases):
         raise ValueError(
