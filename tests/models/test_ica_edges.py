@@ -325,7 +325,7 @@ def test_too_few_steps_are_warned_of():
     with pytest.warns(ConvergenceWarning, match="use solver='quasi-newton'"):
         ICA(solver="fixed-point", max_iter=2).fit(X)
     for solver in ("quasi-newton", "fixed-point"):
-        with pytest.warns(SklearnConvergenceWarning, match="rounding allows no more"):
+        with pytest.warns(SklearnConvergenceWarning, match="rounding allows no higher accuracy"):
             ICA(tol=1e-40, solver=solver).fit(X)
 
 

@@ -148,7 +148,7 @@ def test_a_plan_is_what_runs(solver, k, rows):
     assert not hasattr(model, "n_features_in_"), "the model is left as it is"
     model.fit(rows)
     assert planned.solver == model.plan_.solver
-    assert planned.why == model.plan_.why == "as asked, after whitening by covariance"
+    assert planned.why == model.plan_.why == "as requested, after whitening by covariance"
     assert 0 < planned.passes <= model.plan_.passes == model.n_passes_
     if k != 0.9:
         assert planned.n_bytes == model.plan_.n_bytes > 0
@@ -265,7 +265,7 @@ def test_solve_gives_sources_in_order(solver):
 def test_a_request_without_a_whitener_is_for_plans():
     rows = Rows(open_source(X))
     assert ica.plan(rows, IcaRequest(Sech())).solver == QuasiNewtonICA()
-    with pytest.raises(TypeError, match="can be planned, not solved"):
+    with pytest.raises(TypeError, match="can be planned but not solved"):
         ica.solve(rows, IcaRequest(Sech()))
 
 

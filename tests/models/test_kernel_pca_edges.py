@@ -145,7 +145,7 @@ def test_numbers_of_components_that_cannot_be(k):
         ({"preimage": "magic"}, "preimage='magic' is not one of"),
         ({"preimage": 3}, "preimage must be"),
         ({"solver": "krylov", "n_components": None}, "finds leading components only"),
-        ({"solver": "fourier", "kernel": "poly"}, "kernels of x - y alone"),
+        ({"solver": "fourier", "kernel": "poly"}, "kernels that depend on x - y only"),
         ({"solver": "fourier", "kernel": ThinPlateSpline()}, "no random Fourier features"),
         ({"solver": "features", "kernel": "rbf"}, "can be written out"),
         (

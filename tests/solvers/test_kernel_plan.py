@@ -20,12 +20,12 @@ from lowdim.solvers.kernel import (
 from lowdim.sources.base import Traits
 
 FEATURES = "the features of this kernel can be written out, and there are few"
-BLOCKS = "rows come in blocks, and pairs of them cannot all be met: landmarks stand in for them"
+BLOCKS = "rows come in blocks, so not all pairs can be formed, and landmarks are used instead"
 EVERY, FEW, MANY = "all components are wanted", "LAPACK is quickest for so few rows", "many components are wanted"
 ONCE = "half of the kernel matrix fits and is computed once"
 SOME = "18% of half of the kernel matrix (4.7 GiB) fits, what does not is computed anew in each step"
 NONE = "half of the kernel matrix (9.5 GiB) does not fit: it is computed anew in each step"
-GIVEN = "the matrix is there"
+GIVEN = "the kernel matrix is precomputed"
 STREAM = {"whole": False}
 #: Shape, components, what else is said, and: solver, passes, bytes, why.
 CHOICES = [
@@ -83,7 +83,7 @@ def test_choices(shape, k, options, solver, passes, n_bytes, why):
         ((600, 5), 3, {"memory": "10 MB"}, MemoryError, "solver='krylov' on 600 rows"),
         ((50, 5), 3, {"memory": "1000"}, MemoryError, "solver='krylov' on 50 rows"),
         ((10**6, 1000), 3, {"kernel": "linear", "memory": "100 MB"}, MemoryError, "'features'.*Lower the degree"),
-        ((None, 5), 3, {"memory": "1 MB"}, MemoryError, "'nystrom' on 100000 rows.*Ask for fewer landmarks"),
+        ((None, 5), 3, {"memory": "1 MB"}, MemoryError, "'nystrom' on 100000 rows.*Use fewer landmarks"),
         ((None, 5), 3, {"rereadable": False}, ValueError, "the width of the kernel and landmarks as rows"),
         (
             (None, 5),

@@ -247,16 +247,16 @@ def test_sparse_rows_with_a_mean():
 @pytest.fixture
 def rehearsals(monkeypatch):
     """Small sparse tables are rehearsed too; what comes back counts how often."""
-    monkeypatch.setattr(krylov, "_WORTH_REHEARSING", 0)
+    monkeypatch.setattr(krylov, "_NARROW_BYTES", 0)
     seen = []
-    narrowed = krylov._Action.narrowed
+    narrowed = krylov._Action.in_float32
 
     def counted(action):
         rows = narrowed(action)
         seen.append(rows is not None)
         return rows
 
-    monkeypatch.setattr(krylov._Action, "narrowed", counted)
+    monkeypatch.setattr(krylov._Action, "in_float32", counted)
     return seen
 
 

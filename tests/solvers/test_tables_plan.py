@@ -102,7 +102,7 @@ def test_a_reduction_that_was_asked_for_is_refused_where_memory_is_too_small(mon
     of = job(30, (50, 50), (True, True))
     needed = tables.plan_job(of, name).n_bytes
     monkeypatch.setattr(base, "memory_bytes", lambda: needed)
-    assert tables.plan_job(of, name).why == "as asked"
+    assert tables.plan_job(of, name).why == "as requested"
     monkeypatch.setattr(base, "memory_bytes", lambda: needed - 1)
     with pytest.raises(MemoryError, match=f"solver='{name}' on tables of 100 columns"):
         tables.plan_job(of, name)
@@ -131,7 +131,7 @@ def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
     bad = np.full((30, 5), np.nan)
     model = PLSRegression(2)
     assert str(model.plan(bad, Y)).startswith("covariance: 1 pass over the rows, about ")
-    assert model.plan(iter([X]), iter([Y])).why == "the stream can be read once"
+    assert model.plan(iter([X]), iter([Y])).why == "the stream can be read only once"
     assert not hasattr(model, "plan_") and not hasattr(model, "n_features_in_")
     with pytest.raises(ValueError, match="n_components=9 must be a whole number between 1 and 5"):
         PLSRegression(9).plan(X, Y)
@@ -170,7 +170,7 @@ def test_the_plan_after_a_second_reading():
     x = np.column_stack([X[:, 0], X[:, 0] + 1e-7 * X[:, 1]])
     model = CCA(1).fit(x, Y)
     assert (model.solver_, model.n_passes_, model.plan_.passes) == ("triangle", 2, 2)
-    assert model.plan_.why == "covariance ended unresolved, so it was solved again"
+    assert model.plan_.why == "covariance ended unresolved, so a more accurate solver ran"
     narrow = CCA(1, regularization=1e-12, scale=False).fit(x.astype("f4"), Y.astype("f4"))
     assert narrow.plan_.passes == narrow.n_passes_ > 1
 

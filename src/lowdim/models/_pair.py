@@ -14,7 +14,7 @@ from ..features import affine
 from ..linalg import signs
 from ..reading import map_rows
 from ..solvers.results import PairFit
-from ..solvers.tables.views import Lifted, View, Views
+from ..solvers.tables.views import LiftedVectors, View, Views
 from ..sources import BesideSource
 from ._tables import TablesModel, cast, check_scale, open_further, open_pair
 
@@ -121,7 +121,7 @@ class PairModel(TablesModel):
         for name, value in found.items():
             setattr(self, name, cast(value * asarray_like(sign, value, dtype=value.dtype)[None, :], weights, dtype))
 
-    def _set_centres(self, x: Lifted, y: Lifted, dtype: Any) -> None:
+    def _set_centres(self, x: LiftedVectors, y: LiftedVectors, dtype: Any) -> None:
         like = x.mean
         self.x_mean_, self.y_mean_ = cast(x.mean, like, dtype), cast(y.mean, like, dtype)
         flags = check_scale(self.scale, 2)
@@ -142,7 +142,7 @@ class PairModel(TablesModel):
         return tags
 
 
-def _lifted(view: View, arrays: list[np.ndarray]) -> tuple[Lifted, list[Array]]:
+def _lifted(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors, list[Array]]:
     """Arrays of coordinates lifted together, each of them once."""
     unique = list({id(a): a for a in arrays}.values())
     lifted = view.lift(np.hstack(unique))

@@ -15,7 +15,7 @@ from ..features import Same
 from ..kernels import Gaussian, Linear
 from ..reading import map_rows
 from ..solvers import PREIMAGES, FixedPoint, Ridge
-from ..solvers.kernel.preimages import Learned
+from ..solvers.kernel.preimages import LearnedMap
 from ..sources import open_source
 
 
@@ -114,7 +114,7 @@ def _linear_map(model: Any) -> tuple[Array, Array]:
     return B @ (X - shift), c @ (X - shift) + shift
 
 
-def _learned_map(model: Any) -> Learned:
+def _learned_map(model: Any) -> LearnedMap:
     """The map from scores to rows by regression: learned when it is first needed, and kept with the model."""
     ridge = model.preimage if isinstance(model.preimage, Ridge) else Ridge()
     kept = model.__dict__.get("_learned")
@@ -122,9 +122,9 @@ def _learned_map(model: Any) -> Learned:
         # Different rows: of two that are alike either would tell the other, and noise would be learned by heart.
         some = model._examples
         scores = to_numpy(model._scored(open_source(some))).astype(np.float64)
-        kept = (ridge, ridge.learned(scores, to_numpy(dense(some)).astype(np.float64)))
+        kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
         model.__dict__["_learned"] = kept
-    learned: Learned = kept[1]
+    learned: LearnedMap = kept[1]
     return learned
 
 

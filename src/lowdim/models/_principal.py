@@ -22,7 +22,7 @@ from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
 from ..solvers.base import total_weight
-from ..solvers.results import reaching
+from ..solvers.results import count_to_reach
 from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for
 
 #: Variances are divided by n: whitened rows have E[z z^T] = I.
@@ -117,7 +117,7 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
     else:
         spectrum, the_plan = spectra.solve(rows, request)
         is_share = n_components is not None and 0.0 < n_components < 1.0
-        k = reaching(spectrum, float(n_components)) if is_share else int(spectrum.values.shape[0])
+        k = count_to_reach(spectrum, float(n_components)) if is_share else int(spectrum.values.shape[0])
     n, p = spectrum.n_rows, rows.shape[1]
     most = most_components(n, spectrum.weight, p)
     if spectrum.values.shape[0] > most:

@@ -16,7 +16,7 @@ from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import Reduction
-from ..solvers.tables.canonical import canonical
+from ..solvers.tables.canonical import solve_canonical
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.significance import CanonicalTests, canonical_tests
 from ..solvers.tables.variates import ColumnStructure, column_structure
@@ -167,7 +167,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         return PermutationOptions(tuple(self._standardized(2)), tuple(check_regularization(self.regularization, 2)))
 
     def _components(self, n_tables: int) -> ComponentsFunction:
-        return partial(canonical, regularization=check_regularization(self.regularization, 2))
+        return partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
         self._ridges = check_regularization(self.regularization, 2)
@@ -194,12 +194,12 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         y_columns = column_structure(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
         self._set_table("x", x_columns, dtype)
         self._set_table("y", y_columns, dtype)
-        self._y_on_x = cast(y_columns.beside[2], like, dtype)
+        self._y_on_x = cast(y_columns.extra[2], like, dtype)
         self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Rotations, loadings, structure and redundancy of one table."""
-        own, other = columns.beside[:2]
+        own, other = columns.extra[:2]
         cross = other / columns.deviation[:, None]
         found = {
             "rotations_": columns.rotations,

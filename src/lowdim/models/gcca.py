@@ -16,7 +16,7 @@ from ..features import affine
 from ..reading import map_rows
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import Reduction
-from ..solvers.tables.canonical import canonical
+from ..solvers.tables.canonical import solve_canonical
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.variates import column_structure, pair_correlations
 from ..solvers.tables.views import Views
@@ -222,7 +222,7 @@ class GCCA(TablesModel):
         return unit_free(self.scale, self.regularization, n_tables)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
-        return partial(canonical, regularization=check_regularization(self.regularization, n_tables))
+        return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))
 
     def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
         n_tables = len(views.tables)
@@ -240,7 +240,7 @@ class GCCA(TablesModel):
             lifted = view.lift(np.hstack([rotations, covariances]))
             like = self.means_[0] if self.means_ else lifted.mean
             columns = column_structure(lifted, k, scaled=scaled, sign=sign)
-            sign, own = columns.sign, columns.beside[0]
+            sign, own = columns.sign, columns.extra[0]
             self.rotations_.append(cast(columns.rotations, like, dtype))
             self.loadings_.append(cast(own / columns.scale[:, None], like, dtype))
             self.structure_.append(cast(own / columns.deviation[:, None], like, dtype))

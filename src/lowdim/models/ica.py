@@ -326,7 +326,7 @@ class ICA(Model):
                 f"components.{other}",
                 GaussianWarning,
             )
-        elif len(wrong) > 1 and not can_flip and solver.minds_tails:
+        elif len(wrong) > 1 and not can_flip and solver.needs_matching_tails:
             warn_user(
                 f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {density} is for "
                 f"({_names(wrong)}), and may be mixes of the true ones. Use {cure}, or another density.",

@@ -19,7 +19,7 @@ from ..reading import Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel.from_matrix import require_symmetric
 from ..solvers.tables import Tables, TablesRequest
-from ..solvers.tables.canonical import canonical
+from ..solvers.tables.canonical import solve_canonical
 from ..solvers.tables.kernel_reduction import KernelReduction, MappedTable
 from ..solvers.tables.variates import pair_correlations
 from ..sources import BesideSource, Source, open_target
@@ -186,7 +186,7 @@ class KernelCCA(Model):
             assert n is not None, "_open_tables has seen to it"
             return check_count(self.n_components, n, n, widths)
 
-        solve = partial(canonical, regularization=check_regularization(self.regularization, 2))
+        solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
     def _reductions(self) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def _is_precomputed(kernel: Any) -> bool:
 
 def _variates(table: MappedTable, coef: np.ndarray, A: Any) -> Array:
     """Variates of rows of this table, in the dtype of these."""
-    return (table.centred(A) @ coef).astype(A.dtype, copy=False)
+    return (table.centred_kernels(A) @ coef).astype(A.dtype, copy=False)
 
 
 def _all_rows(source: Source) -> Any:

@@ -15,7 +15,7 @@ from ..selection.likelihood import SpectralScorer
 from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
-from ..solvers.results import reaching
+from ..solvers.results import count_to_reach
 from ._by_rule import (
     DENSITY_AXES,
     at_least_one,
@@ -241,7 +241,7 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             k = self._by_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = reaching(spectrum, float(self.n_components))
+            k = count_to_reach(spectrum, float(self.n_components))
         if self.whiten:
             k = with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)

@@ -10,7 +10,7 @@ from ..errors import RankWarning, choice, no_variance, warn_user
 from ..linalg import divisor, r_factor
 from ..reading import Rows
 from ..solvers import Solver, Spectrum, spectra
-from ..solvers.results import reaching
+from ..solvers.results import count_to_reach
 from ..solvers.spectra.shrinkage import SHRINKAGE
 from ..summaries import FourthMoments, Moments
 from ._spectral import SpectralModel
@@ -183,7 +183,7 @@ class Whitening(SpectralModel):
         k = self.n_components
         if k is None:
             return int(spectrum.values.shape[0])
-        return int(k) if k >= 1 else reaching(spectrum, float(k))
+        return int(k) if k >= 1 else count_to_reach(spectrum, float(k))
 
     def _regularise(self, spectrum: Spectrum) -> None:
         """Decide by how much eigenvalues are shrunk (`_keep`) and raised (`_added`)."""

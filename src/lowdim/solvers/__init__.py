@@ -1,8 +1,9 @@
-"""Solvers: rows -> summary -> result. A folder a problem; here is what users and authors of solvers need.
+"""Solvers: rows -> summary -> result.
 
-Users pass solver objects with their options to models. An author of a solver derives from `Solver` (of spectra) or
-`KernelSolver`, says what a `Job` would cost (`Cost`) and returns a record such as `Spectrum` from `RowsLike` and a
-`Request`; one row in the table of the problem makes it known.
+There is one subpackage per problem; this module exports what users and authors of solvers need. Users pass solver
+objects with their options to models. The author of a new solver derives a class from `Solver` (for spectra) or
+`KernelSolver`, states the `Cost` of a `Job`, and computes a record such as `Spectrum` from `RowsLike` and a `Request`.
+Adding the class to the table of its problem registers it.
 """
 
 from . import ica, kernel, latent, spectra, tables

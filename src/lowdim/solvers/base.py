@@ -1,7 +1,8 @@
-"""What all solvers share, whatever their problem: a job is planned by its cost, and then solved from rows.
+"""The interface of all solvers: a job is planned by its cost, and then solved from rows.
 
-A solver is a small frozen object that holds its own options. It is handed `RowsLike`, a `summarize` bound to a source
-that it never sees, and a request. It says beforehand what a job would cost and whether it can be done at all.
+A solver is a small frozen object that holds its options. Before it runs, it reports what a job would cost and whether
+it can do the job at all. To solve, it gets a request and `RowsLike`, through which it reads the rows without knowing
+their source.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from .results import Spectrum
 
 S = TypeVar("S", bound=Summary)
 
-#: A symmetric eigenproblem of size p costs about as much as this many times p^3 multiplications of a product.
+#: A symmetric eigenproblem of size p costs about this many times p^3 multiplications of a matrix product.
 EIGH_WORK = 4.0
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a solver of spectra."""
+    """The request to a solver of spectra."""
 
-    #: How many leading pairs; None for all min(n, p).
+    #: Number of leading eigenpairs; None for all min(n, p).
     k: int | None = None
-    #: Divisor of the standard deviations, where columns are divided by them.
+    #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
     ddof: int = 1
     standardize: bool = False
     #: Seed of random starts.
@@ -41,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Job:
-    """What a plan is made for: the shape of the rows, how many components, and what their source allows."""
+    """The job that a plan is made for: the shape of the rows, the number of components, the traits of the source."""
 
     n: int | None
     p: int
@@ -50,44 +51,47 @@ class Job:
 
     @property
     def rows(self) -> int:
-        """n, or a guess where it is unknown."""
+        """The number of rows n, or a guess if it is unknown."""
         return 10 * self.p if self.n is None else self.n
 
     @property
     def memory(self) -> int:
-        """Bytes that may be used beside the rows; 0 where there is no limit."""
+        """Bytes that may be used in addition to the rows; 0 if there is no limit."""
         return memory_bytes()
 
     def fits(self, n_bytes: int) -> bool:
-        """Whether there is room for so many bytes."""
+        """Whether `n_bytes` fit into the memory."""
         return not self.memory or n_bytes <= self.memory
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a solver would cost: multiplications (in units of a large matrix product), passes, bytes beside the rows."""
+    """The estimated cost of a job."""
 
+    #: Multiplications, at the speed of a large matrix product.
     work: float
+    #: Passes over the rows.
     passes: int
+    #: Bytes in addition to the rows.
     n_bytes: int
-    #: Why it would be chosen.
+    #: The reason for choosing this solver.
     why: str
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will run, what it costs, and why."""
+    """The solver that will run, its cost, and the reason for choosing it."""
 
     solver: Any
-    #: Passes over the rows, at least.
+    #: Lower bound on the passes over the rows.
     passes: int
-    #: Bytes beside the rows, about.
+    #: Approximate number of bytes in addition to the rows.
     n_bytes: int
     why: str
 
     @property
     def fits_memory(self) -> bool:
-        """Whether this machine has the bytes (True where it does not say how many it has)."""
+        """Whether the bytes fit into the memory of this machine (True if its memory is unknown)."""
         have = memory_bytes()
         return not have or self.n_bytes <= have
 
@@ -97,7 +101,7 @@ class Plan:
 
 
 class RowsLike(Protocol):
-    """What a solver may do with rows: `lowdim.reading.Rows` is one."""
+    """What a solver may do with rows; implemented by `lowdim.reading.Rows`."""
 
     shape: tuple[int | None, int]
     weights: Array | None
@@ -108,59 +112,59 @@ class RowsLike(Protocol):
     names: Sequence[str] | None
 
     def summarize(self, summary: S) -> S:
-        """One pass over the rows."""
+        """Summarize the rows in one pass over them."""
 
     def summarize_features(self, summary: S) -> S:
-        """One pass over the columns."""
+        """Summarize the columns in one pass over them."""
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the columns, a row of the answer for each."""
+        """Apply a function to blocks of columns in one pass; the result has one row per column."""
 
     def map(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the rows, a row of the answer for each."""
+        """Apply a function to blocks of rows in one pass; the result has one row per row."""
 
     def first_block(self) -> RowsLike | None:
-        """The first rows of a stream, which nothing is taken from; None where they cannot be had."""
+        """The first rows of a stream, without removing them from it; None if they are not available."""
 
     def shows_holes(self) -> bool:
-        """Whether there is a NaN in the first rows, as far as that can be known at no cost."""
+        """Whether the first rows contain a NaN, if that can be determined at no cost."""
 
     def narrowed(self) -> RowsLike | None:
-        """The same rows in float32, where that is cheap to keep; None where not."""
+        """The same rows in float32 if a copy is cheap to keep, otherwise None."""
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> RowsLike:
-        """(x - mean) / scale, zero where x was not observed."""
+        """(x - mean) / scale, with zeros for entries of x that were not observed."""
 
     def counted(self) -> RowsLike:
-        """The rows of positive weight, as far as columns are read."""
+        """The rows of positive weight, for reading by columns."""
 
     def mapped(self, function: Callable[[Array], Array]) -> RowsLike:
         """The rows after a feature map, which is applied block by block whenever they are read."""
 
     def of(self, X: Array, weights: Array | None = None, progress: Progress | None = None) -> RowsLike:
-        """Rows of another array that lies in memory."""
+        """Rows of another array in memory."""
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array of finite entries, and their weights."""
 
     def empty(self, *shape: int) -> Array:
-        """An uninitialised array of the kind of the rows."""
+        """An uninitialised array of the same library, device and dtype as the rows."""
 
 
 class AnySolver(ABC):
-    """What all solvers have in common: a name, a cost, a refusal, and what is finer."""
+    """Base class of all solvers: a name, a cost, the jobs that are refused, and the next more accurate solver."""
 
-    #: The shorthand: the name of the class in lower case. `plan_` and `solver_` show it.
+    #: The shorthand, which `plan_` and `solver_` show.
     name: ClassVar[str]
-    #: Whether a single reading of the rows is enough.
+    #: Whether a single pass over the rows is enough.
     one_pass: ClassVar[bool] = True
 
     @abstractmethod
     def cost(self, job: Any) -> Cost:
-        """What solving `job` would cost."""
+        """The cost of solving `job`."""
 
     def refusal(self, job: Any) -> Exception | None:
-        """Why this solver cannot do `job` at all, or None."""
+        """The error to raise if this solver cannot do `job`, or None if it can."""
         return None if self.one_pass or job.traits.rereadable else read_once(self.name)
 
     def is_sensible(self, job: Any) -> bool:
@@ -168,7 +172,7 @@ class AnySolver(ABC):
         return True
 
     def finer(self, job: Any) -> AnySolver | None:
-        """The next more accurate solver for what this one could not resolve, or None."""
+        """The next more accurate solver, to run if this one does not resolve the result; or None."""
         return None
 
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
@@ -177,46 +181,48 @@ class AnySolver(ABC):
         return needs_memory(f"solver={self.name!r} on {job.p} columns", n_bytes, job.memory, advice)
 
     def job_of(self, sources: Sequence[Any], k: int | None) -> Any:
-        """The job of rows, or of tables side by side, that these sources have."""
+        """The job of solving the rows of these sources (one source, or several tables side by side)."""
         n, p = sources[0].shape
         return Job(n, p, k, sources[0].traits)
 
     def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
-        """The plan for the rows of these sources; what cannot be done is refused."""
+        """The plan for the rows of these sources; raises an error if this solver cannot do the job."""
         job = self.job_of(sources, k)
         refusal = self.refusal(job)
         if refusal is not None:
             raise refusal
-        return self.plan(job, "as asked")
+        return self.plan(job, "as requested")
 
     def plan(self, job: Any, why: str = "") -> Plan:
-        """The plan in which this solver does `job`; `why` it was chosen, where that is not for its cost."""
+        """The plan for this solver to do `job`; `why` is the reason for choosing it, by default that of its cost."""
         cost = self.cost(job)
         return Plan(self, cost.passes, cost.n_bytes, why or cost.why)
 
 
 class SpectraLike(Protocol):
-    """The spectral problem as other problems see it, which build on the eigenpairs of a covariance: they are handed
-    `lowdim.solvers.spectra` and do not import it."""
+    """The interface of `lowdim.solvers.spectra`.
+
+    Other problems build on the eigenpairs of a covariance. They get the module as an argument and do not import it.
+    """
 
     def plan(self, rows: RowsLike, request: Request, asked: Any = "auto") -> Plan:
-        """Which solver will run."""
+        """The plan for finding the eigenpairs of the covariance of the rows."""
 
     def solve(self, rows: RowsLike, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
-        """Eigenpairs of the rows."""
+        """Eigenpairs of the covariance of the rows."""
 
     def solve_summary(self, summary: Any, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
-        """Eigenpairs of the rows that a summary is of."""
+        """Eigenpairs of the covariance of the rows that were summarized."""
 
 
 def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> None:
-    """A covariance needs a positive divisor."""
+    """Raise an error if the divisor of the covariance, weight - ddof, is not positive."""
     if divisor(weight, ddof) <= 0:
         raise too_few_rows(n_rows, weight, ddof, fixed)
 
 
 def total_weight(rows: RowsLike) -> float | None:
-    """The sum of the weights, or the number of rows; None where that is unknown."""
+    """The sum of the weights, or the number of rows if there are no weights; None if that is unknown."""
     if rows.weights is not None:
         return float(namespace(rows.weights).sum(rows.weights))
     return None if rows.shape[0] is None else float(rows.shape[0])

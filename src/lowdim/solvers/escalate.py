@@ -1,4 +1,4 @@
-"""Solve, look at how it ended, and solve again with something finer: one loop for all who do that."""
+"""Solve a problem, check the result, and solve it again with a more accurate method if necessary."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ from typing import Any, TypeVar
 from .base import Plan
 from .results import Status
 
-W = TypeVar("W")
+M = TypeVar("M")
 R = TypeVar("R")
 
-#: How a solve ends that a finer solver may do better.
-_UNSETTLED = (Status.UNRESOLVED, Status.NOT_CONVERGED)
+#: Results of this status may be improved by a more accurate solver.
+_IMPROVABLE = (Status.UNRESOLVED, Status.NOT_CONVERGED)
 
 
-def refine(first: W, solve: Callable[[W], R], finer: Callable[[W, R], W | None]) -> tuple[R, W]:
-    """`solve(way)` for the first way and for finer ones, as long as `finer(way, result)` names one; the last result,
-    and the way that led to it."""
-    way, result = first, solve(first)
-    while (following := finer(way, result)) is not None:
-        way, result = following, solve(following)
-    return result, way
+def refine(first: M, solve: Callable[[M], R], finer: Callable[[M, R], M | None]) -> tuple[R, M]:
+    """Solve by the first method, and then by more accurate ones as long as `finer(method, result)` returns one.
+
+    Returns the last result and the method that produced it.
+    """
+    method, result = first, solve(first)
+    while (following := finer(method, result)) is not None:
+        method, result = following, solve(following)
+    return result, method
 
 
 def escalate(plan: Plan, solve: Callable[[Any], R], job: Any, *, allowed: bool = True) -> tuple[R, Plan, int]:
-    """`solve(plan.solver)`, and again by the next finer solver while the result is unresolved or has not converged.
+    """Call `solve(plan.solver)`, and the next more accurate solver while the result is unresolved or not converged.
 
-    A result has a `status` and a number of `passes`. A finer solver runs only if `allowed`, if rows can be read again,
-    and if it can do the `job` in the memory there is. Returns the last result, the plan that led to it, and the passes
-    of all results.
+    A result has a `status` and a number of `passes`. A more accurate solver runs only if this is `allowed`, if the rows
+    can be read again, and if it can do the `job` in the available memory. Returns the last result, its plan, and the
+    total number of passes.
     """
     passes = 0
 
-    def counted(way: Plan) -> Any:
+    def solve_and_count(current: Plan) -> Any:
         nonlocal passes
-        result: Any = solve(way.solver)
+        result: Any = solve(current.solver)
         passes += result.passes
         return result
 
-    def finer(way: Plan, result: Any) -> Plan | None:
-        if not allowed or result.status not in _UNSETTLED or not job.traits.rereadable:
+    def finer(current: Plan, result: Any) -> Plan | None:
+        if not allowed or result.status not in _IMPROVABLE or not job.traits.rereadable:
             return None
-        return finer_plan(way, result.status, job)
+        return finer_plan(current, result.status, job)
 
-    result, way = refine(plan, counted, finer)
-    return result, way, passes
+    result, last = refine(plan, solve_and_count, finer)
+    return result, last, passes
 
 
 def finer_plan(plan: Plan, status: Status, job: Any) -> Plan | None:
-    """The plan of the solver that is the next finer one, where there is one that can do the job."""
+    """The plan for the next more accurate solver, or None if there is none that can do the job."""
     solver = plan.solver.finer(job)
     if solver is None or solver.refusal(job) is not None:
         return None
-    finer: Plan = solver.plan(job, f"{plan.solver.name} ended {status.name.lower()}, so it was solved again")
+    finer: Plan = solver.plan(job, f"{plan.solver.name} ended {status.name.lower()}, so a more accurate solver ran")
     return finer if job.fits(finer.n_bytes) else None

@@ -1,4 +1,4 @@
-"""The block Lanczos iteration: leading eigenpairs of a symmetric matrix from its action alone."""
+"""The block Lanczos iteration: leading eigenpairs of a symmetric matrix from its products with vectors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .._xp import Array, asarray_like, device, namespace, to_numpy
 from ..linalg import orthonormal_block
 from .results import Status
 
-#: The basis may grow to this many bytes before it is condensed.
+#: The basis may grow to this many bytes before the iteration is restarted.
 _BASIS_BYTES = 256 << 20
-#: Up to this basis the Ritz values are looked at after each step.
+#: With a basis of up to this many columns, the Ritz values are computed after each step.
 _LOOK_ALWAYS = 256
-#: Steps for which a random block looks for copies of eigenvalues that a block thinner than k can miss.
+#: Number of steps from a random block that look for repeated eigenvalues, which a block thinner than k can miss.
 _PROBE_STEPS = 4
 
 
 class Limits(Protocol):
-    """When an iteration ends."""
+    """The stopping rules of an iteration."""
 
     @property
     def tol(self) -> float: ...
@@ -32,7 +32,7 @@ class Limits(Protocol):
 
 
 def check_limits(limits: Any) -> None:
-    """Refuse options that make no sense."""
+    """Raise an error for invalid options."""
     name_of = type(limits).__name__
     for name in ("block", "steps", "max_steps"):
         value = getattr(limits, name)
@@ -44,30 +44,33 @@ def check_limits(limits: Any) -> None:
 
 @dataclass(frozen=True)
 class Ritz:
-    """What the iteration found."""
+    """The eigenpairs found by the iteration."""
 
-    #: The largest eigenvalues, descending, (k,), and their vectors as columns, (p, k).
+    #: The largest eigenvalues, descending, (k,), and their eigenvectors as columns, (p, k).
     values: Array
     vectors: Array
     #: max_k ||A w_k - lambda_k w_k|| / lambda_1.
     residual: float
     status: Status
     steps: int
-    #: The smallest Ritz value: no eigenvalue of a semidefinite matrix is below zero.
+    #: The smallest Ritz value; a clearly negative one shows that the matrix is not positive semidefinite.
     least: float
 
 
 class Lanczos:
-    """The iteration: a basis Q with T = Q^T S Q, grown a block at a time."""
+    """The iteration, which extends a basis Q with T = Q^T S Q by one block at a time."""
 
     def __init__(self, limits: Limits, k: int, b: int, seed: int, floor: float) -> None:
         self.limits, self.k, self.b, self.floor = limits, k, b, floor
-        self.doubt = _Doubt(block_is_thin=self.b < k)
+        self.check = _ConvergenceCheck(block_is_thin=self.b < k)
         self.random = np.random.default_rng(seed)
 
     def run(self, action: Any, like: Array, start: Array | None = None, n_out: int | None = None) -> Ritz:
-        """Eigenpairs of `action`, a symmetric matrix of the size of `like`, from the columns of `start` or random ones;
-        the first `n_out` of them, or k."""
+        """The first `n_out` (default k) eigenpairs of a symmetric matrix.
+
+        `action` multiplies the matrix, whose size is the length of `like`, by a block of vectors. The iteration starts
+        from the columns of `start`, or from random ones.
+        """
         xp, p = namespace(like), like.shape[0]
         room = self.room(p)
         Q = xp.empty((p, room), dtype=like.dtype, device=device(like))
@@ -86,17 +89,17 @@ class Lanczos:
             T[:m, before:m] = to_numpy(C)
             T[before:m, :m] = T[:m, before:m].T
             if replaced:
-                self.doubt.random_came_in()
+                self.check.note_random_directions()
             full = m + V.shape[1] > room
             exhausted = V.shape[1] == 0
             if not (full or exhausted or m >= next_look or step in (self.limits.steps, self.limits.max_steps)):
                 continue
-            # Rayleigh-Ritz costs m^3: in a large basis it is done now and then only.
+            # Rayleigh-Ritz costs m^3, so with a large basis it is not done in every step.
             next_look = m + m // 16 if m > _LOOK_ALWAYS else m
             theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
             residuals = np.linalg.norm(to_numpy(R) @ U[before:m, : self.k], axis=0)
             status = self._status(theta, residuals, step, m, exhausted)
-            if status is None and self.doubt.wants_probe:
+            if status is None and self.check.wants_probe:
                 V, left_behind = self._probe(Q[:, :m], V), float(residuals.max())
             if status is None and full:
                 keep = min(self.k + room // 4, room - V.shape[1])
@@ -118,18 +121,21 @@ class Lanczos:
         )
 
     def _probe(self, Q: Array, V: Array) -> Array:
-        """Random directions orthogonal to the basis, instead of those the block would go on with."""
+        """Random directions orthogonal to the basis, to replace the next block."""
         noise = asarray_like(self.random.standard_normal(tuple(V.shape)), V, dtype=V.dtype)
         return orthonormal_block(noise, Q, self.random)[0]
 
     def room(self, p: int) -> int:
-        """Columns of the basis. A larger one needs fewer steps but more orthogonalisation; about ten blocks are best,
-        and fewer where memory is short, but never fewer than a restart needs."""
+        """The maximal number of columns of the basis.
+
+        A larger basis needs fewer steps but more orthogonalisation; about ten blocks are best. There are fewer if
+        memory is short, but never fewer than a restart needs.
+        """
         least = self.k + 4 * self.b
         return min(p, max(least, min(self.k + max(10 * self.b, 6 * self.k), _BASIS_BYTES // (8 * p))))
 
     def _status(self, theta: np.ndarray, residuals: np.ndarray, step: int, m: int, exhausted: bool) -> Status | None:
-        """How the iteration stands; None to go on."""
+        """The status if the iteration has to stop, or None if it continues."""
         if exhausted:
             return Status.CONVERGED
         if m < self.k:
@@ -138,17 +144,17 @@ class Lanczos:
         if steps is not None:
             return Status.FIXED_STEPS if step >= steps else None
         bound = np.maximum(self.limits.tol * theta[: self.k], self.floor * max(theta[0], 0.0))
-        if self.doubt.settled(bool(np.all(residuals <= bound))):
+        if self.check.is_converged(bool(np.all(residuals <= bound))):
             return Status.CONVERGED
         return Status.NOT_CONVERGED if step >= self.limits.max_steps else None
 
 
-class _Doubt:
-    """Whether small residuals can be believed.
+class _ConvergenceCheck:
+    """Decides whether small residuals mean convergence.
 
-    A block thinner than k, or one that has met an invariant subspace, can miss copies of an eigenvalue: all residuals
-    are small, and yet the answer is wrong. Random directions orthogonal to the basis would show them: the answer is
-    believed when it has stayed for a few steps after such directions came in.
+    A block thinner than k, or one that has reached an invariant subspace, can miss copies of a repeated eigenvalue: all
+    residuals are small, and yet the result is wrong. Random directions orthogonal to the basis reveal such copies, so
+    the result is accepted once its residuals have stayed small for a few steps after such directions were added.
     """
 
     def __init__(self, block_is_thin: bool) -> None:
@@ -157,11 +163,12 @@ class _Doubt:
         self._calm = 0
         self.wants_probe = False
 
-    def random_came_in(self) -> None:
+    def note_random_directions(self) -> None:
+        """Note that the last step added random directions to the basis."""
         self._doubtful = self._tried = True
 
-    def settled(self, small_residuals: bool) -> bool:
-        """Asked after each look at the residuals."""
+    def is_converged(self, small_residuals: bool) -> bool:
+        """Whether to stop; called each time the residuals have been computed. Sets `wants_probe`."""
         self.wants_probe = False
         if not small_residuals:
             self._calm, self._tried = 0, False

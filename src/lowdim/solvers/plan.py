@@ -1,8 +1,8 @@
-"""Which solver will run, and why: one way to choose for all problems.
+"""The choice of a solver, which is the same for all problems.
 
-A problem has a table of solvers. "auto" takes the one of least work among those that can do the job, fit into memory
-and are sensible for it; a name or an object is taken as it is. Either way a job that cannot be done is refused here,
-before a row is read.
+A problem has a table of solvers. "auto" takes the solver of least work among those that can do the job, fit into memory
+and are sensible for it; a solver requested by name or as an object is always used. In both cases a job that cannot be
+done is refused here, before any row is read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .base import AnySolver, Cost, Plan
 
 
 def is_auto(asked: Any) -> bool:
-    """Whether the choice is left to the plan."""
+    """Whether the solver is to be chosen automatically."""
     return isinstance(asked, str) and asked == "auto"
 
 
@@ -28,21 +28,21 @@ def make_plan(
     what: str = "a solver object",
     advice: Callable[[str], str] = lambda name: "",
 ) -> Plan:
-    """The plan for `job`: by the cheapest solver of `table`, or by the one that is `asked` for.
+    """The plan for `job`: with the cheapest solver of `table` for "auto", otherwise with the solver `asked` for.
 
-    `kind` is the class of all solvers of the problem, `what` they are called, and `advice` what to say about a name
-    that is not in the table.
+    `kind` is the base class of the solvers of the problem, and `what` describes them in an error message. `advice`
+    returns what the error message adds for a name that is not in the table.
     """
     if is_auto(asked):
-        return cheapest(job, table)
-    solver = named(asked, table, kind, what=what, advice=advice)
+        return cheapest_plan(job, table)
+    solver = find_solver(asked, table, kind, what=what, advice=advice)
     refusal = solver.refusal(job)
     if refusal is not None:
         raise refusal
-    return solver.plan(job, "as asked")
+    return solver.plan(job, "as requested")
 
 
-def named(
+def find_solver(
     asked: Any,
     table: Mapping[str, Any],
     kind: Any,
@@ -50,20 +50,20 @@ def named(
     what: str = "a solver object",
     advice: Callable[[str], str] = lambda name: "",
 ) -> Any:
-    """The solver that a name or an object stands for."""
+    """The solver of this name, or the solver object itself; raises an error for anything else."""
     if isinstance(asked, str):
         if asked not in table:
             raise choice("solver", asked, ["auto", *table], advice(asked))
-        return made(table[asked])
+        return make_solver(table[asked])
     if not isinstance(asked, kind):
         instead = f"; make one: {asked.__name__}()" if isinstance(asked, type) else ""
         raise TypeError(f"solver must be a name or {what}, got {type(asked).__name__}{instead}.")
     return asked
 
 
-def cheapest(job: Any, table: Mapping[str, Any]) -> Plan:
-    """The plan of least work among those that can be done, fit into memory, and are sensible."""
-    costs: dict[AnySolver, Cost] = {s: s.cost(job) for s in map(made, table.values()) if s.refusal(job) is None}
+def cheapest_plan(job: Any, table: Mapping[str, Any]) -> Plan:
+    """The plan of least work among the solvers that can do the job, fit into memory, and are sensible."""
+    costs: dict[AnySolver, Cost] = {s: s.cost(job) for s in map(make_solver, table.values()) if s.refusal(job) is None}
     fitting = {s: c for s, c in costs.items() if job.fits(c.n_bytes)}
     sensible = {s: c for s, c in (fitting or costs).items() if s.is_sensible(job)} or fitting or costs
     if not fitting:
@@ -72,6 +72,6 @@ def cheapest(job: Any, table: Mapping[str, Any]) -> Plan:
     return min(sensible, key=lambda s: sensible[s].work).plan(job)
 
 
-def made(entry: Any) -> Any:
-    """An entry of a table of solvers as an object: a class is made with its default options."""
+def make_solver(entry: Any) -> Any:
+    """The solver object for an entry of a table of solvers; a class is instantiated with its default options."""
     return entry() if isinstance(entry, type) else entry

@@ -1,4 +1,4 @@
-"""What a solve returns: frozen records."""
+"""The results of solvers, as frozen records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
 class Status(Enum):
-    """How a solve ended; the value is what to say about it."""
+    """How a solve ended; the value describes it in words."""
 
     EXACT = "solved directly, to rounding"
     CONVERGED = "iterated until the residual was below the tolerance"
@@ -27,15 +27,17 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Tail:
-    """What is known of the eigenvalues that were not kept: their sum, and the sums of their squares and cubes in units
-    of that sum (None where a solver does not see them)."""
+    """The eigenvalues that were not kept: their sum, and the sums of their squares and cubes.
+
+    The latter are divided by the square and the cube of the sum, and are None if the solver does not know them.
+    """
 
     total: float = 0.0
     squares: float | None = 0.0
     cubes: float | None = 0.0
 
     def plus(self, values: Array) -> Tail:
-        """The tail with further `values` in it."""
+        """The tail with further eigenvalues `values` added."""
         xp = namespace(values)
         total = self.total + float(xp.sum(values))
         if total <= 0.0:
@@ -48,7 +50,7 @@ class Tail:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading eigenpairs of a scatter matrix (of a covariance, times its divisor)."""
+    """Leading eigenpairs of a scatter matrix, which is a covariance matrix times its divisor."""
 
     #: Eigenvalues of the scatter, descending, (k,).
     values: Array
@@ -56,9 +58,9 @@ class Spectrum:
     vectors: Array
     #: Mean of the rows, (p,).
     mean: Array
-    #: What columns were divided by, (p,), or None.
+    #: Divisors of the columns, (p,), or None if they were not scaled.
     scale: Array | None
-    #: The eigenvalues that are not in `values`.
+    #: Sums of the eigenvalues that are not in `values`.
     tail: Tail
     #: Total weight and number of the rows.
     weight: float
@@ -66,7 +68,7 @@ class Spectrum:
     status: Status
     #: max_k ||S w_k - lambda_k w_k|| / lambda_1.
     residual: float
-    #: Rounding of the products the eigenvalues come from, in units of lambda_1.
+    #: Rounding error of the products from which the eigenvalues were computed, relative to lambda_1.
     epsilon: float = FLOAT64_EPS
     #: Passes over the rows.
     passes: int = 1
@@ -78,16 +80,16 @@ class Spectrum:
 
     @property
     def rank_cut(self) -> float:
-        """Values at or below this are zero as far as the solver can tell."""
+        """Eigenvalues at or below this cannot be distinguished from zero."""
         return rank_cut(float(self.values[0]), int(self.vectors.shape[1]), self.epsilon)
 
     @property
     def rank(self) -> int:
-        """How many of the values are not."""
+        """The number of eigenvalues above `rank_cut`."""
         return int(namespace(self.values).count_nonzero(self.values > self.rank_cut))
 
     def truncated(self, k: int) -> Spectrum:
-        """The first `k` pairs; the others join the tail."""
+        """The first `k` pairs; the others are added to the tail."""
         if k >= self.values.shape[0]:
             return self
         tail = self.tail.plus(self.values[k:])
@@ -100,17 +102,17 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class LatentFit:
-    """A latent Gaussian model x = mean + W^T u + e of rows, in their own units."""
+    """A latent Gaussian model x = mean + W^T u + e of rows."""
 
     #: Mean of the rows, (p,).
     mean: Array
-    #: What columns were divided by in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
+    #: Divisors of the columns in the iteration, (p,): `loadings`, `noise` and `spread` are in these units.
     scale: Array
     #: W, (k, p).
     loadings: Array
     #: Variances of e, (p,).
     noise: Array
-    #: Packed covariance of (w_d, mean_d), (q, p), with a prior on W; or None.
+    #: Packed covariance of (w_d, mean_d), (q, p), if W has a prior; otherwise None.
     spread: Array | None
     #: Total weight and number of the rows.
     weight: float
@@ -118,13 +120,14 @@ class LatentFit:
     #: Log-likelihood of the observed entries before each step and at the end.
     loglike: list[float]
     status: Status
-    #: How far one more step would move the parameters, in units of the noise.
+    #: Largest change of a parameter in one more step, in units of the noise.
     residual: float
     #: Passes over the rows.
     passes: int
-    #: Unit vectors along the rows of `loadings`, where they are orthogonal, (k, p); else None.
+    #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
     axes: Array | None = None
-    #: 2 / n times the log-likelihood that the sample covariance itself has more; None where it is singular or unknown.
+    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the sample
+    #: covariance; None if that is singular or unknown.
     discrepancy: float | None = None
 
 
@@ -132,21 +135,21 @@ class LatentFit:
 class PairFit:
     """Components of two tables, in the coordinates of `Views`."""
 
-    #: Weights of deflated tables, and loadings, (r, k).
+    #: Weights for the deflated tables, and loadings, (r, k).
     x_weights: Array
     x_loadings: Array
     y_weights: Array
     y_loadings: Array
-    #: Weights of y itself, (r_y, k), and what turns the weights of X into those, (k, k).
+    #: Weights for the table Y itself, (r_y, k); and the matrix T with which `x_weights` T are those for X, (k, k).
     y_rotations: Array
     x_turn: Array
-    #: Coefficients of Y on the scores of X, (r_y, k).
+    #: Coefficients of the regression of Y on the scores of X, (r_y, k).
     y_on_x: Array
-    #: Lengths of the scores of X, and the singular values that were maximised, (k,).
+    #: Lengths of the scores of X, and the maximised singular values, (k,).
     x_lengths: Array
     values: Array
     status: Status
-    #: The eigenvalues of X^T X that these components leave.
+    #: Sums of the eigenvalues of X^T X after these components are removed.
     tail: Tail = Tail()
 
 
@@ -158,7 +161,7 @@ class CanonicalFit:
     rotations: tuple[Array, ...]
     #: Variates in coordinates, (m, k), columns of length one.
     variates: tuple[Array, ...]
-    #: What was maximised, all of it, descending.
+    #: All values of the maximised criterion, descending.
     values: Array
     #: Correlations between the variates of tables i and j, (k, v, v).
     correlations: Array
@@ -171,11 +174,11 @@ class CanonicalFit:
 class KernelFit:
     """Leading eigenpairs of the centred kernel matrix G of rows."""
 
-    #: Eigenvalues of G that are positive, descending, (k,).
+    #: Positive eigenvalues of G, descending, (k,).
     values: Array
     #: Unit eigenvectors as columns, (n, k); with weights, sqrt(w_i) times those of the rows repeated w_i times.
     vectors: Array
-    #: Sum of all positive eigenvalues, and the share of the negative ones in sum |lambda|.
+    #: Sum of all positive eigenvalues, and the share of the negative eigenvalues in sum |lambda|.
     total: float
     negative_mass: float
     status: Status
@@ -189,23 +192,23 @@ class KernelFit:
 class Unmixing:
     """An unmixing matrix y = W z of whitened rows z."""
 
-    #: W, (k, k), on the host.
+    #: W, (k, k), as a NumPy array.
     W: np.ndarray
     #: Which sources have the flipped density, (k,).
     flipped: np.ndarray
-    #: Minus the log-likelihood of a whitened row, before each step and at the end.
+    #: Minus the log-likelihood per whitened row, before each step and at the end.
     loss: list[float]
-    #: Largest entry of the relative gradient (orthogonal: of its skew part).
+    #: Largest absolute entry of the relative gradient (of its skew part, if W is orthogonal).
     gradient_norm: float
-    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] of the density as it is, zero for Gaussian sources, (k,).
+    #: E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] for the density that is not flipped, zero for Gaussian sources, (k,).
     stability: np.ndarray
     kurtosis: np.ndarray
     status: Status
     n_iter: int
 
 
-def reaching(spectrum: Any, proportion: float) -> int:
-    """The fewest pairs whose proportion of variance reaches `proportion` (to rounding)."""
+def count_to_reach(spectrum: Any, proportion: float) -> int:
+    """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
     xp = namespace(spectrum.values)
     total = spectrum.total
     if total <= 0.0:

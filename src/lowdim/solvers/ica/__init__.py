@@ -1,8 +1,8 @@
 """Independent sources of whitened rows: the problem behind ICA.
 
-`solve(rows, request, asked)` is the door. `make_whitener` finds what makes the rows white, from their spectrum, and
-`non_gaussianity` and `gaussian_sources` say which of the sources cannot be told from each other. The solvers are in
-files of their own, one each, and in the table `ICA_SOLVERS`.
+`solve(rows, request, asked)` is the entry point. `make_whitener` computes the whitening matrix from the spectrum of the
+rows. `non_gaussianity` and `gaussian_sources` find the sources that cannot be distinguished from Gaussian ones. Each
+solver has its own file and is listed in the table `ICA_SOLVERS`.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ ICA_SOLVERS: dict[str, type[IcaSolver]] = {cls.name: cls for cls in (QuasiNewton
 
 
 def plan(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> Plan:
-    """The solver that will run for these rows, before any is read. Whitening is not in it."""
+    """The plan for these rows, before any is read. The cost of whitening is not included."""
     return _plan(_job(rows, request), asked)
 
 
 def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-newton") -> tuple[IcaFit, Plan]:
-    """The likeliest of the answers from all starts, its sources in order of their variance in the rows.
+    """The result of highest likelihood from all starts, with its sources in order of their variance in the rows.
 
-    Each step from a start is one pass over the rows, or over the whitened rows where those are kept; `IcaSolver.cost`
-    says what that takes.
+    Each step from a start is one pass over the rows, or over the whitened rows if those are kept; `IcaSolver.cost`
+    states the cost.
     """
     whitener = request.whitener
     if whitener is None:
-        raise TypeError("a request without a whitener can be planned, not solved; make_whitener makes one.")
+        raise TypeError("a request without a whitener can be planned but not solved; create one by make_whitener.")
     k = int(whitener.matrix.shape[0])
     job = _job(rows, replace(request, k=k), whitener.n_rows)
     the_plan = _plan(job, asked)
@@ -76,7 +76,7 @@ def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-n
 
 
 def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:
-    # There is no "auto": which solver is better does not depend on the shape of the rows.
+    # There is no "auto", because the better solver does not depend on the shape of the rows.
     if isinstance(asked, str) and asked not in ICA_SOLVERS:
         raise choice("solver", asked, tuple(ICA_SOLVERS))
     return make_plan(job, asked, ICA_SOLVERS, IcaSolver, what="a solver object such as QuasiNewtonICA()")

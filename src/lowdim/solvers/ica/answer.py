@@ -1,4 +1,4 @@
-"""What a solve of independent component analysis returns: the likeliest answer, its sources ordered and signed."""
+"""The result of independent component analysis: the solution of highest likelihood, with ordered and signed sources."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..results import Status, Unmixing
 
 @dataclass(frozen=True)
 class IcaFit:
-    """The answer of the highest likelihood among those from all starts."""
+    """The result of highest likelihood from all starts."""
 
     best: Unmixing
-    #: How well each source was found from the other starts, (k,); None after a single one.
+    #: How well each source was found again from the other starts, (k,); None if there was a single start.
     stability: np.ndarray | None
-    #: Passes over the rows, of all starts together.
+    #: Passes over the rows, for all starts together.
     passes: int
-    #: What each source contributes to a row, a_i, as rows, (k, p).
+    #: The contribution a_i of each source to a row, as rows, (k, p).
     mixing: np.ndarray
-    #: Standard deviation that each source has in the rows, ||a_i|| sd(u_i), descending, (k,).
+    #: Standard deviation of the contribution of each source, ||a_i|| sd(u_i), descending, (k,).
     sizes: np.ndarray
 
     @property
@@ -31,10 +31,10 @@ class IcaFit:
 
 
 def sort_sources(best: Unmixing, stability: np.ndarray | None, passes: int, lift: np.ndarray) -> IcaFit:
-    """The answer with its sources in order of their variance in the rows, which are mean + z `lift`.
+    """The result with its sources in order of their variance in the rows, which are mean + z `lift`.
 
-    A = W^{-1} lift; the entry of largest magnitude in each of its rows is made positive. Sources are compared by
-    deviations, not by variances, whose squares may leave the range of numbers.
+    A = W^{-1} lift; the entry of largest magnitude in each of its rows is made positive. Sources are compared by their
+    standard deviations, since variances may overflow.
     """
     W = best.W
     mixing = np.linalg.solve(W, np.eye(len(W))).T @ lift

@@ -1,4 +1,4 @@
-"""How well answers from several starts agree, and which sources look Gaussian."""
+"""The agreement of results from several starts, and the detection of Gaussian sources."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..results import Unmixing
 def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
     """How well the sources of `best` are found again from other starts, from 0 to 1 (the quality index of ICASSO [1]).
 
-    Sources of all answers are matched to those of the best one. The index of a cluster is the average absolute
-    correlation inside it minus that with sources outside. Rows are white, so correlations are those of the rows of W.
+    The sources of all results are matched to those of the best one. The index of a cluster is the average absolute
+    correlation within it minus that with sources outside. The rows are white, so the correlations of sources are those
+    of the rows of W.
 
     References
     ----------
@@ -39,11 +40,11 @@ def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
 
 
 def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
-    """How many deviations each source is from what a Gaussian one would show; negative where the density that it has is
-    for sources on the other side of the Gaussian.
+    """The distance of each source from a Gaussian one, in standard errors.
 
-    For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). What the estimate of the difference
-    scatters by over n rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
+    It is negative if the density of the source is for tails on the other side of the Gaussian. For a Gaussian source of
+    variance v, v E[psi'(y)] = E[psi(y) y] (Stein). The standard error of the difference over n rows follows from the
+    variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
     """
     nodes, weights = _gaussian_nodes()
     variances = np.einsum("ij,ij->i", answer.W, answer.W)
@@ -56,16 +57,16 @@ def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
 
 @cache
 def _gaussian_nodes() -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights for averages over a standard Gaussian."""
+    """Quadrature nodes and weights for expectations under a standard Gaussian."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     return nodes, weights / weights.sum()
 
 
 def gaussian_sources(deviations: np.ndarray) -> np.ndarray:
-    """Indices of sources that cannot be told from Gaussian ones, by their `non_gaussianity`.
+    """Indices of sources that cannot be distinguished from Gaussian ones, by their `non_gaussianity`.
 
-    Directions in a space of m Gaussians are chosen to look as little like them as can be, the less the larger m is. The
-    bound holds for what was seen over many draws of 2 to 40 Gaussian sources.
+    ICA chooses the directions in a space of m Gaussian sources to be as non-Gaussian as possible, so they deviate the
+    more the larger m is. The bound was found in simulations with 2 to 40 Gaussian sources.
     """
     few = np.arange(len(deviations))
     while True:

@@ -1,4 +1,4 @@
-"""Independent sources by the fixed point iteration of FastICA, all sources side by side."""
+"""Independent sources by the fixed-point iteration of FastICA, for all sources in parallel."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ import numpy as np
 
 from ..results import Status, Unmixing
 from .ica_solver import IcaSolver
-from .objective import NARROW_ABOVE, Objective, Point, symmetric_root
+from .objective import NARROW_ABOVE, Objective, Point, nearest_orthogonal
 
-#: After so many steps without a smaller gradient there is no end to be hoped for.
+#: The iteration stops after this many steps without a smaller gradient.
 _IDLE = 100
 
 
 @dataclass(frozen=True)
 class FixedPointICA(IcaSolver):
-    """W becomes the rotation nearest to E[psi(y) z^T] - diag(E[psi'(y)]) W.
+    """In each step W becomes the rotation nearest to E[psi(y) z^T] - diag(E[psi'(y)]) W.
 
     Parameters
     ----------
     tol : float
-        Iterate until no entry of the skew part of the relative gradient is larger.
+        Iterate until no entry of the skew part of the relative gradient is larger in magnitude.
     max_iter : int
-        Give up after so many steps.
+        Maximal number of steps.
 
     Notes
     -----
-    In sources the map is B W with B = E[psi(y) y^T] - diag(E[psi'(y)]), which `ScoreMoments` holds: one pass a step.
-    Rotations where diag(s) B has no skew part stay where they are, s the signs of the diagonal of B: for sources that
-    the density is not for, this is the gradient of the flipped one, whether that is asked for or not. Quick where
-    sources are independent and far from Gaussian; nothing sees to it that the iteration ends [1]_.
+    In terms of the sources the map is B W with B = E[psi(y) y^T] - diag(E[psi'(y)]), which is computed from
+    `ScoreMoments` in one pass per step. The fixed points are the rotations at which diag(s) B has no skew part, where s
+    are the signs of the diagonal of B. For sources with tails that the density does not fit, this is the gradient for
+    the flipped density, whether or not flipped densities were requested. The iteration is fast if the sources are
+    independent and far from Gaussian, but its convergence is not guaranteed [1]_.
 
     References
     ----------
@@ -39,9 +40,9 @@ class FixedPointICA(IcaSolver):
 
     name = "fixed-point"
     _instead = ", or use solver='quasi-newton'"
-    _stuck = "It goes in circles: use solver='quasi-newton'."
-    minds_tails = False
-    #: This is not an option: W is always a rotation.
+    _stuck = "The iteration does not converge: use solver='quasi-newton'."
+    needs_matching_tails = False
+    #: Not an option: W is always a rotation.
     ortho: bool = field(default=True, init=False, repr=False)
 
     def run(
@@ -65,7 +66,7 @@ class FixedPointICA(IcaSolver):
                 norm, best, idle = 0.0, np.inf, 0
                 continue
             losses.append(point.loss)
-            W = _next(base)
+            W = _next_rotation(base)
             steps += 1
         status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
         return Unmixing(W, flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
@@ -74,28 +75,31 @@ class FixedPointICA(IcaSolver):
 def first_steps(
     objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, tol: float, steps: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """A rotation nearer to the sources, which of them look flipped, and the steps that were taken, `steps` at most:
-    from afar this is the quickest way. In float32, and no likelihood is looked at."""
+    """Take up to `steps` steps in float32, without computing the likelihood; far from a solution these are fastest.
+
+    Returns the new rotation, which sources appear to have the flipped density, and the number of steps taken.
+    """
     for step in range(steps):
         base = objective.at(W, curved=False, narrow=True, measured=False)
         if extended and objective.density.flipped is not None:
             flipped = _signs(base) > 0.0
         if _skew_part(base) <= tol:
             return W, flipped, step
-        W = _next(base)
+        W = _next_rotation(base)
     return W, flipped, steps
 
 
-def _next(point: Point) -> np.ndarray:
-    """The rotation that follows."""
-    return symmetric_root(_signs(point)[:, None] * (point.products - np.diag(point.slopes))) @ point.W
+def _next_rotation(point: Point) -> np.ndarray:
+    """The rotation after one step."""
+    return nearest_orthogonal(_signs(point)[:, None] * (point.products - np.diag(point.slopes))) @ point.W
 
 
 def _signs(point: Point) -> np.ndarray:
-    """With them, a step does not turn sources round."""
+    """The signs that keep a step from reversing sources."""
     return np.copysign(1.0, np.diagonal(point.products) - point.slopes)
 
 
 def _skew_part(point: Point) -> float:
+    """The largest absolute entry of the skew part of the gradient."""
     G = _signs(point)[:, None] * point.products
     return 0.5 * float(np.abs(G - G.T).max())

@@ -1,4 +1,4 @@
-"""What is asked of a solver of independent component analysis, and what a plan looks at."""
+"""The request to a solver of independent component analysis, and the job that a plan is made for."""
 
 from __future__ import annotations
 
@@ -10,56 +10,58 @@ from ...densities import Density
 from ..base import Job
 from .whitener import Whitener
 
-#: Rows of the sample: at least this many, and this many for each pair of sources; a sample is drawn where all rows are
-#: this many times as many.
+#: The sample has at least this many rows, and at least this many per pair of sources. It is drawn only if there are
+#: this many times as many rows in all.
 _SAMPLE_ROWS = 5000
 _SAMPLE_PER_PAIR = 6
 _SAMPLE_SHARE = 8
-#: Whitened rows are kept where rows have this many columns for each source, if a multiple of their size is free.
+#: Whitened rows are kept if there are more than this many columns per source, and this multiple of their size is free.
 _WIDE = 4
 _FREE = 4
 
 
 @dataclass(frozen=True, eq=False)
 class IcaRequest:
-    """Which sources to look for, and from where."""
+    """The model of the sources, and the starts of the iteration."""
 
     #: The density of every source.
     density: Density
-    #: How many sources; None for as many as the rows allow.
+    #: Number of sources; None for as many as the rows allow.
     k: int | None = None
     #: Whether sources may have the flipped density.
     extended: bool = True
-    #: Random starts, their seed, and a start that is given instead of them.
+    #: Number of random starts, their seed, and a start given by the user that replaces them.
     n_init: int = 1
     seed: int = 0
     start: Any = None
-    #: What makes the rows white; None before they are read, when a plan is all that can be had.
+    #: The whitening of the rows; None before they are read, when only a plan can be made.
     whitener: Whitener | None = None
 
 
 @dataclass(frozen=True)
 class IcaJob(Job):
-    """Sources of n rows of p columns."""
+    """The job of finding the sources of n rows of p columns."""
 
     n_init: int = 1
-    #: Whether the sources are to be searched from afar; otherwise a start near them was given.
+    #: Whether the iteration starts at random; otherwise a start near the solution was given.
     search: bool = True
 
     @property
     def sources(self) -> int:
-        """How many sources, or a bound where that is unknown."""
+        """The number of sources, or an upper bound if it is unknown."""
         return min(self.rows, self.p) if self.k is None else self.k
 
     @property
     def sample_rows(self) -> int:
-        """How many rows are enough to find the sources roughly."""
+        """The number of rows that are enough to find the sources approximately."""
         return max(_SAMPLE_ROWS, _SAMPLE_PER_PAIR * self.sources**2)
 
     @property
     def draws_sample(self) -> bool:
-        """Whether most steps are taken on a sample. On a device they are not: passes are quick there, and a sample
-        would have to be brought to the host."""
+        """Whether most steps use a sample of the rows.
+
+        On a device they do not: passes are fast there, and the sample would have to be copied to the host.
+        """
         return self.search and self.traits.host and self.rows >= _SAMPLE_SHARE * self.sample_rows
 
     @property
@@ -69,7 +71,10 @@ class IcaJob(Job):
 
     @property
     def keeps_white_rows(self) -> bool:
-        """Whether whitened rows are kept: where rows lie in memory, each pass over them costs much more than one over
-        the whitened ones, and there is room."""
+        """Whether the whitened rows are kept in memory.
+
+        They are if the rows are in memory, a pass over them costs much more than one over the whitened rows, and there
+        is enough free memory.
+        """
         costly = self.traits.sparse or self.p > _WIDE * self.sources
         return costly and self.traits.n_bytes > 0 and _FREE * self.white_bytes <= free_bytes()

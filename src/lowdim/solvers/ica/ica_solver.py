@@ -1,4 +1,4 @@
-"""What solvers of independent component analysis share: options, cost, and advice where they stop early."""
+"""Base class of the solvers of independent component analysis: options, cost, and advice if they do not converge."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from ..results import Unmixing
 from .ica_job import IcaJob
 from .objective import Objective
 
-#: Passes that a search takes at least, with that for a sample of the rows; for a single source, and from a given start.
+#: Minimal number of passes of a search (including the one that draws a sample), of a search for a single source, and
+#: from a given start.
 _PASSES, _PASSES_OF_ONE, _PASSES_FROM_START = 5, 2, 1
-#: Rows of a block of `ScoreMoments`, and how many arrays of sources it needs at once.
+#: Rows in a block of `ScoreMoments`, and the number of arrays of sources that it holds at once.
 _BLOCK_ROWS, _BLOCK_ARRAYS = 2048, 6
-#: An iteration that does not get further is stuck if the gradient is larger than this; otherwise it has reached the
-#: limit of rounding.
+#: An iteration that makes no progress is stuck if the gradient is larger than this; otherwise it is limited by
+#: rounding.
 _STALLED = 1e-6
 
 
 @dataclass(frozen=True)
 class IcaSolver(AnySolver):
-    """One way from an `Objective` and a start to an unmixing matrix."""
+    """A solver that finds an unmixing matrix from an `Objective` and a start."""
 
     one_pass = False
-    #: What to do where `max_iter` was too small, beside raising it, and where no step led further.
+    #: Advice: what to do instead of raising `max_iter` if it was too small, and what to do if no step makes progress.
     _instead: ClassVar[str] = ""
     _stuck: ClassVar[str]
-    #: Whether sources are missed whose tails are on the other side of the Gaussian than their density is for.
-    minds_tails: ClassVar[bool] = True
+    #: Whether sources are found only if their tails are on the same side of the Gaussian as those of their density.
+    needs_matching_tails: ClassVar[bool] = True
 
     tol: float = 1e-6
     max_iter: int = 1000
@@ -49,7 +50,7 @@ class IcaSolver(AnySolver):
 
     @classmethod
     def options(cls) -> list[str]:
-        """The names of its options."""
+        """The names of the options."""
         return [option.name for option in fields(cls) if option.init]
 
     def _check_whole(self, name: str, least: int) -> None:
@@ -64,21 +65,27 @@ class IcaSolver(AnySolver):
     def run(
         self, objective: Objective, W: np.ndarray, flipped: np.ndarray, extended: bool, *, spent: int = 0
     ) -> Unmixing:
-        """Iterate from W, with the other density for sources that are `flipped`; if `extended`, that may change.
-        `spent` steps were taken already and count towards `max_iter`."""
+        """Iterate from W.
+
+        Sources that are `flipped` have the flipped density; if `extended`, the iteration may change which these are.
+        The number of earlier steps, `spent`, counts towards `max_iter`.
+        """
 
     def refusal(self, job: IcaJob) -> Exception | None:
         return None if job.traits.rereadable else read_once(self.name, "keep the rows in memory")
 
     def cost(self, job: IcaJob) -> Cost:
-        """Passes of p k + k^2 multiplications a row, twice the k^2 where W is no rotation. In memory: 2 k (k + 1) sums,
-        a few arrays of the sources of a block, and the sample and the whitened rows where there are any."""
+        """A pass takes p k + k^2 multiplications per row (p k + 2 k^2 if W is not restricted to rotations).
+
+        The memory holds 2 k (k + 1) sums, a few arrays of the sources of a block, and, if they are used, the sample and
+        the whitened rows.
+        """
         n, p, k = job.rows, job.p, job.sources
         least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
         passes = job.n_init * min(least, 1 + self.max_iter)
         n_bytes = 16 * k * (k + 1) + 8 * _BLOCK_ARRAYS * min(n, _BLOCK_ROWS) * k
         if job.draws_sample:
-            # The rows of the sample, and the same after whitening, in float64 and float32.
+            # The rows of the sample, and the whitened rows of the sample in float64 and float32.
             n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
         width = p
         if job.keeps_white_rows:
@@ -88,7 +95,7 @@ class IcaSolver(AnySolver):
         return Cost(work, passes, n_bytes, "each step is a pass over the rows")
 
     def advice(self, answer: Unmixing) -> str:
-        """What to do about an iteration that stopped before it reached `tol`."""
+        """Advice for an iteration that stopped before it reached `tol`."""
         if answer.n_iter >= self.max_iter:
             return f"Raise max_iter or tol{self._instead}."
-        return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no more."
+        return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no higher accuracy."

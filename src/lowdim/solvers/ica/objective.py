@@ -1,4 +1,4 @@
-"""The likelihood of an unmixing matrix, as solvers of independent component analysis see it."""
+"""The likelihood of an unmixing matrix, which solvers of independent component analysis maximise."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from ...linalg import FLOAT32_EPS
 from ...summaries.scores import ScoreMoments
 from ..base import RowsLike
 
-#: While the gradient is larger, float32 is enough.
+#: float32 is accurate enough while the gradient is larger than this.
 NARROW_ABOVE = 1e-5
-#: A source changes its density at most so often: then it stays with it, and the loss is one smooth function.
+#: A source changes its density at most this many times. After that the loss is one smooth function.
 _CHANGES = 5
 
 
 @dataclass(frozen=True)
 class Point:
-    """The loss -ln |det W| + sum_i E[-ln p_i(y_i)] at W, y = W z, and what its derivatives are made of.
+    """The loss -ln |det W| + sum_i E[-ln p_i(y_i)] at W, with y = W z, and the moments that give its derivatives.
 
-    Sources that are `flipped` have the density c u^2 / 2 + ln p instead (as -ln), whose moments follow from those of p
-    and from E[y y^T] = W W^T: rows are not read again when a source changes its density.
+    Sources that are `flipped` have a density whose negative logarithm is c u^2 / 2 + ln p. Its moments follow from
+    those of p and from E[y y^T] = W W^T, so rows are not read again when a source changes its density.
     """
 
     W: np.ndarray
-    #: E[psi(y) y^T], E[psi'(y_i)], E[-ln p(y_i)], and, where asked for, E[psi'(y_i) y_j^2].
+    #: E[psi(y) y^T], and E[psi'(y_i)].
     products: np.ndarray
     slopes: np.ndarray
+    #: E[-ln p(y_i)] and E[y_i^4]; None without `measured`.
     energy: np.ndarray | None
-    #: E[y_i^4]. Neither this nor the energy where they were not asked for.
     fourth: np.ndarray | None
+    #: E[psi'(y_i) y_j^2]; None without `curved`.
     curvature: np.ndarray | None
-    #: Whether they were computed in float32, and the rounding of that.
+    #: Whether the moments were computed in float32, and their rounding error.
     narrow: bool
     epsilon: float
 
@@ -46,23 +47,26 @@ class Point:
     @property
     def kurtosis(self) -> np.ndarray:
         """E[y_i^4] / E[y_i^2]^2 - 3."""
-        assert self.fourth is not None, "asked for without measured"
+        assert self.fourth is not None, "computed only with measured=True"
         return self.fourth / self.variances**2 - 3.0
 
     @property
     def stability(self) -> np.ndarray:
-        """E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i]: zero for a Gaussian source, positive where the density can tell it
-        from others, negative where the flipped one can."""
+        """E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i].
+
+        It is zero for a Gaussian source, positive if the density can separate the source from others, and negative if
+        the flipped density can.
+        """
         return self.slopes * self.variances - np.diagonal(self.products)
 
     @property
     def loss(self) -> float:
-        """Minus the log-likelihood of a whitened row."""
-        assert self.energy is not None, "asked for without measured"
+        """Minus the log-likelihood per whitened row."""
+        assert self.energy is not None, "computed only with measured=True"
         return float(self.energy.sum()) - float(np.linalg.slogdet(self.W)[1])
 
     def with_flips(self, flipped: np.ndarray, density: Density) -> Point:
-        """The point with the density of `flipped` sources flipped."""
+        """The same point with the flipped density for the sources that are `flipped`."""
         other = density.flipped
         if other is None or not flipped.any():
             return self
@@ -77,30 +81,33 @@ class Point:
         )
 
     def has(self, curved: bool, measured: bool) -> bool:
-        """Whether all that is asked for is there."""
+        """Whether the requested moments are available."""
         return (self.curvature is not None or not curved) and (self.energy is not None or not measured)
 
     def gradient(self, ortho: bool) -> np.ndarray:
-        """The relative gradient E[psi(y) y^T] - I, or its skew part, which is all that rotations can change."""
+        """The relative gradient E[psi(y) y^T] - I, or, if `ortho`, its skew part, the gradient over rotations."""
         if ortho:
             return 0.5 * (self.products - self.products.T)
         return self.products - np.eye(len(self.W))
 
 
 class Objective:
-    """W -> Point, one pass over the rows each; if `may_narrow`, in float32 where that is enough."""
+    """The map W -> Point, which takes one pass over the rows; if `may_narrow`, float32 may be used."""
 
     def __init__(
         self, rows: RowsLike, mean: Array, whitening: Array, density: Density, *, may_narrow: bool = False
     ) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
         self.density, self.may_narrow = density, may_narrow
-        #: Passes over the rows so far, and their weight, known after the first.
+        #: Number of passes over the rows so far, and their total weight, known after the first pass.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
 
     def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
-        """The moments at W, `narrow` ones in float32; where one solver goes on from another, those known already."""
+        """The moments at W, in float32 if `narrow`.
+
+        The last point is returned if it is at the same W: that happens when one solver continues from another.
+        """
         last, narrow = self._last, narrow and self.may_narrow
         epsilon = FLOAT32_EPS if narrow else eps(self._whitening)
         if last is not None and last.W is W and last.narrow <= narrow and last.has(curved, measured):
@@ -121,7 +128,7 @@ class Objective:
 
 
 class Flips:
-    """Which sources have the flipped density: those that the other could not tell from others."""
+    """Which sources have the flipped density: those that the original density cannot separate from others."""
 
     def __init__(self, flipped: np.ndarray, density: Density, extended: bool) -> None:
         self.flipped = flipped.copy()
@@ -129,8 +136,9 @@ class Flips:
         self._left = np.full(len(flipped), _CHANGES if extended and density.flipped is not None else 0)
 
     def update(self, point: Point) -> bool:
-        """Look at the sources anew; whether any of them changed."""
-        # Where the score falls somewhere, its slope depends on the scale, which may be far off yet. Kurtosis does not.
+        """Choose the density of each source again; returns whether any of them changed."""
+        # If the score function is not monotone, its slope depends on the scale of the source, which may still be far
+        # from right. The kurtosis does not depend on it.
         light = (point.stability if self._density.convex else point.kurtosis) < 0.0
         changes = (light != self.flipped) & (self._left > 0)
         self.flipped = self.flipped ^ changes
@@ -138,11 +146,11 @@ class Flips:
         return bool(changes.any())
 
     def apply(self, point: Point) -> Point:
-        """The point with the densities that sources have."""
+        """The point with the current densities of the sources."""
         return point.with_flips(self.flipped, self._density)
 
 
-def symmetric_root(M: np.ndarray) -> np.ndarray:
+def nearest_orthogonal(M: np.ndarray) -> np.ndarray:
     """The orthogonal matrix nearest to M, (M M^T)^{-1/2} M."""
     U, _, Vt = np.linalg.svd(M)
     return np.asarray(U @ Vt)

@@ -12,20 +12,20 @@ from ..results import Status, Unmixing
 from .ica_solver import IcaSolver
 from .objective import NARROW_ABOVE, Flips, Objective, Point
 
-#: Second derivatives are taken to be at least this.
+#: Lower bound on the approximate second derivatives.
 _LEAST_CURVATURE = 0.01
-#: No entry of a step is larger.
+#: Upper bound on the entries of a step, without and with `ortho`.
 _LARGEST_STEP = {False: 0.7, True: 1.5}
-#: A step that does not go downhill is halved so often, then cut to a fifth; after so many tries the gradient itself is
-#: tried, and then it is given up.
+#: A step that does not decrease the loss is halved this many times, and then multiplied by 0.2. After this many tries
+#: the negative gradient is tried as often, and then the search fails.
 _HALVINGS, _TRIES = 3, 15
-#: No source of whitened rows is so large where the likelihood has a maximum.
+#: If a source of whitened rows has a larger variance, the likelihood has no maximum.
 _LARGEST_VARIANCE = 1e10
-#: While a diagonal entry of the gradient is larger, only the scales of sources are changed.
+#: While a diagonal entry of the gradient is larger, only the scales of the sources are changed.
 _FAR_SCALE = 0.1
-#: Losses that differ by less than so many roundings are the same.
+#: Losses are considered equal if they differ by less than this multiple of the rounding error.
 _ROUNDINGS = 16
-#: Steps without a smaller gradient at a loss that is level: rounding is all that is left.
+#: The iteration stops after this many steps with a constant loss and without a smaller gradient.
 _IDLE = 10
 
 
@@ -36,21 +36,22 @@ class QuasiNewtonICA(IcaSolver):
     Parameters
     ----------
     tol : float
-        Iterate until no entry of the relative gradient (of its skew part for rotations) is larger.
+        Iterate until no entry of the relative gradient (of its skew part for rotations) is larger in magnitude.
     max_iter : int
-        Give up after so many steps.
+        Maximal number of steps.
     ortho : bool
-        W is a rotation of the whitened rows: sources are uncorrelated exactly.
+        Restrict W to rotations of the whitened rows, so that the sources are exactly uncorrelated.
     memory : int
-        Steps that L-BFGS remembers; with 0 the first guess of the second derivatives is all there is.
+        Number of steps that L-BFGS remembers; with 0 the initial approximation of the second derivatives is used
+        throughout.
 
     Notes
     -----
     W becomes (I + M) W, or for rotations (I - M/2)^{-1} (I + M/2) W with skew M. M is the direction of L-BFGS whose
-    first guess of the second derivatives is exact for independent sources [1]_ [2]_: pairs (M_ij, M_ji) apart from each
-    other. Scales of sources that are far off come first. Each step is one pass over the rows, a further one where it
-    has to be halved: loss and gradient come from one `ScoreMoments`. As long as the gradient is far from the tolerance,
-    float32 is enough for that; the last steps are float64.
+    initial approximation of the second derivatives is exact for independent sources [1]_ [2]_; it couples only the
+    pairs (M_ij, M_ji). If the scales of the sources are far from right, they are changed first. Each step takes one
+    pass over the rows, and one more each time it has to be shortened: loss and gradient come from one `ScoreMoments`.
+    float32 is used as long as the gradient is far above the tolerance, and float64 for the last steps.
 
     References
     ----------
@@ -60,7 +61,7 @@ class QuasiNewtonICA(IcaSolver):
     """
 
     name = "quasi-newton"
-    _stuck = "No step led further up: try ortho=True, another density, or another random_state."
+    _stuck = "No step increased the likelihood: try ortho=True, another density, or another random_state."
     memory: int = 10
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class QuasiNewtonICA(IcaSolver):
         spent: int = 0,
         rough: bool = False,
     ) -> Unmixing:
-        """As of any solver; a `rough` answer comes from float32 alone."""
+        """Iterate from W as described in `IcaSolver.run`; a `rough` result is computed in float32 only."""
         flips = Flips(flipped, objective.density, extended)
         history = _History(self.memory)
         base = objective.at(W, curved=not self.ortho, narrow=True)
@@ -85,7 +86,7 @@ class QuasiNewtonICA(IcaSolver):
         best, idle, steps, all_wide = np.inf, 0, 0, False
         while True:
             if flips.update(base):
-                # Another function: what was learnt of its second derivatives is no longer true.
+                # The loss is now another function, so the approximation of its second derivatives is no longer valid.
                 history.clear()
                 best, idle = np.inf, 0
             point = flips.apply(base)
@@ -96,19 +97,19 @@ class QuasiNewtonICA(IcaSolver):
             taken = None
             doubtful = steps == 0 and norm <= NARROW_ABOVE and base.narrow
             if norm > self.tol and steps < self.max_iter - spent and idle <= _IDLE and (rough or not doubtful):
-                history.learn(gradient)
+                history.update(gradient)
                 taken = self._step(
                     objective, flips, point, gradient, history, rough or not (all_wide or norm <= NARROW_ABOVE)
                 )
             if taken is not None:
                 losses.append(point.loss)
                 base, step = taken
-                history.took(gradient, step)
+                history.record_step(gradient, step)
                 steps += 1
             elif rough or not base.narrow:
                 break
             else:
-                # As far as float32 goes: look again, and go on from there.
+                # float32 allows no further progress: compute the point again in float64 and continue from there.
                 all_wide = True
                 base = objective.at(point.W, curved=not self.ortho, narrow=False)
                 best, idle = np.inf, 0
@@ -126,10 +127,10 @@ class QuasiNewtonICA(IcaSolver):
         history: _History,
         narrow: bool,
     ) -> tuple[Point, np.ndarray] | None:
-        """The next point, not above this one, and how it was reached; None where there is none."""
+        """The next point, whose loss is not larger, and the step to it; None if no such point was found."""
         preconditioner = self._preconditioner(point)
         if not self.ortho and np.abs(np.diagonal(gradient)).max() > _FAR_SCALE:
-            # At scales that are far off, second derivatives between sources say little.
+            # While the scales are far from right, second derivatives between sources are of little use.
             history.clear()
             gradient = np.diag(np.diagonal(gradient))
         direction = self._shorten(-history.direction(gradient, preconditioner))
@@ -149,18 +150,18 @@ class QuasiNewtonICA(IcaSolver):
         return None
 
     def _downhill(self, gradient: np.ndarray, history: _History) -> np.ndarray:
-        """Minus the gradient, where the second derivatives led nowhere; they are forgotten."""
+        """Minus the gradient, for when L-BFGS fails; its history is cleared."""
         history.clear()
         return self._shorten(-gradient)
 
     def _shorten(self, direction: np.ndarray) -> np.ndarray:
-        """The direction, shortened where an entry is too large for a step."""
+        """The direction, shortened if an entry is larger than allowed."""
         most = float(np.abs(direction).max())
         limit = _LARGEST_STEP[self.ortho]
         return direction * (limit / most) if most > limit else direction
 
     def _move(self, W: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """W after the step M."""
+        """The matrix W after the step M."""
         identity = np.eye(len(W))
         if self.ortho:
             return np.asarray(np.linalg.solve(identity - 0.5 * M, (identity + 0.5 * M) @ W))
@@ -171,7 +172,10 @@ class QuasiNewtonICA(IcaSolver):
 
 
 class _Rotations:
-    """For skew M: (1/2) (E[psi'(y_i)] + E[psi'(y_j)] - E[psi(y_i) y_i] - E[psi(y_j) y_j]) M_ij, and its inverse."""
+    """Approximate second derivatives for skew M, and their inverse.
+
+    (H M)_ij = (1/2) (E[psi'(y_i)] + E[psi'(y_j)] - E[psi(y_i) y_i] - E[psi(y_j) y_j]) M_ij
+    """
 
     def __init__(self, point: Point) -> None:
         stability = point.slopes - np.diagonal(point.products)
@@ -183,16 +187,19 @@ class _Rotations:
 
 
 class _Pairs:
-    """For any M: E[psi'(y_i) y_j^2] M_ij + M_ji, and its inverse, pairs of small curvature raised."""
+    """Approximate second derivatives for any M, and their inverse.
+
+    (H M)_ij = E[psi'(y_i) y_j^2] M_ij + M_ji; small eigenvalues of the 2 x 2 blocks are raised.
+    """
 
     def __init__(self, point: Point) -> None:
         h = point.curvature
-        assert h is not None, "asked for without ortho"
+        assert h is not None, "computed only with curved=True"
         smallest = 0.5 * (h + h.T - np.sqrt((h - h.T) ** 2 + 4.0))
         raised = h + np.maximum(_LEAST_CURVATURE - smallest, 0.0)
         np.fill_diagonal(raised, np.maximum(np.diagonal(h) + 1.0, _LEAST_CURVATURE))
         self._h = raised
-        # The diagonal stands alone: (h_ii + 1) M_ii.
+        # The diagonal entries are not paired: (h_ii + 1) M_ii.
         self._other = 1.0 - np.eye(len(h))
 
     def solve(self, G: np.ndarray) -> np.ndarray:
@@ -203,7 +210,7 @@ class _Pairs:
 
 
 class _History:
-    """The steps that L-BFGS remembers, and its two loops over them."""
+    """The steps that L-BFGS remembers, and its two-loop recursion over them."""
 
     def __init__(self, memory: int) -> None:
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=memory)
@@ -214,12 +221,12 @@ class _History:
         self._pairs.clear()
         self._last = None
 
-    def took(self, gradient: np.ndarray, step: np.ndarray) -> None:
-        """A step was taken from where the gradient was this."""
+    def record_step(self, gradient: np.ndarray, step: np.ndarray) -> None:
+        """Record a step and the gradient at the point before it."""
         self._last = gradient, step
 
-    def learn(self, gradient: np.ndarray) -> None:
-        """How the gradient changed along the step before."""
+    def update(self, gradient: np.ndarray) -> None:
+        """Add the change of the gradient along the last step, given the gradient after it."""
         if self._last is None:
             return
         change, step = gradient - self._last[0], self._last[1]
@@ -228,7 +235,7 @@ class _History:
             self._pairs.append((step, change, product))
 
     def direction(self, gradient: np.ndarray, preconditioner: _Rotations | _Pairs) -> np.ndarray:
-        """What the inverse of the second derivatives makes of the gradient."""
+        """The approximate inverse of the second derivatives times the gradient."""
         q, factors = gradient.copy(), []
         for step, change, product in reversed(self._pairs):
             factors.append(float(np.sum(step * q)) / product)
@@ -240,11 +247,12 @@ class _History:
 
 
 def _rounding(loss: float, epsilon: float) -> float:
+    """The rounding error of a loss."""
     return _ROUNDINGS * epsilon * max(1.0, abs(loss))
 
 
 def _is_level(losses: list[float], epsilon: float) -> bool:
-    """Whether the last step lowered the loss by no more than rounding."""
+    """Whether the last step decreased the loss by no more than the rounding error."""
     if len(losses) < 2:
         return False
     return losses[-2] - losses[-1] <= _rounding(losses[-1], epsilon)

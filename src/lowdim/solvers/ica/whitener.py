@@ -1,4 +1,4 @@
-"""The matrix that makes rows white, from their spectrum."""
+"""The whitening matrix of rows, from their spectrum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ...summaries import Moments
 from ..base import RowsLike
 from ..results import Spectrum
 
-#: Whitening is repeated where rounding leaves more than this of a covariance, in units of the tolerance.
+#: The whitening is corrected if rounding may change the covariance of whitened rows by more than this, in units of the
+#: tolerance.
 _WHITE = 1e-2
 
 
@@ -22,38 +23,40 @@ _WHITE = 1e-2
 class Whitener:
     """z = K (x - mean), with E[z z^T] = I over the rows x (divisor n)."""
 
-    #: (p,), and K, (k, p), in the widest dtype there is.
+    #: Mean, (p,), and K, (k, p), in the widest dtype available.
     mean: Array
     matrix: Array
-    #: The inverse of K on the space that the components span, (k, p): rows are mean + z lift, up to what is left out.
+    #: The inverse of K on the space spanned by the components, (k, p): rows are approximately mean + z lift.
     lift: Array
-    #: What columns were divided by before their components were computed, (p,), or None.
+    #: Divisors of the columns before their components were computed, (p,), or None.
     scale: Array | None
-    #: Number of the rows.
+    #: Number of rows.
     n_rows: int
 
     @cached_property
     def host_lift(self) -> np.ndarray:
-        """The lift on the host."""
+        """The lift as a NumPy array."""
         return to_numpy(self.lift)
 
     def log_volume(self, K: np.ndarray) -> float:
-        """ln of the factor by which `K`, the matrix in the dtype of the rows, changes volumes in the space that the
-        components span."""
+        """The logarithm of the factor by which `K` changes volumes in the space spanned by the components.
+
+        `K` is the whitening matrix in the dtype of the rows.
+        """
         k, p = K.shape
         if self.scale is None or k < p:
             return -float(np.log(np.linalg.svd(self.host_lift, compute_uv=False)).sum())
-        # Units that are far apart are divided out first.
+        # The units of the columns, which may differ by orders of magnitude, are divided out first.
         units = to_numpy(self.scale).astype(float)
         return float(np.log(np.linalg.svd(K * units, compute_uv=False)).sum() - np.log(units).sum())
 
 
 def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
-    """What makes `rows` white, from the components in `spectrum`, all of which have variance.
+    """The whitening of `rows`, from the components in `spectrum`, which all have positive variance.
 
-    K = diag(lambda)^{-1/2} V S^{-1}, with V the components as rows and S the diagonal matrix of scales. No pass over
-    the rows, or one, where the smallest eigenvalue is so small that rounding may leave a covariance that differs from I
-    by more than a fraction of `tol`: then K is corrected by C^{-1/2}, C the covariance of its z.
+    K = diag(lambda)^{-1/2} V S^{-1}, with V the components as rows and S the diagonal matrix of scales. This takes no
+    pass over the rows. If the smallest eigenvalue is so small that rounding may change the covariance of z by more than
+    a fraction of `tol`, K is multiplied by C^{-1/2}, with C the covariance of z, which takes one pass.
     """
     dtype, like = rows.dtype, spectrum.values
     xp = namespace(like)
@@ -67,7 +70,7 @@ def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
     lift = V * deviations if scale is None else V * deviations * scale[None, :]
     K, lift = astype(K, wide), astype(lift, wide)
     if spectrum.rank_cut / n > _WHITE * tol * float(variances[-1]):
-        # Small variances have few digits, so K is corrected by the covariance that it leads to.
+        # Small variances have few correct digits, so K is corrected by the covariance of the rows that it whitens.
         moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(K.shape[0], wide=True))
         C = to_numpy(moments.covariance(ddof=0))
         root, inverse = (asarray_like(symmetric_power(C, power), K, dtype=wide) for power in (-0.5, 0.5))
@@ -76,7 +79,7 @@ def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
 
 
 def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, Array, Array]:
-    """All whitened rows as an array in memory, and the mean and the matrix with which they are white: zero and I."""
+    """All whitened rows as an array in memory, and their mean and whitening matrix, which are zero and I."""
     white = rows.of(rows.map(affine(whitener.matrix.T, whitener.mean, 1.0)), rows.weights, rows.progress)
     like = whitener.matrix
     xp, dev, k = namespace(like), device(like), like.shape[0]
@@ -84,6 +87,6 @@ def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, Array, Ar
 
 
 def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:
-    """C^power for a covariance that is near to the identity."""
+    """The power C^power of a covariance matrix C close to the identity."""
     values, V = np.linalg.eigh(C)
     return (V * values**power) @ V.T

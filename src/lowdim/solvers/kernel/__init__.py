@@ -1,7 +1,7 @@
-"""Components of features that are known through a kernel alone: the problem behind kernel PCA.
+"""Components of features that are given implicitly by a kernel: the problem behind kernel PCA.
 
-`solve(rows, request, asked, spectra)` is the door. Solvers of the kernel matrix are in `exact`, those by a feature map
-and PCA in `maps`, and all are in the table `KERNEL_SOLVERS`.
+`solve(rows, request, asked, spectra)` is the entry point. The module `exact` has the solvers that use the kernel
+matrix, and `maps` those that use a feature map followed by PCA. All are listed in the table `KERNEL_SOLVERS`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...sources.base import Traits
 from ...summaries import Sample
 from ..base import Plan, RowsLike, SpectraLike
 from ..escalate import escalate
-from ..plan import cheapest, is_auto, make_plan
-from .components import Components, of_kind
+from ..plan import cheapest_plan, is_auto, make_plan
+from .components import Components, array_like
 from .exact import DenseKernel, KrylovKernel
 from .kernel_job import KernelJob, KernelSolver
 from .maps import Features, FourierFeatures, Nystrom
@@ -46,7 +46,7 @@ __all__ = [
     "solve",
 ]
 
-#: Solvers by shorthand. "matrix-free" is "krylov" that keeps nothing of the matrix.
+#: Solvers by shorthand. "matrix-free" is "krylov" without keeping any part of the matrix.
 KERNEL_SOLVERS: dict[str, KernelSolver] = {
     "dense": DenseKernel(),
     "krylov": KrylovKernel(),
@@ -55,47 +55,47 @@ KERNEL_SOLVERS: dict[str, KernelSolver] = {
     "fourier": FourierFeatures(),
     "features": Features(),
 }
-#: Names that other libraries have for some of them.
+#: Names of solvers in other libraries, and the corresponding names here.
 _OTHER_NAMES = {"arpack": "krylov", "randomized": "krylov", "eigh": "dense"}
-#: Rows that widths are found from.
+#: Number of rows from which the width of a kernel is estimated.
 _MEDIAN = 500
 
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """What is asked of a solver of kernel PCA."""
+    """The request to a solver of kernel PCA."""
 
-    #: None where the rows are the kernel matrix.
+    #: None if the rows are a precomputed kernel matrix.
     kernel: Kernel | None
-    #: Leading components; None for all that are positive.
+    #: Number of leading components; None for all with a positive eigenvalue.
     k: int | None = None
-    #: Of all that are positive, keep the fewest that reach this share of the variance.
+    #: If given, only the fewest components that reach this share of the variance are kept.
     share: float | None = None
-    #: Bytes that may be used beside the rows, or words such as "2 GiB"; None for half of what is free.
+    #: Bytes that may be used in addition to the rows, or a string such as "2 GiB"; None for half of the free memory.
     memory: Any = None
-    #: Seed of landmarks, frequencies and starts, and that of the sample of rows.
+    #: Seed of landmarks, frequencies and starts, and the seed of the sample of rows.
     seed: int = 0
     sample_seed: int = 0
-    #: Rows to keep as examples.
+    #: Number of rows to keep as examples.
     n_examples: int = 0
-    #: Rows are objects that only the kernel can read, not numbers.
+    #: Whether rows are objects that only the kernel can interpret, not numbers.
     objects: bool = False
 
 
 def solve(
     rows: RowsLike, request: KernelRequest, asked: str | KernelSolver, spectra: SpectraLike
 ) -> tuple[Components, Plan]:
-    """Components of the rows by the solver asked for; where an iteration of "auto" does not converge, by LAPACK.
+    """Components by the solver `asked` for; with "auto", LAPACK follows if an iteration does not converge.
 
-    A sample of the rows is read first, where they are numbers that can be read again: widths, landmarks, signs and
-    examples are found from it. What follows are the passes and the memory of the solver.
+    First a sample of the rows is drawn, if they are numbers that can be read again: widths, landmarks, signs and
+    examples come from it. This pass is in addition to those of the solver.
     """
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
-    # What leaves the range of numbers is found by looking at the results.
+    # Overflow is detected by checking the results.
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         sample = _sample(rows, request, the_plan.solver)
-        job = replace(job, kernel=_fitted(job.kernel, sample))
+        job = replace(job, kernel=_complete_kernel(job.kernel, sample))
         found, the_plan, _ = escalate(
             the_plan,
             lambda solver: solver.components(rows, job, sample, request.seed, spectra),
@@ -105,27 +105,27 @@ def solve(
         if found.values.shape[0] == 0:
             raise no_positive_eigenvalue("the centred kernel matrix")
         if request.share is not None:
-            found = found.reaching(request.share)
-        found = found.turned(_signs(found, sample, rows))
-    examples = of_kind(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
+            found = found.keep_share(request.share)
+        found = found.with_signs(_signs(found, sample, rows))
+    examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
     return replace(found, kernel=job.kernel, examples=examples), the_plan
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
-    """The solver that will run for these rows, before any is read."""
+    """The plan for these rows, before any is read."""
     return plan_job(_job(rows, request), asked)
 
 
 def plan_job(job: KernelJob, asked: str | KernelSolver = "auto") -> Plan:
-    """The same for a job."""
+    """The plan for a job."""
     if not is_auto(asked):
         return make_plan(job, asked, KERNEL_SOLVERS, KernelSolver, what="a solver of kernel PCA", advice=_advice)
-    # No approximation stands in for an exact solver that cannot do the job: only what is sensible is considered.
+    # If an exact solver cannot do the job, no approximation is used in its place: only sensible solvers are considered.
     table = {name: solver for name, solver in KERNEL_SOLVERS.items() if solver.is_sensible(job)}
     refusals = [solver.refusal(job) for solver in table.values()]
     if None not in refusals:
         raise refusals[0]  # type: ignore[misc] # none is None
-    return cheapest(job, table)
+    return cheapest_plan(job, table)
 
 
 def kernel_plan(
@@ -139,24 +139,24 @@ def kernel_plan(
     whole: bool = True,
     rereadable: bool = True,
 ) -> Plan:
-    """What kernel PCA will do for rows of this shape, and why; MemoryError where it does not fit.
+    """The plan of kernel PCA for rows of this shape; raises MemoryError if it does not fit into memory.
 
     Parameters
     ----------
     shape : (n, p); n is None for a stream of unknown length
     k : int or float, optional
-        Components wanted, or a fraction of variance to reach; None for all that have variance.
+        Number of components, or a fraction of variance to reach; None for all with positive variance.
     kernel : str, Kernel or callable
-        "precomputed" for a matrix that is given.
+        "precomputed" for a precomputed kernel matrix.
     solver : "auto", a solver's name, or a solver
     memory : int or str, optional
-        Bytes that may be used beside the rows, or in words: "2 GiB". Default: half of what is free.
+        Bytes that may be used in addition to the rows, or a string such as "2 GiB". Default: half of the free memory.
     itemsize : int
-        Bytes of a number of the rows: 8, or 4 for float32.
+        Bytes per number: 8, or 4 for float32.
     whole : bool
-        All rows lie in memory, as one array.
+        Whether all rows are in memory as one array.
     rereadable : bool
-        Rows can be read more than once.
+        Whether rows can be read more than once.
 
     Examples
     --------
@@ -170,12 +170,12 @@ def kernel_plan(
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
     if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
-        k = None  # A share of the variance needs all eigenvalues.
+        k = None  # To reach a share of the variance, all eigenvalues are needed.
     if k is not None and not (isinstance(k, Integral) and int(k) >= 1 and (shape[0] is None or int(k) <= shape[0])):
         raise ValueError(f"k={k!r} must be a whole number between 1 and n={shape[0]}, a fraction of variance, or None.")
-    made = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+    known = None if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
     traits = Traits(itemsize=itemsize, whole=whole and shape[0] is not None, rereadable=rereadable)
-    job = KernelJob(*shape, None if k is None else int(k), traits, kernel=made, allowed=memory_allowed(memory))
+    job = KernelJob(*shape, None if k is None else int(k), traits, kernel=known, allowed=memory_allowed(memory))
     return plan_job(job, solver)
 
 
@@ -190,25 +190,31 @@ def _advice(name: str) -> str:
 
 
 def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample | None:
-    """A sample of the rows, in one pass; None where rows are not numbers, are kernels, or can be read only once."""
+    """A sample of the rows, in one pass.
+
+    None if the rows are not numbers, are a precomputed kernel matrix, or can be read only once.
+    """
     if request.kernel is None or request.objects or not rows.traits.rereadable:
         return None
     size = max(_MEDIAN, request.n_examples, solver.sample_size)
     return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
 
 
-def _fitted(kernel: Kernel | None, sample: Sample | None) -> Kernel | None:
-    """The kernel with a number for each parameter, widths by the median rule."""
+def _complete_kernel(kernel: Kernel | None, sample: Sample | None) -> Kernel | None:
+    """The kernel with a value for each parameter; widths are estimated by the median rule."""
     if kernel is None or kernel.is_complete:
         return kernel
-    assert sample is not None, "refusal() has seen to it"
-    # The first rows of a larger sample are the smaller one: every solver finds the same width.
+    assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
+    # A larger sample begins with the rows of a smaller one, so the width does not depend on the solver.
     return kernel.fitted(sample.rows[:_MEDIAN], sample.weights[:_MEDIAN])
 
 
 def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
-    """The largest score of a row is positive: of all rows where their scores are there, otherwise of the sample."""
+    """The signs that make the largest score of each component positive.
+
+    Scores of all rows are used if they are available, otherwise those of the sample.
+    """
     if sample is None or found.eigenvectors is not None:
         return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
-    some = rows.of(of_kind(sample.rows, rows.empty(0)))
+    some = rows.of(array_like(sample.rows, rows.empty(0)))
     return signs(some.mapped(found.phi).map(affine(found.projection, found.offset, 1.0)).T)

@@ -1,4 +1,4 @@
-"""What kernel PCA finds: the record that all its solvers return."""
+"""The result of kernel PCA: the record that all its solvers return."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from typing import Any
 
 from ..._xp import Array, asarray_like, astype, is_sparse
 from ...kernels import Kernel
-from ..results import Status, reaching
+from ..results import Status, count_to_reach
 from .map_error import MapError
 
 
 @dataclass(frozen=True)
 class Components:
-    """Scores of x are (phi(x) - offset) projection."""
+    """Components of kernel PCA: the scores of x are (phi(x) - offset) projection."""
 
     phi: Any
     projection: Array
     offset: Array
-    #: Eigenvalues of the centred kernel matrix that are positive, descending; the sum of all that are.
+    #: Positive eigenvalues of the centred kernel matrix, descending, and the sum of all positive ones.
     values: Array
     total: float
     negative_mass: float
     status: Status
     residual: float
-    #: Passes over the rows, or over pairs of them, in which they were found.
+    #: Number of passes over the rows, or over pairs of rows.
     passes: int
     n_rows: int
     weight: float
-    #: The rows that kernels are taken with, and the matrix B and vector c that make z B + c the weights of their
-    #: features in the point with scores z.
+    #: The rows with which kernels are computed, and a matrix B and a vector c: the point with scores z is the sum of
+    #: the features of these rows with weights z B + c.
     basis: Any = None
     expansion: tuple[Array, Array] | None = None
     #: Unit eigenvectors of the centred kernel matrix, as columns.
     eigenvectors: Array | None = None
     error: MapError = MapError(0.0, 0.0, 0.0)  # noqa: RUF009 (frozen)
-    #: The kernel, with a number for each of its parameters; None where the matrix was given.
+    #: The kernel, with a value for each of its parameters; None if the kernel matrix was precomputed.
     kernel: Kernel | None = None
-    #: Different rows of the fit, for maps from scores to rows to be learned from; None where there are none.
+    #: Distinct rows of the fit, from which a map from scores to rows can be learned; None if not available.
     examples: Any = None
 
-    def reaching(self, share: float) -> Components:
+    def keep_share(self, share: float) -> Components:
         """The fewest components that reach this share of the variance."""
-        k = reaching(self, share)
+        k = count_to_reach(self, share)
         return replace(
             self,
             values=self.values[:k],
@@ -51,8 +51,8 @@ class Components:
             eigenvectors=None if self.eigenvectors is None else self.eigenvectors[:, :k],
         )
 
-    def turned(self, signs: Array) -> Components:
-        """Components times +1 or -1 each."""
+    def with_signs(self, signs: Array) -> Components:
+        """The components multiplied by `signs`, +1 or -1 each."""
         turn = astype(signs, self.projection.dtype)
         return replace(
             self,
@@ -62,6 +62,6 @@ class Components:
         )
 
 
-def of_kind(rows: Any, like: Array) -> Any:
-    """Rows from the host as an array of the kind of `like`; sparse ones, and None, as they are."""
+def array_like(rows: Any, like: Array) -> Any:
+    """A NumPy array as an array of the library, device and dtype of `like`; sparse rows and None are unchanged."""
     return rows if rows is None or is_sparse(rows) else asarray_like(rows, like, dtype=like.dtype)

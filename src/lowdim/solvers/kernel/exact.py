@@ -1,4 +1,4 @@
-"""Exact kernel PCA: eigenpairs of the centred kernel matrix, with all of it in memory or with none of it."""
+"""Exact kernel PCA: eigenpairs of the centred kernel matrix, which need not be in memory."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from .from_matrix import exact_components
 from .kernel_job import DEVICE_TILE, TILE, KernelJob, KernelSolver
 from .matrix import KernelMatrix
 
-#: Residuals below this many roundings of gamma_1 are noise.
+#: Residuals below this multiple of eps * gamma_1 are rounding noise.
 _NOISE = 30
-#: Vectors and steps of the estimate of the negative mass.
+#: Numbers of vectors and of steps for the estimate of the negative mass.
 _PROBES, _PROBE_STEPS = 16, 6
-#: A smallest Ritz value above minus this share of the largest is rounding.
+#: A negative Ritz value smaller in magnitude than this share of the largest one is rounding.
 _NEGATIVE = 1e-6
-#: Up to so many rows LAPACK is quickest.
+#: Up to this many rows LAPACK is fastest.
 _DENSE_UP_TO = 500
-#: Products with the matrix that an iteration usually takes.
+#: Usual number of products with the matrix in an iteration.
 _STEPS = 10
 _APPROXIMATE = "Nystrom(landmarks=m) approximates the kernel with less, for m small enough"
 
 
 class ExactKernel(KernelSolver):
-    """G v = gamma v for the centred kernel matrix G of all rows."""
+    """A solver of G v = gamma v for the centred kernel matrix G of all rows."""
 
     #: Whether kernels of float32 rows are computed in float64.
     in_float64: ClassVar[bool] = False
 
     @abstractmethod
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
-        """The first `k` eigenpairs, or all that are positive."""
+        """The first `k` eigenpairs, or all with a positive eigenvalue if `k` is None."""
 
     def components(
         self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
@@ -52,11 +52,11 @@ class ExactKernel(KernelSolver):
         return exact_components(rows, job, self, seed)
 
     def kept_bytes(self, job: KernelJob) -> int:
-        """Bytes of tiles of the kernel matrix that are kept from one product with it to the next."""
+        """Bytes of the tiles of the kernel matrix that are kept between products with it."""
         return 0
 
     def row_bytes(self, job: KernelJob) -> int:
-        """Copies of the rows: one for later, and others that are prepared for kernels to be taken with."""
+        """Bytes of the copies of the rows: one is kept in the model, others are prepared for computing kernels."""
         return 0 if job.kernel is None or job.objects else 4 * job.traits.itemsize * job.rows * job.p
 
     def refusal(self, job: KernelJob) -> Exception | None:
@@ -74,11 +74,11 @@ class DenseKernel(ExactKernel):
 
     Notes
     -----
-    n^2 / 2 kernels, about 4 n^3 / 3 multiplications and up to 4 n^2 numbers.
+    n^2 / 2 kernels, about 4 n^3 / 3 multiplications and up to 4 n^2 numbers of memory.
     """
 
     name = "dense"
-    # LAPACK is quick enough in float64 wherever it is chosen.
+    # LAPACK is fast enough in float64 for all jobs for which it is chosen.
     in_float64 = True
 
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
@@ -88,7 +88,7 @@ class DenseKernel(ExactKernel):
         cut = _cut(float(values[0]), matrix)
         rank = int(xp.count_nonzero(values > cut))
         kept = rank if k is None else min(k, rank)
-        # What is negative by rounding only is zero.
+        # Eigenvalues that are negative only by rounding count as zero.
         negative = -float(xp.sum(xp.where(values < -cut, values, xp.zeros_like(values))))
         total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
         return KernelFit(
@@ -106,14 +106,14 @@ class DenseKernel(ExactKernel):
         return 8 * n * (n * (3 if few else 6) + 5 * (job.k or 0)) + self.row_bytes(job)
 
     def cost(self, job: KernelJob) -> Cost:
-        """By a rough count, measured on two cores: n^3 units of time, twice as many for all eigenpairs."""
+        """A rough estimate, measured on two cores: n^3 units of time, and twice that for all eigenpairs."""
         why = "LAPACK is quickest for so few rows" if job.rows <= _DENSE_UP_TO else "many components are wanted"
         why = "all components are wanted" if job.k is None else why
         work = (1.0 if _is_semidefinite(job) else 2.0) * job.rows**3
         return Cost(work=work, passes=1, n_bytes=self.n_bytes(job), why=why)
 
     def is_sensible(self, job: KernelJob) -> bool:
-        """Where all components are wanted; otherwise where the matrix fits and no iteration would be quicker."""
+        """If all components are wanted, or if the matrix fits into memory and an iteration would not be faster."""
         if job.has_few_features or not job.traits.whole:
             return False
         if job.k is None:
@@ -137,22 +137,23 @@ class KrylovKernel(ExactKernel):
     Parameters
     ----------
     block : int, optional
-        Vectors multiplied at a time; default: k rounded up to a multiple of 8.
+        Number of vectors multiplied at a time; default: k rounded up to a multiple of 8.
     tol : float
-        Iterate until ||G v - gamma v|| <= tol * gamma for each pair. Eigenvalues are then right to about tol^2 over
-        their relative gap, vectors to tol over it.
+        Iterate until ||G v - gamma v|| <= tol * gamma for each pair. The relative error of eigenvalues is then about
+        tol^2 divided by their relative gap, that of vectors tol divided by it.
     steps : int, optional
-        Take exactly so many steps instead, whatever the residual.
+        Take exactly this many steps, whatever the residual.
     max_steps : int
-        Give up after this many.
+        Maximal number of steps.
     keep : bool
-        Keep as much of the kernel matrix as the memory allowed has room for. Otherwise kernels are computed anew in
-        each step, which about doubles the time of a Gaussian kernel.
+        Keep as much of the kernel matrix as fits into the allowed memory. Otherwise kernels are computed again in each
+        step, which about doubles the time for a Gaussian kernel.
 
     Notes
     -----
-    Block Lanczos, as in `lowdim.solvers.Krylov`. A step is n^2 / 2 kernels, unless they are kept, and 2 n^2 block
-    multiplications; about ten steps are usual. n (basis + 4 block) numbers, and what is kept.
+    Block Lanczos, as in `lowdim.solvers.Krylov`. A step takes n^2 / 2 kernels, unless they are kept, and 2 n^2 block
+    multiplications; about ten steps are usual. The memory holds n (basis + 4 block) numbers and the part of the matrix
+    that is kept.
     """
 
     name = "krylov"
@@ -166,13 +167,13 @@ class KrylovKernel(ExactKernel):
         check_limits(self)
 
     def block_size(self, k: int) -> int:
-        """Vectors per step."""
+        """The number of vectors per step."""
         return self.block or 8 * math.ceil(k / 8)
 
     def solve(self, matrix: KernelMatrix, k: int | None, seed: int) -> KernelFit:
-        assert k is not None, "refusal() has seen to it"
+        assert k is not None, "refusal() rejects jobs without a number of components"
         n, unit, passes = matrix.n, matrix.unit, 0
-        # Rows of weight zero are gone by now.
+        # Rows of weight zero have been removed, so there may be fewer than k.
         k = min(k, n)
 
         def action(V: Array) -> Array:
@@ -204,12 +205,12 @@ class KrylovKernel(ExactKernel):
     def n_bytes(self, job: KernelJob) -> int:
         k, n = job.k or 1, job.rows
         basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(n) + 6 * self.block_size(k)
-        # Tiles in the making, with what kernels need beside them.
+        # Tiles that are being computed, with the temporary arrays that kernels need.
         tiles = 8 * TILE**2 if job.traits.host else 9 * DEVICE_TILE**2
         return 8 * (n * (basis + 4 * k) + min(tiles, 6 * n**2)) + self.row_bytes(job)
 
     def kept_bytes(self, job: KernelJob) -> int:
-        """As much of one half of the matrix as there is room for, where that is worth it."""
+        """Bytes of the part of one half of the matrix that fits into memory; 0 if that is less than one percent."""
         if not self.keep or job.kernel is None:
             return 0
         needed, half = self.n_bytes(job), job.triangle_bytes
@@ -219,8 +220,10 @@ class KrylovKernel(ExactKernel):
         return room if room >= half // 100 else 0
 
     def cost(self, job: KernelJob) -> Cost:
-        """By the count of `DenseKernel`: ten products with b vectors take 25 n^2 b units of time, and the small
-        eigenproblems between them 7000 b^3. Bytes are those without which it cannot be done."""
+        """An estimate in the units of `DenseKernel.cost`; the bytes are the minimum that is needed.
+
+        Ten products with b vectors take 25 n^2 b units of time, and the small eigenproblems between them 7000 b^3.
+        """
         b = self.block_size(job.k or 1)
         half = job.triangle_bytes
         why = f"half of the kernel matrix ({in_words(half)}) does not fit: it is computed anew in each step"
@@ -228,11 +231,11 @@ class KrylovKernel(ExactKernel):
         return Cost(work=work, passes=_STEPS, n_bytes=self.n_bytes(job), why=why)
 
     def plan(self, job: KernelJob, why: str = "") -> Plan:
-        """As much of the matrix as fits is kept."""
+        """The plan, in which as much of the matrix as fits into memory is kept."""
         cost, half, kept = self.cost(job), job.triangle_bytes, self.kept_bytes(job)
         passes, n_bytes = cost.passes, cost.n_bytes + kept
         if job.kernel is None:
-            return Plan(self, passes, n_bytes, "the matrix is there")
+            return Plan(self, passes, n_bytes, "the kernel matrix is precomputed")
         if kept == half:
             return Plan(self, 1, n_bytes, why or "half of the kernel matrix fits and is computed once")
         if kept:
@@ -241,7 +244,7 @@ class KrylovKernel(ExactKernel):
         return Plan(self, passes, n_bytes, why or cost.why)
 
     def is_sensible(self, job: KernelJob) -> bool:
-        """For few components of rows that lie in memory, unless LAPACK is quicker."""
+        """For few components of rows in memory, unless LAPACK is faster."""
         pairs = job.traits.whole and job.k is not None and not job.has_few_features
         return self.keep and pairs and not DenseKernel().is_sensible(job)
 
@@ -261,21 +264,24 @@ class KrylovKernel(ExactKernel):
 
 
 def _is_semidefinite(job: KernelJob) -> bool:
-    """Whether no eigenvalue is negative, so that leading ones say enough."""
+    """Whether no eigenvalue is negative, so that the leading ones are enough."""
     return job.kernel is not None and job.kernel.semidefinite
 
 
 def _cut(largest: float, matrix: KernelMatrix) -> float:
-    """Eigenvalues at or below this are zero as far as arithmetic can tell: rounding is that of the kernels, which may
-    be far larger than what centring leaves of them."""
+    """Eigenvalues at or below this cannot be distinguished from zero.
+
+    The rounding error is relative to the kernels, which may be much larger than the centred ones.
+    """
     return rank_cut(max(largest, matrix.unit), matrix.n, matrix.epsilon)
 
 
 def _negative_sum(action: Callable[[Array], Array], trace: float, like: Array, seed: int) -> float:
     """An estimate of the sum of |gamma| over negative gamma, (tr |G| - tr G) / 2.
 
-    A Krylov space of random vectors takes up what is large of G, and there tr |G| is a sum over Ritz values. On its
-    complement it is estimated by random vectors and the quadrature of a short Lanczos run from them [1], [2].
+    A Krylov space of random vectors contains the dominant part of G, and there tr |G| is a sum over Ritz values. On its
+    orthogonal complement it is estimated by stochastic Lanczos quadrature, a short Lanczos run from random vectors [1],
+    [2].
 
     References
     ----------
@@ -298,12 +304,12 @@ def _negative_sum(action: Callable[[Array], Array], trace: float, like: Array, s
 
 
 def _krylov_space(
-    action: Callable[[Array], Array], start: Array, beside: Array, random: np.random.Generator
+    action: Callable[[Array], Array], start: Array, excluded: Array, random: np.random.Generator
 ) -> tuple[Array, np.ndarray]:
-    """An orthonormal basis Q, orthogonal to the columns of `beside`, and Q^T G Q."""
-    xp, n, fixed = namespace(start), start.shape[0], beside.shape[1]
-    V = orthonormal_block(start, beside, random)[0]
-    Q, T = xp.concat([beside, V], axis=1), np.zeros((n, 0))
+    """An orthonormal basis Q of a Krylov space, orthogonal to the columns of `excluded`, and Q^T G Q."""
+    xp, n, fixed = namespace(start), start.shape[0], excluded.shape[1]
+    V = orthonormal_block(start, excluded, random)[0]
+    Q, T = xp.concat([excluded, V], axis=1), np.zeros((n, 0))
     for step in range(_PROBE_STEPS):
         V, _, C, _ = orthonormal_block(action(V), Q, random)
         columns = np.zeros((n, C.shape[1]))

@@ -1,4 +1,4 @@
-"""Kernels whose features can be written out."""
+"""Explicit feature maps of kernels that have finitely many features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...kernels import Cosine, Kernel, Linear, Polynomial
 
 
 def explicit_map(kernel: Kernel | None, p: int) -> tuple[Callable[[Array], Array], int] | None:
-    """The feature map of a kernel of p columns, and how many features it has; None where it cannot be written out."""
+    """The explicit feature map of a kernel on p columns, and its number of features; None if there is none."""
     if isinstance(kernel, Linear):
         return features.Same(), p
     if isinstance(kernel, Cosine):

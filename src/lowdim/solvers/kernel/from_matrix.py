@@ -12,23 +12,23 @@ from ...errors import not_symmetric
 from ...features import Same, Scaled
 from ..base import RowsLike
 from .components import Components
+from .feature_map import kernel_columns
 from .kernel_job import KernelJob
-from .made_map import kernel_columns
 from .matrix import GivenTiles, KernelMatrix, KernelTiles
 
 if TYPE_CHECKING:
     from .exact import ExactKernel
 
-#: A matrix that is given may differ from its transpose by this share of its largest entry.
+#: A precomputed matrix may differ from its transpose by this share of its largest entry.
 _SYMMETRIC = 1e-8
-#: Rows compared at a time.
+#: Number of rows compared at a time.
 _STRIP = 1024
 
 
 def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: int) -> Components:
-    """By eigenpairs of the kernel matrix of all rows; the rows are that matrix where the job has no kernel.
+    """Components from the eigenpairs of the kernel matrix of all rows.
 
-    The passes over pairs of rows, and the memory, of the solver.
+    If the job has no kernel, the rows are this matrix. Passes over pairs of rows and memory are those of the solver.
     """
     X, weights = rows.whole("KernelPCA")
     basis = None
@@ -36,13 +36,13 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
     if job.kernel is None:
         K, phi = X, Same()
         if K.shape[0] < K.shape[1]:
-            # Rows of weight zero are left out, and so are their columns.
-            phi = _Columns(_counted(rows))
+            # Rows of weight zero are left out, and so are the corresponding columns.
+            phi = _Columns(_positive_weight(rows))
             K = phi(K)
         require_symmetric(K)
         tiles: Any = GivenTiles(K)
     else:
-        # A copy: rows may be changed after the fit.
+        # A copy, because the user may change the rows after the fit.
         basis = X.copy() if isinstance(X, np.ndarray) or is_sparse(X) else namespace(X).asarray(X, copy=True)
         phi = kernel_columns(job.kernel, basis, _mean(basis, weights))
         known = phi.feature_map.rows if isinstance(phi, Scaled) else phi.rows
@@ -53,7 +53,7 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
     fit = solver.solve(matrix, job.k, seed)
     xp = namespace(fit.vectors)
     projection = matrix.root[:, None] * fit.vectors / xp.sqrt(fit.values)[None, :]
-    # Centring leaves nothing along the weights; an iteration leaves its tolerance.
+    # Centring makes the columns sum to zero; after an iteration they do so only up to its tolerance.
     projection = projection - matrix.share[:, None] * xp.sum(projection, axis=0)[None, :]
     return Components(
         phi=phi,
@@ -74,7 +74,7 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
 
 
 def _mean(rows: Array, weights: Array | None) -> Array | None:
-    """The mean of rows that are dense numbers."""
+    """The mean of the rows; None if they are not dense numbers."""
     if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind not in "f"):
         return None
     xp = namespace(rows)
@@ -84,7 +84,7 @@ def _mean(rows: Array, weights: Array | None) -> Array | None:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Some columns of a row, where rows of weight zero were left out of a matrix that was given."""
+    """Selects columns, after rows of weight zero were left out of a precomputed matrix."""
 
     index: Array
 
@@ -92,13 +92,13 @@ class _Columns:
         return block[:, to_numpy(self.index)] if is_sparse(block) else namespace(block).take(block, self.index, axis=1)
 
 
-def _counted(rows: RowsLike) -> Array:
-    """Which rows have a weight that is not zero."""
+def _positive_weight(rows: RowsLike) -> Array:
+    """Indices of the rows of positive weight."""
     return asarray_like(np.flatnonzero(to_numpy(rows.weights) > 0), rows.weights)
 
 
 def require_symmetric(K: Array, table: str = "X") -> None:
-    """A kernel matrix that was given must be symmetric."""
+    """Raise an error if a precomputed kernel matrix is not symmetric."""
     if is_sparse(K):
         gap = abs(K - K.T).tocoo()
         at = int(gap.data.argmax()) if gap.nnz else 0

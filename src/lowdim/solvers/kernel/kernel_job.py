@@ -1,4 +1,4 @@
-"""What solvers of kernel PCA share: a job, what it would cost, and why it cannot be done."""
+"""The job of kernel PCA, and the base class of its solvers."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from .explicit import explicit_map
 if TYPE_CHECKING:
     from .components import Components
 
-#: Rows of a tile of the kernel matrix: a float64 tile and its products stay in the cache of a core.
+#: Number of rows of a tile of the kernel matrix: a float64 tile and its products fit into the cache of a core.
 TILE = 512
-#: On a device each tile costs launches: they are larger.
+#: On a device tiles are larger, because each tile costs several kernel launches.
 DEVICE_TILE = 2048
-#: Rows whose pairs are looked at for the error of a map.
+#: Number of rows whose pairs are used to estimate the error of a map.
 PAIRS = 2000
-#: Rows that a plan assumes where their number is unknown.
+#: Number of rows that a plan assumes if it is unknown.
 _UNKNOWN_ROWS = 100_000
-#: Features up to which "auto" writes them out, where there are rows enough.
+#: "auto" uses explicit features if there are at most this many, and enough rows.
 _FEW_FEATURES = 1000
 
 
 @dataclass(frozen=True)
 class KernelJob(Job):
-    """What a plan of kernel PCA is made for; `k` is None for all components with a positive eigenvalue."""
+    """The job of kernel PCA; `k` is None for all components with a positive eigenvalue."""
 
-    #: None where the kernel matrix itself is given.
+    #: None if the kernel matrix is precomputed.
     kernel: Kernel | None = None
-    #: Bytes that may be used beside the rows; 0 where there is no limit.
+    #: Bytes that may be used in addition to the rows; 0 if there is no limit.
     allowed: int = 0
-    #: Rows are objects that only the kernel can read, not numbers.
+    #: Whether rows are objects that only the kernel can interpret, not numbers.
     objects: bool = False
 
     @property
@@ -49,15 +49,14 @@ class KernelJob(Job):
 
     @property
     def triangle_bytes(self) -> int:
-        """One half of the kernel matrix, in tiles."""
+        """Bytes of one half of the kernel matrix, in tiles."""
         size = min(TILE if self.traits.host else DEVICE_TILE, self.rows)
         tiles = -(-self.rows // size)
         return self.traits.itemsize * size**2 * tiles * (tiles + 1) // 2
 
     @cached_property
     def has_few_features(self) -> bool:
-        """Whether the features of the kernel can be written out, and are so few beside the rows that PCA of them is
-        quicker than anything that works with pairs of rows."""
+        """Whether the kernel has explicit features, and so few that PCA of these is faster than using pairs of rows."""
         found = explicit_map(self.kernel, self.p)
         if found is None or found[1] > _FEW_FEATURES:
             return False
@@ -65,34 +64,36 @@ class KernelJob(Job):
 
 
 class KernelSolver(AnySolver):
-    """One way from rows and a kernel to components.
+    """A solver that computes components from rows and a kernel.
 
-    "auto" takes the one solver that is sensible for a job (`is_sensible`): where the features of the kernel are few,
-    PCA of them; where rows come in blocks, landmarks; and otherwise the eigenpairs of the kernel matrix.
+    "auto" takes the one solver that is sensible for a job (`is_sensible`): PCA of explicit features if there are few,
+    landmarks if rows come in blocks, and otherwise the eigenpairs of the kernel matrix.
     """
 
     @property
     def sample_size(self) -> int:
-        """Different rows that it wants in a sample of them."""
+        """The number of distinct rows that the solver needs in the sample."""
         return 0
 
     @abstractmethod
     def n_bytes(self, job: KernelJob) -> int:
-        """Bytes beside the rows that it cannot do without, about."""
+        """The approximate minimal number of bytes that the solver needs in addition to the rows."""
 
     @abstractmethod
     def components(
         self, rows: RowsLike, job: KernelJob, sample: Sample | None, seed: int, spectra: SpectraLike
     ) -> Components:
-        """Components of the rows, for a job whose kernel has all its parameters; `sample` is None where rows are not
-        numbers, or can be read only once."""
+        """Components of the rows, for a job whose kernel has values for all its parameters.
+
+        `sample` is None if the rows are not numbers or can be read only once.
+        """
 
     @abstractmethod
     def memory_advice(self, job: KernelJob) -> str:
-        """What to do about a job that does not fit into the memory allowed."""
+        """Advice for a job that does not fit into the allowed memory."""
 
     def unknowns(self, job: KernelJob) -> list[str]:
-        """What has to be found from the rows before the pass in which components are."""
+        """Descriptions of what has to be estimated from the rows in a first pass."""
         return [] if job.kernel is None or job.kernel.is_complete else ["the width of the kernel"]
 
     def refusal(self, job: KernelJob) -> Exception | None:

@@ -1,4 +1,4 @@
-"""The choice of landmarks among candidate rows: one function a rule, and the table of them."""
+"""The choice of landmarks among candidate rows: one function per rule, and a table of the rules."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import numpy as np
 from ...kernels import Kernel
 from ...linalg import eigh_descending
 
-#: Rows that leverage scores are estimated from, at most.
+#: Maximal number of rows from which leverage scores are estimated.
 SKETCH = 1500
-#: Rows whose kernels with these are formed at a time.
+#: Number of rows whose kernels with these are computed at a time.
 _ROWS = 1024
 
 
 def uniform(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
-    """The first m candidates, which are in random order: each different row is as likely as any other."""
+    """The first m candidates. These are in random order, so all distinct rows are equally likely."""
     return np.arange(m)
 
 
 def kmeans_plus_plus(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
-    """Each landmark is drawn in proportion to the squared distance, in the feature space, to the nearest one before it
-    [1], [2].
+    """Landmarks by k-means++ in the feature space [1], [2].
+
+    Each landmark is drawn with probability proportional to its squared distance from the nearest earlier one.
 
     References
     ----------
@@ -41,7 +42,7 @@ def kmeans_plus_plus(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, ran
         nearest[chosen] = 0.0
         mass = nearest * weights
         if mass.sum() <= 0.0:
-            # All others have the features of one that is there already, or the kernel knows no distances.
+            # All other rows have the features of a landmark, or the kernel defines no distances.
             chosen += np.setdiff1d(np.arange(n), chosen)[: m - len(chosen)].tolist()
             break
         chosen.append(int(random.choice(n, p=mass / mass.sum())))
@@ -49,8 +50,10 @@ def kmeans_plus_plus(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, ran
 
 
 def leverage(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.random.Generator) -> np.ndarray:
-    """Drawn in proportion to the ridge leverage scores l_i = [K (K + r I)^(-1)]_ii, estimated from some of the rows;
-    r is the mean of the eigenvalues beyond the m-th [1], [2].
+    """Landmarks drawn with probabilities proportional to their ridge leverage scores [1], [2].
+
+    The scores l_i = [K (K + r I)^(-1)]_ii are estimated from some of the rows; r is the sum of the eigenvalues beyond
+    the m-th, divided by m.
 
     References
     ----------
@@ -62,7 +65,7 @@ def leverage(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.
     K = np.asarray(kernel(rows[some]), dtype=np.float64)
     values, vectors = eigh_descending(0.5 * (K + K.T))
     values = np.clip(values, 0.0, None)
-    # Eigenvalues of all candidates are about n / s those of the s rows looked at.
+    # The eigenvalues for all n candidates are about n / s times those for the s rows used here.
     rank = min(max(1, m * len(K) // n), len(K) - 1)
     ridge = max(values[rank:].sum() / m, values[0] * 1e-12)
     scores = _diagonal(kernel, rows)
@@ -75,7 +78,7 @@ def leverage(kernel: Kernel, rows: Any, weights: np.ndarray, m: int, random: np.
 
 
 def _diagonal(kernel: Kernel, rows: Any) -> np.ndarray:
-    """k(x, x) of each row."""
+    """k(x, x) for each row x."""
     return np.concatenate(
         [
             np.diagonal(kernel(rows[i : i + 256], rows[i : i + 256])).astype(np.float64)

@@ -1,8 +1,8 @@
-"""Kernel PCA as a feature map followed by PCA: exact where the features can be written out, approximate where random
-rows or random frequencies stand in for them.
+"""Kernel PCA as a feature map followed by PCA.
 
-A solver here makes the map from a sample of the rows. What follows is none of its business: rows are mapped block by
-block on their way into a summary, and the spectrum of that summary is solved, as for any PCA. So all of these stream.
+It is exact if the kernel has explicit features, and approximate if landmarks or random frequencies are used. A solver
+only constructs the map, from a sample of the rows. Rows are then mapped block by block as they are summarized, and the
+spectrum is computed from the summary, as for any PCA. All of these solvers therefore work on streams.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from ...summaries import Sample
 from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
 from .components import Components
 from .explicit import explicit_map
+from .feature_map import KernelFeatureMap, kernel_columns
 from .from_map import mapped_components
 from .kernel_job import PAIRS, KernelJob, KernelSolver
 from .landmarks import LANDMARKS, SKETCH
-from .made_map import MadeMap, kernel_columns
 
-#: Directions of the landmarks with less than this share of the largest eigenvalue are left out: beyond it the products
-#: of kernels hold rounding only. In float64 and in float32.
+#: Directions of the landmarks with less than this share of the largest eigenvalue are left out, because they contain
+#: only rounding; in float64 and in float32.
 _CUT, _CUT_FLOAT32 = 1e-12, 1e-6
-#: Candidates for each landmark, where these are chosen by a rule that compares them.
+#: Number of candidates per landmark, for rules that compare candidates.
 _CANDIDATES = 10
-#: Rows that are kept from being landmarks, for the estimate of the error.
+#: Number of rows of the sample that cannot become landmarks, for the estimate of the error.
 _HELD_OUT = 500
 
 
 class MapSolver(KernelSolver):
-    """A feature map of the rows, then PCA."""
+    """A solver that applies a feature map to the rows, followed by PCA."""
 
-    #: Whether phi(x) . phi(y) is the kernel itself.
+    #: Whether phi(x) . phi(y) equals the kernel.
     exact: ClassVar[bool] = False
-    #: Why "auto" chooses it, where it does.
+    #: The reason why "auto" chooses it, if it does.
     reason: ClassVar[str] = ""
 
     @abstractmethod
-    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
-        """The map, from a sample of the rows (on the host) and how often each occurs."""
+    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
+        """The map, from a sample of the rows in host memory and the weights of these rows."""
 
     @abstractmethod
     def width(self, job: KernelJob) -> int:
-        """Features."""
+        """The number of features."""
 
     @property
     def sample_size(self) -> int:
-        """Rows that `make` and the estimate of the error want."""
+        """The number of rows that `make` and the estimate of the error need."""
         return _HELD_OUT
 
     def components(
@@ -64,22 +64,21 @@ class MapSolver(KernelSolver):
 
     def n_bytes(self, job: KernelJob) -> int:
         m = self.width(job)
-        # Moments, their image and its eigenvectors; and blocks of features in the making.
+        # Moments, their image and its eigenvectors; and blocks of features that are being computed.
         return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.rows * m))
 
     def cost(self, job: KernelJob) -> Cost:
-        """Moments of m features and their eigenproblem. A sample of the rows is read first where they can be read
-        again."""
+        """Moments of m features and their eigenproblem; one more pass for a sample if rows can be read again."""
         m = self.width(job)
         work = float(job.rows) * m * m + EIGH_WORK * m**3
         return Cost(work, passes=2 if job.traits.rereadable else 1, n_bytes=self.n_bytes(job), why=self.reason)
 
     def is_sensible(self, job: KernelJob) -> bool:
-        """An approximation is for those who ask for it."""
+        """No: an approximation runs only if it is requested."""
         return False
 
     def memory_advice(self, job: KernelJob) -> str:
-        return "Ask for fewer landmarks or features, or allow more memory."
+        return "Use fewer landmarks or features, or allow more memory."
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.objects:
@@ -89,21 +88,21 @@ class MapSolver(KernelSolver):
 
 @dataclass(frozen=True)
 class Features(MapSolver):
-    """The features of a kernel that has few: linear, cosine, or polynomial of a small whole degree.
+    """PCA of the explicit features of a kernel that has few: linear, cosine, or polynomial of a small whole degree.
 
     Notes
     -----
-    Exact. The passes and the memory of PCA on so many columns.
+    Exact. Passes and memory are those of PCA with one column per feature.
     """
 
     name = "features"
     exact = True
     reason = "the features of this kernel can be written out, and there are few"
 
-    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
+    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
         found = explicit_map(kernel, int(sample.shape[1]))
-        assert found is not None, "refusal() has seen to it"
-        return MadeMap(found[0])
+        assert found is not None, "refusal() rejects kernels without explicit features"
+        return KernelFeatureMap(found[0])
 
     def width(self, job: KernelJob) -> int:
         found = explicit_map(job.kernel, job.p)
@@ -111,7 +110,7 @@ class Features(MapSolver):
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if explicit_map(job.kernel, job.p) is None:
-            what = "a matrix that is given" if job.kernel is None else str(job.kernel)
+            what = "a precomputed matrix" if job.kernel is None else str(job.kernel)
             return ValueError(
                 f"solver='features' needs a kernel whose features can be written out (linear, cosine, polynomial of a "
                 f"whole degree with coef0 >= 0), not {what}."
@@ -122,27 +121,28 @@ class Features(MapSolver):
         return job.has_few_features
 
     def memory_advice(self, job: KernelJob) -> str:
-        return "Lower the degree, or use another solver, which needs no features."
+        return "Lower the degree, or use another solver, which needs no explicit features."
 
 
 @dataclass(frozen=True, eq=False)
 class Nystrom(MapSolver):
-    """Features phi(x) = L^(-1/2) U^T k(x), with k(x) the kernels of x with m landmarks and U L U^T those of the
-    landmarks with one another: the projection of the exact features on those of the landmarks [1]_.
+    """Features phi(x) = L^(-1/2) U^T k(x), the projection of the exact features on those of m landmarks [1]_.
+
+    Here k(x) are the kernels of x with the landmarks, and U L U^T is the kernel matrix of the landmarks.
 
     Parameters
     ----------
     landmarks : int or array of shape (m, n_features)
-        How many, or the landmarks themselves.
+        Number of landmarks, or the landmarks themselves.
     choose : str
-        How landmarks are chosen among the rows: "uniform", "k-means++" (far from one another), or "leverage" (by how
-        much each matters to the kernel matrix).
+        Rule for choosing the landmarks among the rows: "uniform", "k-means++" (far from one another), or "leverage" (by
+        their influence on the kernel matrix).
 
     Notes
     -----
-    Moments of the kernels k(x) are summed, and those of phi are U L^(-1/2) from both sides of them, so that the map
-    costs nothing a row. One pass for the sample, one for the moments: n m kernels, n m^2 multiplications and 8 m^2
-    numbers.
+    The moments of the kernels k(x) are summed over the rows; those of phi follow by multiplying with U L^(-1/2) from
+    both sides, so phi itself is not computed for each row. One pass for the sample and one for the moments: n m
+    kernels, n m^2 multiplications and 8 m^2 numbers of memory.
 
     References
     ----------
@@ -150,7 +150,7 @@ class Nystrom(MapSolver):
     """
 
     name = "nystrom"
-    reason = "rows come in blocks, and pairs of them cannot all be met: landmarks stand in for them"
+    reason = "rows come in blocks, so not all pairs can be formed, and landmarks are used instead"
     landmarks: Any = 1000
     choose: str = "uniform"
 
@@ -167,12 +167,12 @@ class Nystrom(MapSolver):
 
     @property
     def given(self) -> bool:
-        """Whether landmarks are rows."""
+        """Whether the landmarks themselves are given."""
         return getattr(self.landmarks, "ndim", 0) > 0
 
     @property
     def count(self) -> int:
-        """m."""
+        """The number of landmarks m."""
         return int(self.landmarks.shape[0]) if self.given else int(self.landmarks)
 
     def __eq__(self, other: object) -> bool:
@@ -186,8 +186,8 @@ class Nystrom(MapSolver):
     def __hash__(self) -> int:
         return hash((self.choose, self.count))
 
-    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
-        chosen = passed_over = np.zeros(0, dtype=int)
+    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
+        chosen = rejected = np.zeros(0, dtype=int)
         if self.given:
             rows = self._given_rows(sample)
         else:
@@ -195,9 +195,9 @@ class Nystrom(MapSolver):
             candidates = sample[: max(m, sample.shape[0] - _HELD_OUT)]
             random = np.random.default_rng(seed)
             chosen = LANDMARKS[self.choose](kernel, candidates, weights[: candidates.shape[0]], m, random)
-            passed_over = np.setdiff1d(np.arange(candidates.shape[0]), chosen)
+            rejected = np.setdiff1d(np.arange(candidates.shape[0]), chosen)
             rows = candidates[chosen]
-        # Without a sample there is but a row of which only the width matters.
+        # Without a sample, `sample` is a single row of which only the number of columns is meaningful.
         origin = None if sample.shape[0] == 1 or is_sparse(sample) else weights @ sample / weights.sum()
         raw = kernel_columns(kernel, rows, origin)
         K = np.asarray(raw(rows), dtype=np.float64)
@@ -208,10 +208,10 @@ class Nystrom(MapSolver):
         if not np.any(kept):
             raise no_positive_eigenvalue(f"the kernel matrix of the {len(values)} landmarks")
         root = vectors[kept].T / np.sqrt(values[kept])
-        return MadeMap(raw, root, rows, chosen, passed_over, 0.0 if kernel.semidefinite else _negative_mass(K))
+        return KernelFeatureMap(raw, root, rows, chosen, rejected, 0.0 if kernel.semidefinite else _negative_mass(K))
 
     def _given_rows(self, sample: Any) -> Any:
-        """The landmarks that were given, as rows like those of the sample."""
+        """The given landmarks, as an array or sparse matrix with the dtype of the sample."""
         rows = self.landmarks
         if is_sparse(rows):
             rows = rows.tocsr().astype(sample.dtype)
@@ -241,20 +241,20 @@ class Nystrom(MapSolver):
     def n_bytes(self, job: KernelJob) -> int:
         sample = min(self.sample_size, job.rows)
         compared = {"leverage": 8 * SKETCH**2, "k-means++": 4 * sample}.get(self.choose, 0)
-        # Copies of the sample while it grows and is compared, and of the landmarks for kernels to be taken with.
+        # Copies of the sample while it is drawn and compared, and of the landmarks for computing kernels.
         rows = job.p * (8 * sample + 4 * self.width(job))
         return super().n_bytes(job) + 8 * (rows + compared + 2 * min(sample, PAIRS) ** 2)
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.kernel is None:
             return ValueError(
-                "solver='nystrom' computes kernels of rows with landmarks; of a matrix that is given, pass the columns "
+                "solver='nystrom' computes kernels of rows with landmarks; with a precomputed matrix, pass the columns "
                 "of the landmarks as rows of another fit, or use solver='krylov'."
             )
         return super().refusal(job)
 
     def is_sensible(self, job: KernelJob) -> bool:
-        """The one approximation that "auto" takes by itself: of rows that cannot all be in memory at once."""
+        """If rows are not all in memory at once; this is the only approximation that "auto" chooses."""
         return not job.traits.whole and not job.has_few_features
 
     def unknowns(self, job: KernelJob) -> list[str]:
@@ -263,7 +263,7 @@ class Nystrom(MapSolver):
 
 
 def _negative_mass(K: np.ndarray) -> float:
-    """The negative share of the spectrum of the centred kernels of landmarks with one another."""
+    """The share of negative eigenvalues in the spectrum of the centred kernel matrix of the landmarks."""
     means = K.mean(axis=0)
     values = np.linalg.eigvalsh(K - means - means[:, None] + means.mean())
     return float(np.abs(values[values < 0.0]).sum() / (np.abs(values).sum() or 1.0))
@@ -276,12 +276,12 @@ class FourierFeatures(MapSolver):
     Parameters
     ----------
     features : int
-        How many, m: sines and cosines together.
+        The number of features m, sines and cosines together.
 
     Notes
     -----
-    phi(x) . phi(y) is the kernel on average, and within about sqrt(2 / m) of it. One pass where the width of the kernel
-    is known, otherwise one more for a sample: n m p multiplications for the features, n m^2 for their moments.
+    The expectation of phi(x) . phi(y) is the kernel, and the error is about sqrt(2 / m). One pass for a sample, if the
+    rows can be read again, and one for the moments: n m p multiplications for the features, n m^2 for their moments.
 
     References
     ----------
@@ -295,21 +295,21 @@ class FourierFeatures(MapSolver):
         if isinstance(self.features, bool) or not isinstance(self.features, int | np.integer) or self.features < 2:
             raise ValueError(f"FourierFeatures(features={self.features!r}): a whole number of at least 2 is needed.")
 
-    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> MadeMap:
+    def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
         p = int(sample.shape[1])
         w = kernel.frequencies(p, self.features // 2, np.random.default_rng(seed))
         amplitude = float(kernel(np.zeros((1, p)))[0, 0])
-        return MadeMap(features.Fourier(w, amplitude))
+        return KernelFeatureMap(features.Fourier(w, amplitude))
 
     def width(self, job: KernelJob) -> int:
         return 2 * (self.features // 2)
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if job.kernel is None or not job.kernel.shift_invariant:
-            what = "a matrix that is given" if job.kernel is None else str(job.kernel)
+            what = "a precomputed matrix" if job.kernel is None else str(job.kernel)
             return ValueError(
-                f"solver='fourier' is for kernels of x - y alone (gaussian, laplacian, matern), not for {what}; use "
-                "solver='nystrom'."
+                f"solver='fourier' is for kernels that depend on x - y only (gaussian, laplacian, matern), not for "
+                f"{what}; use solver='nystrom'."
             )
         if not job.kernel.has_frequencies:
             return no_frequencies(job.kernel)

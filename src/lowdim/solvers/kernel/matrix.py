@@ -1,6 +1,7 @@
-"""The centred kernel matrix of rows: tiles of its lower triangle, kept or made anew, and its product with vectors.
+"""The centred kernel matrix of rows, and its products with vectors.
 
-Other solvers need a sum over rows. Exact kernel PCA needs one over pairs of rows, and this is its loop.
+The matrix is computed in tiles of its lower triangle, which are kept or computed again for each product. While other
+solvers need sums over rows, exact kernel PCA needs sums over pairs of rows, which are computed here.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from ...kernels import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
 from .kernel_job import DEVICE_TILE, TILE
 
-#: Rows whose kernels with all others give a first guess of the means.
+#: Number of rows whose kernels with all others give an estimate of the means.
 _GUESS_ROWS = 128
 
 
 class Tiles(ABC):
-    """A symmetric matrix of kernels, a tile at a time."""
+    """A symmetric kernel matrix that is computed one tile at a time."""
 
     def __init__(self, like: Array, semidefinite: bool) -> None:
         self.n = int(like.shape[0])
@@ -37,17 +38,17 @@ class Tiles(ABC):
 
     @abstractmethod
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
-        """A tile that may be written to; in `out`, or elsewhere."""
+        """A tile, which the caller may modify; it is stored in `out` or in a new array."""
 
     def empty(self, *shape: int) -> Array:
-        """An uninitialised array in which sums are kept."""
+        """An uninitialised array for sums."""
         if isinstance(self._like, np.ndarray) or is_sparse(self._like):
             return np.empty(shape)
         xp = namespace(self._like)
         return xp.empty(shape, dtype=wide_dtype(xp, device(self._like)), device=device(self._like))
 
     def empty_tiles(self, count: int, size: int) -> Array:
-        """Room for so many tiles."""
+        """An uninitialised array for `count` tiles."""
         like = self.empty(0)
         xp = namespace(like)
         dtype = xp.float32 if self.itemsize < 8 else like.dtype
@@ -55,7 +56,7 @@ class Tiles(ABC):
 
 
 class KernelTiles(Tiles):
-    """k(x_i, x_j) of rows."""
+    """Tiles of the kernels k(x_i, x_j) of rows."""
 
     def __init__(self, kernel: Kernel, X: Array) -> None:
         super().__init__(X, kernel.semidefinite)
@@ -64,7 +65,7 @@ class KernelTiles(Tiles):
 
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
         if rows == columns:
-            # Of rows with themselves a kernel knows that distances are zero.
+            # With a single argument, the kernel sets the distance of each row to itself to exactly zero.
             return self.kernel(self._rows(rows))
         key = (columns.start, columns.stop, columns.step)
         if key not in self._prepared:
@@ -76,7 +77,7 @@ class KernelTiles(Tiles):
 
 
 class GivenTiles(Tiles):
-    """A matrix that is there already."""
+    """Tiles of a precomputed kernel matrix."""
 
     def __init__(self, K: Array) -> None:
         super().__init__(K, semidefinite=False)
@@ -100,15 +101,15 @@ class KernelMatrix:
     weights : array of shape (n,), optional
         Frequency weights; weight 2 equals repeating the row.
     room : int
-        Bytes for tiles that are kept from one product to the next; the others are made anew.
+        Bytes for tiles that are kept between products; the others are computed again.
     progress : Progress, optional
 
     Attributes
     ----------
     semidefinite : bool
-        Whether the kernel promises that no eigenvalue is negative.
+        Whether the kernel guarantees that no eigenvalue is negative.
     epsilon, unit : float
-        Rounding of the kernels, and about how large they are.
+        Rounding error and approximate size of the kernels.
     weight : float
         Total weight.
     root, share : arrays of shape (n,)
@@ -116,14 +117,14 @@ class KernelMatrix:
     means : array of shape (n,)
         K s, known after the first product.
     diagonal : array of shape (n,)
-        Of K, known after the first product.
+        Diagonal of K, known after the first product.
 
     Notes
     -----
-    A tile serves both halves of the symmetric matrix: K_ij V_j and K_ij^T V_i. Tiles are measured from a guess
-    a_i + a_j of the means, which centring takes away again: without it, kernels that hardly vary would lose their
-    digits beside their mean. n^2 / 2 kernels a pass (none, where all tiles are kept), 2 n^2 b multiplications for b
-    vectors.
+    A tile is used for both halves of the symmetric matrix: K_ij V_j and K_ij^T V_i. An estimate a_i + a_j of the means
+    is subtracted from the tiles, which does not change the centred matrix: without it, kernels that hardly vary would
+    lose digits, because they are close to their mean. A pass takes n^2 / 2 kernels (none if all tiles are kept) and
+    2 n^2 b multiplications for b vectors.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class KernelMatrix:
         self.semidefinite = tiles.semidefinite
         self.epsilon = FLOAT32_EPS if tiles.itemsize < 8 else FLOAT64_EPS
         self.unit = 0.0
-        self._guess = self._guessed()
+        self._guess = self._guess_means()
         if not math.isfinite(self.unit):
             raise kernel_not_finite(getattr(tiles, "kernel", None))
         self.unit = self.unit or 1.0
@@ -161,12 +162,12 @@ class KernelMatrix:
         self.diagonal: Any = tiles.empty(self.n)
 
     def __call__(self, V: Array) -> Array:
-        """G V: one pass over the tiles."""
+        """G V, in one pass over the tiles."""
         xp = self._xp
         U = V * self.root[:, None]
         U = U - self.share[:, None] * xp.sum(U, axis=0)[None, :]
         if self.means is None:
-            # The means of K come with the first product.
+            # The means of K are computed together with the first product.
             Z = self._product(xp.concat([U, self.share[:, None]], axis=1))
             self._set_means(Z[:, -1])
             Z = Z[:, :-1]
@@ -175,8 +176,11 @@ class KernelMatrix:
         return (Z - (self.share @ Z)[None, :]) * self.root[:, None]
 
     def start(self, b: int, random: np.random.Generator) -> Array:
-        """b vectors to iterate from, (n, b): the leading eigenvectors of a few rows, carried to all by their kernels,
-        and a thirtieth as much at random, so that what those rows do not show is there too."""
+        """b vectors to start the iteration from, (n, b).
+
+        They are the leading eigenvectors for a few rows, extended to all rows by their kernels. A random part, a
+        thirtieth of their size, is added to include directions that those rows do not show.
+        """
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         V = asarray_like(random.standard_normal((self.n, b)), self.diagonal, dtype=self._dtype)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
@@ -196,7 +200,7 @@ class KernelMatrix:
         return V
 
     def dense(self) -> Array:
-        """The lower triangle of G, in a matrix whose upper triangle means nothing: one pass over the tiles."""
+        """A matrix whose lower triangle is that of G, in one pass over the tiles; its upper triangle is arbitrary."""
         G = self._tiles.empty(self.n, self.n)
         self._set_means(self._product(self.share[:, None], into=G)[:, 0])
         shifted = self.means - self._guess - self.share @ self._guess
@@ -221,11 +225,11 @@ class KernelMatrix:
         return float(self.share @ self.means)
 
     def _set_means(self, product: Array) -> None:
-        """Means of K, from those of the tiles."""
+        """Set the means of K, given those of the tiles."""
         self.means = product + self._guess + self.share @ self._guess
 
-    def _guessed(self) -> Array:
-        """a with K_ij about a_i + a_j: means over a few rows."""
+    def _guess_means(self) -> Array:
+        """A vector a such that K_ij is approximately a_i + a_j, from means over a few rows; also sets `unit`."""
         every = -(-self.n // _GUESS_ROWS)
         a = self._tiles.empty(self.n)
         few = slice(0, self.n, every)
@@ -237,13 +241,13 @@ class KernelMatrix:
             rows = slice(start, min(start + TILE, self.n))
             T = self._tiles(rows, few)
             a[rows] = astype(self._xp.mean(T, axis=1), self._dtype)
-            # NaN is not lost in a comparison this way round.
+            # The comparison is written such that NaN is kept.
             largest = float(self._xp.max(self._xp.abs(T)))
             self.unit = self.unit if largest <= self.unit else largest
         return a - 0.5 * self._xp.mean(a[few])
 
     def _product(self, U: Array, into: Array | None = None) -> Array:
-        """K U without the guess, tile by tile."""
+        """K U with the estimate of the means subtracted from K, tile by tile."""
         if self._progress is not None:
             self._progress.begin("KernelMatrix", len(self._pairs))
         tick = None if self._progress is None else self._progress.step
@@ -252,7 +256,8 @@ class KernelMatrix:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(n_threads)
         Z: Any = None
-        for part in _threads.side_by_side([partial(self._swept, share, U, into) for share in shares], tick, self._pool):
+        tasks = [partial(self._partial_product, share, U, into) for share in shares]
+        for part in _threads.side_by_side(tasks, tick, self._pool):
             Z = part if Z is None else Z + part
         if self._progress is not None:
             self._progress.end()
@@ -260,11 +265,11 @@ class KernelMatrix:
             raise kernel_not_finite(getattr(self._tiles, "kernel", None))
         return Z
 
-    def _swept(self, share: range, U: Array, into: Array | None, tick: Callable[[], None]) -> Array:
-        """The part of the product that a share of the pairs gives."""
+    def _partial_product(self, share: range, U: Array, into: Array | None, tick: Callable[[], None]) -> Array:
+        """The contribution of some of the tiles to the product."""
         xp = self._xp
         Z = xp.zeros(U.shape, dtype=self._dtype, device=self._device)
-        # One place for all tiles that are not kept: fresh memory for each would cost as much as its kernels.
+        # One buffer for all tiles that are not kept: allocating memory for each would cost as much as its kernels.
         scratch, V = self._tiles.empty_tiles(1, self._size), None
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             for number in share:
@@ -280,9 +285,9 @@ class KernelMatrix:
         return Z
 
     def _tile(self, number: int, scratch: Array) -> Array:
-        """One tile about the guess: as kept, or made anew and kept if there is room."""
+        """One tile minus the estimate of the means; it is computed if it was not kept, and then kept if it fits."""
         rows, columns = self._pairs[number]
-        # All that are kept are parts of one array: memory in large pieces is had in a third of the time.
+        # All kept tiles are parts of one array, because allocating one large array takes a third of the time.
         store, place = (self._store, number) if number < self._n_kept else (scratch, 0)
         out = store[place, : rows.stop - rows.start, : columns.stop - columns.start]
         if number in self._kept:

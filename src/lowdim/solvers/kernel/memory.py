@@ -1,4 +1,4 @@
-"""How much memory kernel PCA may use beside the rows."""
+"""The memory that kernel PCA may use in addition to the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 def memory_allowed(memory: Any) -> int:
-    """`memory`, a number of bytes or words such as "2 GiB", in bytes. None is half of what is free."""
+    """The number of bytes that `memory` stands for: a number, a string such as "2 GiB", or None for half of the free
+    memory."""
     if memory is None:
         return free_bytes() // 2 or 2**62
     number = memory

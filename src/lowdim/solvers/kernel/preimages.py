@@ -1,7 +1,7 @@
-"""Pre-images: rows whose features are near a point of the feature space.
+"""Pre-images: rows whose features are close to a point of the feature space.
 
-There is seldom one whose features are the point itself. Either the distance is minimised, or the map from scores back
-to rows is learned from rows whose scores are known.
+There is rarely a row whose features are exactly this point. Either the distance is minimised, or a map from scores to
+rows is learned from rows with known scores.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ...kernels import Gaussian
 from ...kernels.arithmetic import median_distance
 from ...linalg import eigh_descending
 
-#: Points worked on at a time, for about this many kernels.
+#: Approximate number of kernels that are computed at a time.
 _KERNELS = 1 << 22
-#: Ridges, as shares of the mean eigenvalue, and widths, as multiples of the median distance, that are tried.
+#: The ridges (as shares of the mean eigenvalue) and the widths (as multiples of the median distance) that are tried.
 _RIDGES = 10.0 ** np.arange(-8.0, 3.0)
 _WIDTHS = (0.5, 1.0, 2.0, 4.0)
 
@@ -30,14 +30,15 @@ class FixedPoint:
     Parameters
     ----------
     tol : float
-        Iterate until a step is below `tol` of the width of the kernel.
+        Iterate until a step is shorter than `tol` times the width of the kernel.
     max_iter : int
-        Steps at most; a point that has not settled then, or that has left the rows, keeps its start.
+        Maximal number of steps; a point that has not converged by then, or that has moved away from the rows, is
+        replaced by its start.
 
     Notes
     -----
-    Where the gradient vanishes x = sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i); this is iterated, from the row
-    learned by `Ridge`. n kernels a step and point.
+    The gradient is zero if x = sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i). This equation is iterated, starting from
+    the row that `Ridge` predicts. Each step takes n kernels per point.
 
     References
     ----------
@@ -55,17 +56,17 @@ class FixedPoint:
             raise ValueError(f"FixedPoint(max_iter={self.max_iter!r}): a whole number of at least 1 is needed.")
 
     def solve(self, weights: np.ndarray, rows: np.ndarray, kernel: Gaussian, start: np.ndarray) -> np.ndarray:
-        """Points for each row g of `weights`, from each row of `start`."""
+        """The pre-image for each row g of `weights`, starting from the corresponding row of `start`."""
         against = kernel.against(rows)
         rate = kernel.rate or 1.0
         step = max(1, _KERNELS // len(rows))
         out = start.copy()
         for i in range(0, len(start), step):
             part = slice(i, i + step)
-            out[part] = self._settled(weights[part], rows, against, start[part], self.tol / math.sqrt(2.0 * rate))
+            out[part] = self._iterate(weights[part], rows, against, start[part], self.tol / math.sqrt(2.0 * rate))
         return out
 
-    def _settled(
+    def _iterate(
         self,
         weights: np.ndarray,
         rows: np.ndarray,
@@ -73,13 +74,14 @@ class FixedPoint:
         start: np.ndarray,
         tol: float,
     ) -> np.ndarray:
+        """The pre-images for some of the points."""
         x, active = start.copy(), np.arange(len(start))
         out = start.copy()
         before = np.full(len(start), -np.inf)
         for _ in range(self.max_iter):
             g = weights[active] * against(x[active])
             sums = g.sum(axis=1)
-            # phi(x) . sum_i g_i phi(x_i): a step that lowers it, or a sum near zero, has lost its way.
+            # phi(x) . sum_i g_i phi(x_i) has to increase; if it decreases or is near zero, the iteration has failed.
             good = (sums > 1e-12 * np.abs(g).sum(axis=1)) & (sums >= before[active] * (1.0 - 1e-6))
             before[active] = sums
             new = (g[good] @ rows) / sums[good][:, None]
@@ -93,8 +95,8 @@ class FixedPoint:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """z -> mean + sum_i k(z, z_i) a_i"""
+class LearnedMap:
+    """The map z -> mean + sum_i k(z, z_i) a_i from scores to rows."""
 
     mean: np.ndarray
     scores: np.ndarray
@@ -107,19 +109,19 @@ class Learned:
 
 @dataclass(frozen=True)
 class Ridge:
-    """Learn rows from scores by kernel ridge regression with a Gaussian kernel of the scores [1]_.
+    """Predict rows from scores by kernel ridge regression with a Gaussian kernel of the scores [1]_.
 
     Parameters
     ----------
     alpha : float, optional
-        The ridge, added to the diagonal of the kernel matrix. Default: that of least leave-one-out error, together with
-        the width of the kernel, which is tried at several multiples of the median distance of scores.
+        The ridge, added to the diagonal of the kernel matrix. By default it minimises the leave-one-out error, together
+        with the width of the kernel, for which several multiples of the median distance of scores are tried.
     rows : int
-        Rows to learn from, at most.
+        Maximal number of rows to learn from.
 
     Notes
     -----
-    x = mean + sum_i k(z, z_i) a_i with (K + alpha I) a = X - mean. For m rows, m^3 multiplications.
+    x = mean + sum_i k(z, z_i) a_i with (K + alpha I) a = X - mean. For m rows, this takes m^3 multiplications.
 
     References
     ----------
@@ -136,8 +138,8 @@ class Ridge:
         if isinstance(self.rows, bool) or not isinstance(self.rows, int | np.integer) or self.rows < 1:
             raise ValueError(f"Ridge(rows={self.rows!r}): a whole number of at least 1 is needed.")
 
-    def learned(self, scores: np.ndarray, rows: np.ndarray) -> Learned:
-        """Scores -> rows, from pairs of them."""
+    def learn(self, scores: np.ndarray, rows: np.ndarray) -> LearnedMap:
+        """The map from scores to rows, learned from pairs of them."""
         mean = rows.mean(axis=0)
         median = median_distance(scores, None, 0)
         ridges = _RIDGES if self.alpha is None else np.array([self.alpha])
@@ -149,14 +151,14 @@ class Ridge:
             for ridge in ridges:
                 a = ridge if self.alpha is not None else ridge * values.mean()
                 inverse = 1.0 / np.clip(values + a, 1e-300, None)
-                # The error for a row left out is a_i / [(K + alpha I)^(-1)]_ii.
+                # The leave-one-out error of row i is a_i / [(K + alpha I)^(-1)]_ii.
                 residual = (vectors.T * inverse) @ projected / ((vectors.T**2) @ inverse)[:, None]
                 size = float((residual**2).sum())
                 if size < error:
                     best, error = factor * median, size
                     coefficients = (vectors.T * inverse) @ projected
-        return Learned(mean, scores, best, coefficients)
+        return LearnedMap(mean, scores, best, coefficients)
 
 
-#: Ways back by name.
+#: Methods for pre-images by name.
 PREIMAGES: dict[str, FixedPoint | Ridge] = {"fixed-point": FixedPoint(), "ridge": Ridge()}

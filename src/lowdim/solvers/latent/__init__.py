@@ -1,7 +1,7 @@
 """Latent Gaussian models x = mean + W^T u + e of rows: the problem behind PPCA and factor analysis.
 
-`solve(rows, request, asked, spectra)` is the door. Complete rows are fitted by the closed form, by Newton's method or
-by EM; rows with holes by EM.
+`solve(rows, request, asked, spectra)` is the entry point. Complete rows are fitted by the closed form, by Newton's
+method or by EM; rows with holes (missing entries) are fitted by EM.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import MissingValues
 from ..base import Plan, RowsLike, SpectraLike
-from ..plan import is_auto, made
+from ..plan import is_auto, make_solver
 from ..results import LatentFit
 from .closed_form import ClosedForm, closed_form
 from .em import EM
@@ -20,12 +20,12 @@ from .newton import Newton
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
 
-#: Solvers by shorthand; solvers of spectra are asked for by their own names and give the closed form.
+#: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}
 
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
-    """What will run for these rows, before any is read: for complete ones, unless it is known that they have holes."""
+    """The plan for these rows, before any is read. They are assumed to be complete unless they surely have holes."""
     if request.unstored and rows.traits.sparse:
         return em_of(asked).plan_rows(rows, request, spectra)
     complete = solver_of(request, asked).plan_rows(rows, request, spectra)
@@ -33,10 +33,9 @@ def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLik
 
 
 def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-    """The model of greatest likelihood for the rows.
+    """The model of maximum likelihood for the rows.
 
-    Whether rows have holes may show only as they are read: then the reading says so by the signal `MissingValues`, and
-    EM begins anew.
+    Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by EM.
     """
     if not (request.unstored and rows.traits.sparse) and not rows.shows_holes():
         try:
@@ -48,16 +47,16 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
 
 
 def solve_summary(summary: Any, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-    """The same from a summary of complete rows: no pass."""
+    """The model of maximum likelihood from a summary of complete rows, without a pass over them."""
     return solver_of(request, asked).fit_summary(summary, request, spectra)
 
 
 def solver_of(request: LatentRequest, asked: Any) -> LatentSolver:
-    """What fits complete rows."""
+    """The solver for complete rows."""
     if isinstance(asked, LatentSolver):
         return asked
     if isinstance(asked, str) and asked in LATENT_SOLVERS:
-        return made(LATENT_SOLVERS[asked])
+        return make_solver(LATENT_SOLVERS[asked])
     if is_auto(asked) and not request.tied:
         return Newton()
     if is_auto(asked) and request.bayes:
@@ -66,7 +65,7 @@ def solver_of(request: LatentRequest, asked: Any) -> LatentSolver:
 
 
 def em_of(asked: Any) -> EM:
-    """What fits rows with holes: EM with the options asked for."""
+    """The solver for rows with holes: EM, with the options of `asked` if that is an EM."""
     return asked if isinstance(asked, EM) else EM()
 
 

@@ -1,4 +1,4 @@
-"""Probabilistic PCA of complete rows, read off their eigenvalues."""
+"""Probabilistic PCA of complete rows, in closed form from their eigenpairs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class ClosedForm(LatentSolver):
     Parameters
     ----------
     by : str or Solver
-        What finds the eigenpairs: "auto", a name, or a solver of spectra. The plan of the fit is that of this solver.
+        The solver of spectra: "auto", a name, or an object. The plan of the fit is that of this solver.
     """
 
     name: ClassVar[str] = "closed-form"
     by: Any = "auto"
 
     def cost(self, job: Job) -> Cost:
-        raise TypeError("the cost of the closed form is that of its eigenpairs: ask `plan_rows`.")
+        raise TypeError("the cost of the closed form is that of its eigenpairs; use `plan_rows`.")
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
         return spectra.plan(rows, _spectral(request), self.by)
@@ -51,18 +51,18 @@ def _spectral(request: LatentRequest) -> Request:
 
 
 def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
-    """Maximum likelihood from eigenvalues of the covariance with divisor n [1] eqs. 7, 8."""
+    """The maximum likelihood fit from the eigenpairs of the covariance with divisor n ([1], eqs. 7, 8)."""
     xp = namespace(spectrum.values)
     k, n = spectrum.values.shape[0], spectrum.weight
     check_components(k, spectrum.n_rows, n, p)
     largest = float(spectrum.values[0])
     if largest <= 0.0:
         raise no_variance("a model with noise")
-    # Deviations, not variances, so that no square leaves the range of numbers.
+    # The unit is a standard deviation instead of a variance, so that no square overflows.
     unit = math.sqrt(largest / n)
     values = spectrum.values / largest
     noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
-    # Rows that lie in K dimensions have no noise: what rounding would leave is put in its place.
+    # Rows that lie in a k-dimensional subspace have no noise; it is set to the level of rounding.
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
     W = spectrum.vectors * xp.sqrt(xp.clip(values - noise, 0.0, None))[:, None]
     kept = xp.clip(values, noise, None)
@@ -80,7 +80,7 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     )
     scale = xp.zeros_like(spectrum.mean) + unit
     if spectrum.scale is not None:
-        # Standardised columns are of the size of one, and keep their deviations as units.
+        # Standardized columns have a size of about one, and their standard deviations remain the units.
         log_likelihood -= n * float(xp.sum(xp.log(spectrum.scale)))
         scale, W, noise = spectrum.scale, W * unit, noise * unit**2
     return LatentFit(

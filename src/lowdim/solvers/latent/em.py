@@ -1,4 +1,4 @@
-"""Latent Gaussian models by expectation maximisation: from rows, with holes or without, or from their moments."""
+"""Latent Gaussian models by expectation maximisation, from rows with or without holes, or from moments."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from ...summaries.moments import Moments
 from ...summaries.observed import Observed
 from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
 from ..results import LatentFit, Spectrum
-from .em_iteration import Ended, Iterate, best_of, iterate
+from .em_iteration import Iterate, Outcome, iterate, run_from_best
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
 from .latent_solver import LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
 from .newton import Newton
 
-#: A start explains at most this much of a column.
+#: Maximal share of the variance of a column that a start explains.
 _START_SHARE = 0.9
-#: Up to this many columns factor analysis starts from factors; where small uniquenesses are slow, above some floor.
+#: Up to this many columns, factor analysis starts from a factor model.
 _FACTORS_UP_TO = 1000
+#: Lower bound on the uniquenesses of a start, if small uniquenesses would make the iteration slow.
 _START_FLOOR = 0.005
-#: Random starts, for tables of up to so many entries.
+#: Default number of additional random starts, and the maximal number of entries of a table for which they are used.
 _STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
-#: Operations of a step on completed rows.
+#: Maximal number of operations for a step on completed rows.
 _COMPLETED_WORK = 1e11
 
 
@@ -40,25 +41,26 @@ class EM(LatentSolver):
     Parameters
     ----------
     tol : float
-        Stop when one more step would move no loading and no mean by more than `tol` deviations of the noise, and no
-        noise variance by more than `tol` of itself (of a hundredth of the variance of its column, where that is more).
-        For loadings and means this is the gradient of the log-likelihood per row.
+        Stop when one more step would change no loading and no mean by more than `tol` standard deviations of the noise,
+        and no noise variance by more than `tol` times itself (or, if larger, `tol` times a hundredth of the variance of
+        its column). For loadings and means this is the gradient of the log-likelihood per row.
     max_iter : int
-        Give up after this many steps.
+        Maximal number of steps.
     accelerate : bool
-        Combine steps; each combination is kept only if the likelihood did not fall. Not with a prior.
+        Combine steps by Anderson acceleration; a combination is kept only if the likelihood does not decrease. Not used
+        with a prior.
     start : {"spectrum", "random"}
-        From the leading directions of the rows with their holes filled, or from random loadings.
+        Start from the leading directions of the rows with their holes filled, or from random loadings.
     n_init : int, optional
-        Random starts beside it; each takes a few steps, and the best goes on. By default four for tables of up to
-        20,000 entries, none beyond: holes can leave several optima.
+        Number of additional random starts; each takes a few steps, and the iteration continues from the best. By
+        default four for tables of up to 20,000 entries, otherwise none. With holes there can be several local optima.
 
     Notes
     -----
-    A step is one `Latent` summary of the rows (of their moments alone, where they are complete) and one regression of
-    each column on the expected latent variables, means included. Parameter expansion [1]_ lets the latent variables
-    have any mean and covariance within the step, and takes these into the loadings afterwards, which costs nothing and
-    saves steps. Anderson's combination of the last steps [2]_ saves many more.
+    A step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses each column
+    on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have any mean
+    and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and saves
+    steps. Anderson acceleration [2]_, which combines the last steps, saves many more.
 
     References
     ----------
@@ -90,12 +92,12 @@ class EM(LatentSolver):
 
     def cost(self, job: Job) -> Cost:
         k, p = job.k or 1, job.p
-        # The tables of a step, and the moments of complete rows.
+        # The arrays of a step, and the moments of complete rows.
         n_bytes = 8 * p * ((k + 1) * (k + 4) + 4 * p)
         return Cost(job.rows * p * p + 20 * k * p * p, 1, n_bytes, "iterates on the moments of complete rows")
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        # Columns with noise of their own may have any scale, and float32 has no room for their squares.
+        # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
         moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
         fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
         return fit, self.plan_rows(rows, request, spectra)
@@ -105,7 +107,7 @@ class EM(LatentSolver):
         return fit_moments(moments, self, request, spectra)
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit rows of which some entries were not observed: one pass a step."""
+        """Fit rows with missing entries; each step takes one pass over the rows."""
         if not rows.traits.rereadable:
             raise read_once(self.name, "fill the holes first")
         observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored))
@@ -120,36 +122,36 @@ class EM(LatentSolver):
 def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed, spectra: SpectraLike) -> LatentFit:
     """Maximise the likelihood (or its variational bound) of the observed entries over mean, loadings and noise.
 
-    `observed` took one pass; the start takes one or a few, and each step one.
+    `observed` took one pass over the rows; the start takes one or a few, and each step takes one.
     """
     if not bool(namespace(observed.squares).any(observed.squares > 0)):
         raise no_variance("a model with noise")
-    scale = units(observed, request.by_column)
+    scale = column_units(observed, request.by_column)
     start, passes = _start(rows, observed, scale, em, request, spectra)
-    completes = not request.tied and _completes(observed, request.k)
-    # A start from factors is itself the best of several.
-    chosen = completes and em.start == "spectrum" and em.n_init is None
-    further = [] if chosen else _further_starts(em, observed, scale, request)
+    by_completion = not request.tied and _use_completed_rows(observed, request.k)
+    # A start from factors is already the best of several.
+    enough = by_completion and em.start == "spectrum" and em.n_init is None
+    further = [] if enough else _further_starts(em, observed, scale, request)
     starts = [start, *further]
-    if completes:
+    if by_completion:
 
-        def completed(model: LatentGaussian) -> Completed:
+        def complete(model: LatentGaussian) -> Completed:
             return rows.summarize(Completed(model, unstored=request.unstored))
 
         step = CompletedFactors(Newton(floor=request.floor))
-        run = partial(iterate, expect=completed, maximise=step, tied=False, floor=request.floor)
-        ended = best_of(em, [Iterate(start) for start in starts], run)
+        run = partial(iterate, expect=complete, maximise=step, tied=False, floor=request.floor)
+        outcome = run_from_best(em, [Iterate(start) for start in starts], run)
     else:
-        ended = climb(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
-    return as_fit(ended, observed.weight, observed.n_rows, 1 + passes + ended.passes)
+        outcome = run_em(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
+    return as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
 
 
 def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-    """The same from the moments of complete rows: no pass at all."""
+    """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
     observed = _observed_of(moments)
     if not bool(namespace(observed.squares).any(observed.squares > 0)):
         raise no_variance("a model with noise")
-    scale = units(observed, request.by_column)
+    scale = column_units(observed, request.by_column)
     if em.start == "random":
         start = _random_start(observed, scale, request, request.seed)
     else:
@@ -157,47 +159,48 @@ def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: Spect
         unit = 1.0 if request.by_column else float(scale[0])
         start = _spectral_start(spectrum, observed, scale, request, unit)
     starts = [start, *_further_starts(em, observed, scale, request)]
-    ended = climb(em, starts, lambda model: Latent.from_moments(moments, model), request)
-    return as_fit(ended, moments.weight, moments.n_rows, 1)
+    outcome = run_em(em, starts, lambda model: Latent.from_moments(moments, model), request)
+    return as_fit(outcome, moments.weight, moments.n_rows, 1)
 
 
-def _completes(observed: Observed, k: int) -> bool:
-    """Whether steps on completed rows are the better ones: affordable, most entries known, rows enough."""
+def _use_completed_rows(observed: Observed, k: int) -> bool:
+    """Whether to use steps on completed rows: if they are affordable, and most entries and enough rows are known."""
     n, p = observed.weight, observed.n_features
     known = float(namespace(observed.count).sum(observed.count)) / (n * p)
     return p <= _FACTORS_UP_TO and n * k * float(p) ** 2 <= _COMPLETED_WORK and known >= 0.5 and n >= 2 * p
 
 
 def _further_starts(em: EM, observed: Observed, scale: Array, request: LatentRequest) -> list[LatentGaussian]:
+    """The additional random starts."""
     n_init = em.n_init
     if n_init is None:
         n_init = _STARTS if observed.weight * observed.n_features <= _SEVERAL_STARTS_UP_TO else 0
     return [_random_start(observed, scale, request, request.seed + i) for i in range(1, n_init + 1)]
 
 
-def climb(
+def run_em(
     em: EM, starts: list[LatentGaussian], expect: Callable[[LatentGaussian], Latent], request: LatentRequest
-) -> Ended:
+) -> Outcome:
     """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
     if not request.bayes:
         step = MaximumLikelihood(request.tied, request.floor)
         run = partial(iterate, expect=expect, maximise=step, tied=request.tied, floor=request.floor)
-        return best_of(em, [Iterate(start) for start in starts], run)
+        return run_from_best(em, [Iterate(start) for start in starts], run)
     bayes = VariationalBayes(request.floor)
-    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, bonus=bayes.bonus)
-    ended = best_of(em, [_with_prior(start, expect, bayes) for start in starts], run)
-    return replace(ended, passes=ended.passes + len(starts))
+    run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, prior_term=bayes.prior_term)
+    outcome = run_from_best(em, [_with_prior(start, expect, bayes) for start in starts], run)
+    return replace(outcome, passes=outcome.passes + len(starts))
 
 
 def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent], bayes: VariationalBayes) -> Iterate:
-    """A first posterior of the loadings."""
+    """The start with an initial posterior of the loadings."""
     relevance = np.maximum(np.mean(to_numpy(start.loadings) ** 2, axis=1), 1e-3)
     return bayes(expect(start), Iterate(start, relevance))
 
 
-def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
-    """The record of where EM ended."""
-    model = ended.at.model
+def as_fit(outcome: Outcome, weight: float, n_rows: int, passes: int) -> LatentFit:
+    """The record of the fit."""
+    model = outcome.at.model
     return LatentFit(
         mean=model.mean,
         scale=model.scale,
@@ -206,15 +209,18 @@ def as_fit(ended: Ended, weight: float, n_rows: int, passes: int) -> LatentFit:
         spread=model.spread,
         weight=weight,
         n_rows=n_rows,
-        loglike=ended.loglike,
-        status=ended.status,
-        residual=ended.residual,
+        loglike=outcome.loglike,
+        status=outcome.status,
+        residual=outcome.residual,
         passes=passes,
     )
 
 
-def units(observed: Observed, by_column: bool) -> Array:
-    """The deviation of each column, or the typical one of all; that also for columns that do not vary."""
+def column_units(observed: Observed, by_column: bool) -> Array:
+    """The standard deviation of each column if `by_column`, otherwise the root mean square over all columns.
+
+    Constant columns always get the latter.
+    """
     xp = namespace(observed.mean)
     variance = observed.squares / observed.count
     typical = xp.sqrt(xp.mean(variance))
@@ -224,7 +230,7 @@ def units(observed: Observed, by_column: bool) -> Array:
 def _start(
     rows: RowsLike, observed: Observed, scale: Array, em: EM, request: LatentRequest, spectra: SpectraLike
 ) -> tuple[LatentGaussian, int]:
-    """Loadings along the leading directions of the filled rows, or random ones; and the passes that took."""
+    """A start with loadings along the leading directions of the filled rows, or random ones; and its passes."""
     if em.start == "random":
         return _random_start(observed, scale, request, request.seed), 0
     filled = rows.filled(observed.mean, scale, request.unstored)
@@ -232,55 +238,61 @@ def _start(
     if not request.tied and p <= _FACTORS_UP_TO:
         return _factor_start(filled.summarize(Moments(p)), observed, scale, request), 1
     asked = Request(k=request.k, ddof=0, seed=request.seed)
-    # A start need not be resolved, so the solver that is planned runs and no finer one after it.
+    # A start need not be accurate, so the planned solver runs, and no more accurate one follows.
     spectrum, _ = spectra.solve(filled, asked, spectra.plan(filled, asked).solver)
     return _spectral_start(spectrum, observed, scale, request), spectrum.passes
 
 
 def _random_start(observed: Observed, scale: Array, request: LatentRequest, seed: int) -> LatentGaussian:
+    """A start with random loadings, which explain half of the variance of each column on average."""
     variance = to_numpy(observed.squares / observed.count / scale**2)
     random = np.random.default_rng(seed)
     W = random.standard_normal((request.k, len(variance))) * np.sqrt(0.5 * variance / request.k + 1e-6)
-    return _begin(W, variance, observed, scale, request)
+    return _start_from(W, variance, observed, scale, request)
 
 
 def _spectral_start(
     spectrum: Spectrum, observed: Observed, scale: Array, request: LatentRequest, unit: float = 1.0
 ) -> LatentGaussian:
-    """Principal loadings of the filled rows (in units of `unit`), longer by as much as the holes have made them
-    shorter."""
+    """A start from the principal loadings of the filled rows (divided by `unit`).
+
+    Filled holes make loadings smaller, which is corrected.
+    """
     variance = to_numpy(observed.squares / observed.count / scale**2)
     share = to_numpy(observed.count) / observed.weight
     lengths = np.sqrt(np.clip(to_numpy(spectrum.values), 0.0, None) / observed.weight) / unit
     W = to_numpy(spectrum.vectors) * lengths[:, None] / share
     explained = np.sum(W * W, axis=0)
     W = W * np.sqrt(np.minimum(1.0, _START_SHARE * variance / np.where(explained > 0, explained, 1.0)))
-    # A loading of zero would stay zero.
+    # The noise is added because a loading of zero would stay zero.
     W += 1e-3 * np.random.default_rng(request.seed).standard_normal(W.shape)
-    return _begin(W, variance, observed, scale, request)
+    return _start_from(W, variance, observed, scale, request)
 
 
 def _factor_start(filled: Moments, observed: Observed, scale: Array, request: LatentRequest) -> LatentGaussian:
-    """Factors of the correlations that the filled rows would have without their holes, the best of several optima."""
+    """A start from a factor analysis of the correlations of the filled rows, corrected for the holes.
+
+    It is the best of several local optima.
+    """
     share = to_numpy(observed.count) / observed.weight
     variance = to_numpy(observed.squares / observed.count / scale**2)
     R = to_numpy(filled.scatter) / filled.weight / share / share[:, None]
     np.fill_diagonal(R, np.where(variance > 0, 1.0, 1e-3))
     values, vectors = np.linalg.eigh(R)
-    # Holes can leave a matrix that no rows have; the nearest that some have is as good a start.
+    # With holes the matrix may have negative eigenvalues; they are raised to give a valid covariance matrix.
     R = (vectors * np.maximum(values, 1e-6)) @ vectors.T
     sd = np.sqrt(np.diagonal(R))
-    floor = request.floor if _completes(observed, request.k) else max(request.floor, _START_FLOOR)
+    floor = request.floor if _use_completed_rows(observed, request.k) else max(request.floor, _START_FLOOR)
     found = Newton(floor=floor).solve(R / sd / sd[:, None], request.k, request.seed)
     like, dtype = observed.mean, observed.mean.dtype
     W, psi = (asarray_like(a, like, dtype=dtype) for a in (found.loadings, found.psi))
     return LatentGaussian(like, scale, W, psi)
 
 
-def _begin(
+def _start_from(
     W: np.ndarray, variance: np.ndarray, observed: Observed, scale: Array, request: LatentRequest
 ) -> LatentGaussian:
-    """A model with these loadings, and what they leave of the variances as noise."""
+    """A model with these loadings, whose noise is the variance that they leave unexplained."""
     rest = np.maximum(variance - np.sum(W * W, axis=0), (1.0 - _START_SHARE) * np.maximum(variance, 1e-3))
     noise = np.full(len(rest), rest.mean()) if request.tied else rest
     like, dtype = observed.mean, observed.mean.dtype
@@ -288,7 +300,7 @@ def _begin(
 
 
 def _observed_of(moments: Moments) -> Observed:
-    """Complete rows, each column seen as often as there are rows."""
+    """The summary `Observed` of complete rows, from their moments."""
     observed = Observed(moments.n_features)
     xp = namespace(moments.mean)
     observed.n_rows, observed.weight = moments.n_rows, moments.weight

@@ -1,4 +1,4 @@
-"""The maximising half of an EM step: every column is regressed on the expected latent variables."""
+"""The maximisation half of an EM step, in which every column is regressed on the expected latent variables."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class MaximumLikelihood:
     """argmax over W, mean and noise of the expected log-likelihood.
 
     With A_d = sum_i m_id E[v v^T] and c_d = sum_i m_id z_id E[v], v = (u, 1): (w_d, step of mean_d) = A_d^{-1} c_d, and
-    the noise is what is left, (sum z^2 - c_d^T A_d^{-1} c_d) / sum_i m_id.
+    the noise is the remaining variance, (sum z^2 - c_d^T A_d^{-1} c_d) / sum_i m_id.
 
     Parameters
     ----------
     tied : bool
-        One noise variance for all columns (PPCA), or one each (factor analysis).
+        One noise variance for all columns (PPCA), or one per column (factor analysis).
     floor : float
-        Noise variances are kept above it.
+        Lower bound on the noise variances.
     """
 
     tied: bool
@@ -38,9 +38,9 @@ class MaximumLikelihood:
         c = latent.cross.T
         theta = xp.linalg.solve(A, c[:, :, None])[:, :, 0]
         rest = xp.clip(latent.squares - xp.sum(c * theta, axis=1), 0.0, None)
-        noise = tied_or_not(rest, latent.second[-1, :], self.tied, self.floor)
+        noise = noise_variances(rest, latent.second[-1, :], self.tied, self.floor)
         W, step = theta[:, :k].T, theta[:, k]
-        # Parameter expansion: the latent variables turned out to have this mean and covariance; W takes them in.
+        # Parameter expansion: W and the mean absorb the mean and covariance that the latent variables have now.
         centre, root = (asarray_like(a, W, dtype=W.dtype) for a in latent_root(latent, k))
         step = step + centre @ W
         return Iterate(LatentGaussian(model.mean + step * model.scale, model.scale, root @ W, noise))
@@ -48,10 +48,10 @@ class MaximumLikelihood:
 
 @dataclass(frozen=True)
 class CompletedFactors:
-    """argmax over W, mean and noise of the expected log-likelihood of the completed rows: factor analysis of their
-    moments, by `Newton` from where it stands.
+    """argmax over W, mean and noise of the expected log-likelihood of the completed rows.
 
-    What is not known is then only the holes, not the factors, so that small uniquenesses slow nothing down.
+    This is a factor analysis of their moments, by `Newton` from the current uniquenesses. Only the holes are treated as
+    unobserved, not the factors, so small uniquenesses do not slow down the iteration.
     """
 
     newton: Newton
@@ -61,7 +61,7 @@ class CompletedFactors:
         total = to_numpy(completed.total) / completed.weight
         S = to_numpy(completed.second) / completed.weight - total * total[:, None]
         variance, floor = np.diagonal(S), self.newton.floor
-        # What is constant where it was observed has no part in the factors.
+        # Columns whose observed entries are constant are left out of the factor analysis.
         varies = np.flatnonzero(variance > 10 * floor)
         sd = np.sqrt(variance[varies])
         R = S[np.ix_(varies, varies)] / sd / sd[:, None]
@@ -72,12 +72,12 @@ class CompletedFactors:
         like, dtype = model.noise, model.noise.dtype
         W, noise = (asarray_like(a, like, dtype=dtype) for a in (loadings, psi))
         mean = model.mean + asarray_like(total, like, dtype=dtype) * model.scale
-        return Iterate(LatentGaussian(mean, model.scale, _aligned(W, model.loadings), noise))
+        return Iterate(LatentGaussian(mean, model.scale, _align(W, model.loadings), noise))
 
 
 @dataclass(frozen=True)
 class VariationalBayes:
-    """Posterior of (w_d, mean_d) under w_dk ~ N(0, v_k), then v_k and the noise that maximise the bound [1].
+    """The posterior of (w_d, mean_d) under w_dk ~ N(0, v_k), then the v_k and the noise that maximise the bound [1].
 
     References
     ----------
@@ -99,7 +99,7 @@ class VariationalBayes:
         theta = (spread @ c[:, :, None])[:, :, 0] / noise
         second = spread + theta[:, :, None] * theta[:, None, :]
         rest = latent.squares - 2 * xp.sum(c * theta, axis=1) + xp.sum(xp.sum(A * second, axis=2), axis=1)
-        noise = tied_or_not(rest, latent.second[-1, :], True, self.floor)
+        noise = noise_variances(rest, latent.second[-1, :], True, self.floor)
         T, relevance = self._expansion(latent, to_numpy(xp.sum(second[:, :k, :k], axis=0)), k)
         T = asarray_like(T, theta, dtype=theta.dtype)
         theta, spread = theta @ T.T, T @ spread @ T.T
@@ -110,8 +110,9 @@ class VariationalBayes:
 
     @staticmethod
     def _expansion(latent: Latent, second: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The change of coordinates of (w_d, mean_d) that raises the bound most [2]: latent variables get mean zero and
-        covariance I, and sum_d E[w_d w_d^T], here `second`, becomes diagonal. Returns it with that diagonal.
+        """The change of coordinates of (w_d, mean_d) that increases the bound most [2], and the diagonal it leads to.
+
+        The latent variables get mean zero and covariance I, and sum_d E[w_d w_d^T], here `second`, becomes diagonal.
 
         References
         ----------
@@ -120,7 +121,7 @@ class VariationalBayes:
         centre, root = latent_root(latent, k)
         values, vectors = np.linalg.eigh(root @ second @ root)
         values, vectors = values[::-1], vectors[:, ::-1]
-        # Near the end nothing turns any more: the axes keep their signs from step to step.
+        # Close to convergence the rotation is nearly I; with these signs it is not a reflection.
         vectors = vectors * np.where(np.diagonal(vectors) < 0, -1.0, 1.0)
         T = np.eye(k + 1)
         T[:k, :k] = vectors.T @ root
@@ -128,8 +129,8 @@ class VariationalBayes:
         return T, values
 
     @staticmethod
-    def bonus(at: Iterate) -> float:
-        """Minus the divergence of the posterior of W from its prior; that of the flat prior of the mean is left out."""
+    def prior_term(at: Iterate) -> float:
+        """Minus the Kullback-Leibler divergence of the posterior of W from its prior; the prior of the mean is flat."""
         model = at.model
         assert at.relevance is not None
         if model.spread is None:
@@ -143,14 +144,14 @@ class VariationalBayes:
         return 0.5 * (log_determinants + p * k - float(np.sum(p * np.log(at.relevance) + second / at.relevance)))
 
 
-def _aligned(W: Array, before: Array) -> Array:
-    """W turned to lie as near to `before` as it can, so that steps can be combined."""
+def _align(W: Array, before: Array) -> Array:
+    """W rotated to be as close as possible to `before`, so that steps can be combined."""
     U, _, Vt = np.linalg.svd(to_numpy(before) @ to_numpy(W).T)
     return asarray_like(U @ Vt, W, dtype=W.dtype) @ W
 
 
-def tied_or_not(rest: Array, count: Array, tied: bool, floor: float) -> Array:
-    """Noise variances from sums of squares that are left and numbers of entries."""
+def noise_variances(rest: Array, count: Array, tied: bool, floor: float) -> Array:
+    """Noise variances from residual sums of squares and numbers of entries."""
     xp = namespace(rest)
     if tied:
         return xp.clip(xp.zeros_like(rest) + xp.sum(rest) / xp.sum(count), floor, None)
@@ -158,16 +159,17 @@ def tied_or_not(rest: Array, count: Array, tied: bool, floor: float) -> Array:
 
 
 def _by_column(packed: Array, k: int) -> Array:
-    """(k(k+1)/2, p) -> (p, k, k)."""
+    """Unpack symmetric matrices: (k(k+1)/2, p) -> (p, k, k)."""
     return namespace(packed).permute_dims(unpack(packed, k), (2, 0, 1))
 
 
 def _host_by_column(packed: Array, k: int) -> np.ndarray:
+    """The same as a NumPy array."""
     return np.ascontiguousarray(_by_column(to_numpy(packed), k))
 
 
 def latent_root(latent: Latent, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of the latent variables over the rows, and the symmetric root of their covariance."""
+    """The mean of the expected latent variables over the rows, and the symmetric root of their covariance."""
     scores = to_numpy(latent.scores) / float(latent.scores[-1])
     centre = scores[-1 - k : -1]
     second = unpack(scores[: k * (k + 1) // 2, None], k)[:, :, 0]

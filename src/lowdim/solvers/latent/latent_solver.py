@@ -1,4 +1,4 @@
-"""What solvers of latent Gaussian models share: what is asked of them, and what they offer."""
+"""The request to a solver of latent Gaussian models, and the base class of these solvers."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from .reference_fits import saturated_loglike
 
 @dataclass(frozen=True)
 class LatentRequest:
-    """What is asked of a latent Gaussian model."""
+    """The request for a latent Gaussian model."""
 
     k: int
-    #: One noise variance for all columns, or one each.
+    #: Whether all columns have the same noise variance.
     tied: bool
-    #: Noise variances are kept above this, in units of the variance of the column (of all, where they share a unit).
+    #: Lower bound on the noise variances, in units of the variance of the column (of the mean variance, if not
+    #: `by_column`).
     floor: float
-    #: Columns are measured by their own deviations, rather than all by one.
+    #: Whether each column is divided by its standard deviation; otherwise all are divided by the same number.
     by_column: bool = True
-    #: A prior on the loadings, by variational Bayes.
+    #: Whether the loadings have a prior (variational Bayes).
     bayes: bool = False
-    #: Entries that sparse rows do not store are holes.
+    #: Whether entries that sparse rows do not store are missing.
     unstored: bool = False
     seed: int = 0
 
 
 class LatentSolver(AnySolver):
-    """One way from rows, or from their moments, to a latent Gaussian model."""
+    """A solver that fits a latent Gaussian model to rows, or to their moments."""
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
-        """What `fit_rows` would do."""
+        """The plan of `fit_rows`."""
         job = job_of(rows, request)
         refusal = self.refusal(job)
         if refusal is not None:
@@ -45,11 +46,11 @@ class LatentSolver(AnySolver):
 
     @abstractmethod
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit complete rows. The signal `MissingValues` is raised where they turn out to have holes."""
+        """Fit complete rows; raises `MissingValues` if they turn out to have holes."""
 
     @abstractmethod
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Fit complete rows of which the moments are known."""
+        """Fit complete rows, given their moments."""
 
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows."""
@@ -61,18 +62,18 @@ class LatentSolver(AnySolver):
 
 
 def with_discrepancy(fit: LatentFit, moments: Moments, request: LatentRequest) -> LatentFit:
-    """A factor model beside the saturated one, which has the sample covariance itself."""
+    """The fit of a factor model with its discrepancy from the saturated model, which has the sample covariance."""
     best = None if request.tied else saturated_loglike(moments)
     return fit if best is None else replace(fit, discrepancy=2.0 / moments.weight * (best - fit.loglike[-1]))
 
 
 def job_of(rows: RowsLike, request: LatentRequest) -> Job:
-    """What a plan is made for."""
+    """The job of fitting these rows."""
     return Job(*rows.shape, request.k, rows.traits)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:
-    """k components need as many rows, and the length of a stream is known only at its end."""
+    """Raise an error if there are too few rows for k components; the length of a stream is known only at its end."""
     most = most_components(n_rows, weight, p)
     if most < 2 and n_rows < 2:
         raise one_row()

@@ -1,4 +1,4 @@
-"""Maximum likelihood factor analysis from a covariance matrix alone."""
+"""Maximum likelihood factor analysis from a covariance matrix."""
 
 from __future__ import annotations
 
@@ -18,38 +18,40 @@ from ..base import Cost, Job, Plan, RowsLike, SpectraLike
 from ..results import LatentFit, Status
 from .latent_solver import LatentRequest, LatentSolver, check_components, with_discrepancy
 
-#: The exact second derivatives cost k p^3; beyond this many operations their leading part has to do.
+#: The exact second derivatives cost k p^3 operations; if these are more, only their leading part is used.
 _EXACT_UP_TO = 1e8
-#: No uniqueness changes by more than this factor (its logarithm) in a step.
+#: Maximal change of the logarithm of a uniqueness in a step.
 _LONGEST_STEP = 3.0
-#: After so many steps that gain nothing but rounding there is nothing to gain.
+#: The iteration has converged after this many consecutive steps that improve the objective by no more than rounding.
 _IDLE = 3
-#: So many steps must gain a hundredth of the gradient at least.
+#: The iteration stops if this many steps decrease the objective by less than a hundredth of the gradient.
 _STALLED = 10
-#: Sufficient decrease of the line search.
+#: Constant of the sufficient decrease condition of the line search.
 _ARMIJO = 1e-4
-#: Random starts, and up to how many columns they are made.
+#: Default number of random starts, and the maximal number of columns for which they are used.
 _STARTS, _RANDOM_UP_TO = 10, 30
-#: Up to this many columns a Heywood case is looked at from all sides.
+#: Maximal number of columns in which a Heywood case is tried.
 _EVERY_COLUMN = 40
 
 
 @dataclass(frozen=True)
 class Newton(LatentSolver):
-    """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, the loadings being optimal for each.
+    """Minimise -2 log-likelihood / n over the logarithms of the uniquenesses, with the optimal loadings for each.
 
     Parameters
     ----------
     tol : float
-        Stop when no derivative with respect to a log-uniqueness is larger, with one step more where second derivatives
-        are exact; it is per row and free of units.
+        Stop when no derivative with respect to a log-uniqueness is larger in magnitude, after one more step if second
+        derivatives are exact. Derivatives are per row and do not depend on units.
     max_iter : int
+        Maximal number of steps.
     floor : float
-        Uniquenesses are kept above this fraction of the variance of their column. One that ends there is a Heywood
-        case. R's factanal has 0.005.
+        Lower bound on the uniquenesses, as a fraction of the variance of their column. A uniqueness that ends there is
+        a Heywood case. R's factanal uses 0.005.
     n_init : int, optional
-        Random starts beside the standard one; the best end is kept. By default ten up to 30 columns, none beyond.
-        Where the best end is a Heywood case, starts with small uniquenesses in other columns are tried as well.
+        Number of random starts in addition to the standard one; the best result is kept. By default ten for up to 30
+        columns, otherwise none. If the best result is a Heywood case, starts with small uniquenesses in other columns
+        are tried as well.
 
     Notes
     -----
@@ -59,9 +61,10 @@ class Newton(LatentSolver):
         L(y) = sum y + tr S* + sum_{j <= k} (ln theta_j - theta_j + 1),
         dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
 
-    Second derivatives [2]_: (R_1 o R_theta)_{ab} plus terms in (1 - theta_m), m > k, which vanish as the model fits;
-    R_1 and R_theta are I and S* without their part in the first k vectors. Only the k leading pairs are needed for
-    these; the exact ones are used where they are affordable and positive definite. p^2 numbers, no rows.
+    Second derivatives [2]_: (R_1 o R_theta)_{ab} plus terms in (1 - theta_m), m > k, which vanish if the model fits;
+    R_1 and R_theta are I and S* without their part in the first k vectors. This leading part needs only the first k
+    pairs; the exact second derivatives are used if they are affordable and positive definite. The method takes p^2
+    numbers of memory and does not need the rows.
 
     References
     ----------
@@ -93,13 +96,13 @@ class Newton(LatentSolver):
         return Cost(job.rows * p * p + 10 * p**3, 1, 8 * 8 * p * p, why)
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        # Columns may have any scale, and float32 has no room for their squares.
+        # Columns may have any scale, so their squares could overflow in float32.
         moments = rows.summarize(Moments(rows.shape[1], wide=True))
         fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
         return fit, self.plan_rows(rows, request, spectra)
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Constant columns get no loadings."""
+        """Fit complete rows, given their moments; the loadings of constant columns are zero."""
         k = request.k
         check_components(k, moments.n_rows, moments.weight, moments.n_features)
         n, p = moments.weight, moments.n_features
@@ -108,7 +111,7 @@ class Newton(LatentSolver):
         varies = variances > 0.0
         if not np.any(varies):
             raise no_variance("factor analysis")
-        # Columns that do not vary get the noise of a typical one.
+        # Constant columns get the scale of a typical column.
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         R = S[np.ix_(index, index)] / sd[index] / sd[index, None]
@@ -137,28 +140,31 @@ class Newton(LatentSolver):
             first = _smc_start(R, k)
             best = self._best(R, k, [first, *self._random_starts(len(R), seed)])
             for _ in range(k):
-                # Each Heywood case is an optimum of its own: the others are looked at, and then those beside the best.
+                # Each Heywood case is a separate local optimum: try those in other columns, and with one more column.
                 if len(R) == 1 or not np.any(self._at_floor(best.psi)):
                     break
-                better = self._best(R, k, self._beside(first, best.psi))
+                better = self._best(R, k, self._heywood_starts(first, best.psi))
                 if not better.objective < best.objective - 1e-9 * abs(best.objective):
                     break
                 best = better
         return best
 
     def _best(self, R: np.ndarray, k: int, starts: list[np.ndarray]) -> FactorSolution:
+        """The best minimum from several starts."""
         return min((self.descend(R, k, start) for start in starts), key=lambda found: found.objective)
 
     def _random_starts(self, p: int, seed: int) -> list[np.ndarray]:
+        """Random uniquenesses to start from."""
         n_init = self.n_init if self.n_init is not None else _STARTS if p <= _RANDOM_UP_TO else 0
         random = np.random.default_rng(seed)
         return [random.uniform(0.05, 0.95, p) for _ in range(n_init)]
 
     def _at_floor(self, psi: np.ndarray) -> np.ndarray:
+        """Which uniquenesses are at the floor."""
         return psi <= 1.01 * self.floor
 
-    def _beside(self, first: np.ndarray, psi: np.ndarray) -> list[np.ndarray]:
-        """Starts with one small uniqueness, and with one more than the uniquenesses `psi` have."""
+    def _heywood_starts(self, first: np.ndarray, psi: np.ndarray) -> list[np.ndarray]:
+        """Starts with one small uniqueness, and starts with one more small uniqueness than `psi` has."""
         small = max(0.01, 2 * self.floor)
         starts = []
         for base in (np.clip(first, 0.1, 0.9), np.where(self._at_floor(psi), small, np.clip(psi, 0.1, 0.9))):
@@ -169,7 +175,7 @@ class Newton(LatentSolver):
         return starts
 
     def descend(self, R: np.ndarray, k: int, start: np.ndarray) -> FactorSolution:
-        """The minimum that uniquenesses `start` lead to."""
+        """The local minimum found from the uniquenesses `start`."""
         low = math.log(self.floor)
         y = np.clip(np.log(start), low, 0.0)
         at = _Profile(R, y, k)
@@ -182,13 +188,13 @@ class Newton(LatentSolver):
             if size <= max(self.tol, at.rounding) and (polished or not at.exact or size == 0.0):
                 status = Status.CONVERGED
                 break
-            # Steps with exact second derivatives double the digits: one more costs little.
+            # A step with exact second derivatives doubles the number of correct digits, so one more is worthwhile.
             polished = size <= max(self.tol, at.rounding)
             following = self._search(R, k, at, y, _direction(at, free), low)
             if following is None:
                 following = self._search(R, k, at, y, np.where(free, -g, 0.0), low)
             if following is None:
-                # No step goes down any more: what is left is rounding.
+                # No step decreases the objective: only rounding is left.
                 status = Status.CONVERGED
                 break
             idle = idle + 1 if following[1].value > at.value - at.rounding else 0
@@ -198,7 +204,7 @@ class Newton(LatentSolver):
                 status = Status.CONVERGED
                 break
             if len(history) > _STALLED and history[-1 - _STALLED] - at.value < 0.01 * size:
-                # Where eigenvalues k and k + 1 meet the objective has a crease, and there is no way along it.
+                # The objective is not smooth where eigenvalues k and k + 1 coincide; the iteration is stuck there.
                 break
         return FactorSolution(np.exp(y), at.loadings, at.value, history, status, size)
 
@@ -206,7 +212,7 @@ class Newton(LatentSolver):
     def _search(
         R: np.ndarray, k: int, at: _Profile, y: np.ndarray, d: np.ndarray, low: float
     ) -> tuple[np.ndarray, _Profile] | None:
-        """The first of y + d, y + d/2, ... (kept in bounds) that goes down enough."""
+        """The first of y + d, y + d/2, ... (clipped to the bounds) with a sufficient decrease, or None."""
         d = d * min(1.0, _LONGEST_STEP / max(float(np.abs(d).max()), 1e-300))
         for _ in range(30):
             trial = np.clip(y + d, low, 0.0)
@@ -223,21 +229,21 @@ class Newton(LatentSolver):
 
 @dataclass(frozen=True)
 class FactorSolution:
-    """Where a descent ended, in units of the standard deviations of the columns."""
+    """The result of a descent, in units of the standard deviations of the columns."""
 
     psi: np.ndarray
-    #: (k, p).
+    #: Loadings, (k, p).
     loadings: np.ndarray
-    #: -2 log-likelihood / n without its constant p ln 2 pi.
+    #: -2 log-likelihood / n without the constant p ln 2 pi.
     objective: float
     history: list[float] = field(repr=False)
     status: Status
-    #: The largest derivative with respect to a free log-uniqueness.
+    #: The largest absolute derivative with respect to a log-uniqueness that is not at a bound.
     residual: float
 
 
 class _Profile:
-    """The objective, its gradient and what its second derivatives need, at one vector of log-uniquenesses."""
+    """The objective and its derivatives at one vector of log-uniquenesses."""
 
     def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
         p = len(R)
@@ -249,23 +255,25 @@ class _Profile:
         else:
             values, vectors = scipy_linalg.eigh(self.scaled, subset_by_index=(p - k, p - 1), check_finite=False)
         self.all_values, self.all_vectors = values[::-1], vectors[:, ::-1]
-        # A factor whose eigenvalue is below one explains nothing.
+        # A factor whose eigenvalue is at most one has no loadings.
         used = self.all_values[:k] > 1.0
         self.theta, self.omega = self.all_values[:k][used], self.all_vectors[:, :k][:, used]
         diagonal = np.diagonal(self.scaled)
         self.value = float(np.sum(y) + np.sum(diagonal) + np.sum(np.log(self.theta) - self.theta + 1.0))
         self.gradient = 1.0 + self.omega**2 @ (self.theta - 1.0) - diagonal
-        #: What value and gradient can be off by: the trace cancels against the eigenvalues.
+        #: Rounding error of value and gradient, which comes from subtracting the eigenvalues from the trace.
         self.rounding = 1e-14 * (float(np.sum(np.abs(y))) + float(np.sum(diagonal)))
         self._sd = np.exp(0.5 * y)
 
     @property
     def loadings(self) -> np.ndarray:
+        """The optimal loadings, (k, p)."""
         W = np.zeros((self.k, len(self._sd)))
         W[: len(self.theta)] = (self.omega * self._sd[:, None] * np.sqrt(self.theta - 1.0)).T
         return W
 
     def hessian(self, exact: bool) -> np.ndarray:
+        """The second derivatives, or their leading part."""
         p, j = len(self._sd), len(self.theta)
         one = np.eye(p) - self.omega @ self.omega.T
         H = one * (self.scaled - (self.omega * self.theta) @ self.omega.T)
@@ -278,7 +286,10 @@ class _Profile:
 
 
 def _direction(at: _Profile, free: np.ndarray) -> np.ndarray:
-    """Newton's step in the free coordinates, or one with the leading part of the second derivatives."""
+    """The Newton step in the free coordinates, with the exact second derivatives or with their leading part.
+
+    If neither is positive definite, it is minus the gradient.
+    """
     d = np.zeros(len(free))
     index = np.flatnonzero(free)
     for exact in (True, False):
@@ -296,8 +307,10 @@ def _direction(at: _Profile, free: np.ndarray) -> np.ndarray:
 
 
 def _smc_start(R: np.ndarray, k: int) -> np.ndarray:
-    """(1 - k / 2p) / diag(R^{-1}): what the other columns leave of each [Joreskog]. Nearly singular matrices are
-    first taken a little towards the identity."""
+    """The start (1 - k / 2p) / diag(R^{-1}), from the variance of each column given the others [Joreskog].
+
+    Nearly singular matrices are first shrunk towards the identity.
+    """
     p = len(R)
     start = np.full(p, 0.5)
     for ridge in (0.0, 1e-3, 1e-2, 0.1):

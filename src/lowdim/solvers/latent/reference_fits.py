@@ -1,4 +1,4 @@
-"""Log-likelihoods that a factor model is compared with: without any factor, and with the covariance as it is."""
+"""Log-likelihoods of reference models for factor analysis: independent columns, and the sample covariance."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...summaries.moments import Moments
 
 
 def independent_loglike(moments: Moments) -> float:
-    """The log-likelihood of columns that have nothing in common: no factor. Constant columns are left out."""
+    """The log-likelihood of the model without factors, in which columns are independent; without constant columns."""
     n, variances = moments.weight, np.diagonal(to_numpy(moments.scatter)) / moments.weight
     varying = variances[variances > 0.0]
     return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
 
 
 def saturated_loglike(moments: Moments) -> float | None:
-    """The log-likelihood of the Gaussian with the sample covariance itself; None where that is singular."""
+    """The log-likelihood of the Gaussian with the sample covariance; None if that is singular."""
     n, p = moments.weight, moments.n_features
     S = to_numpy(moments.scatter)
     squares = np.diagonal(S)

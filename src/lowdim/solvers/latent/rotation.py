@@ -1,7 +1,7 @@
 """Rotations of loadings towards simple structure, by gradient projection from several starts.
 
-A rotation is a small parameter object. It is handed loadings A (p, k) and returns the matrix M of A M, orthogonal or
-not; the factors then correlate by (M^T M)^{-1}.
+A rotation is a small object with options. From loadings A (p, k) it computes a matrix M, which need not be orthogonal;
+the rotated loadings are A M, and the factors have the correlation matrix (M^T M)^{-1}.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 
 from ...errors import choice
 
-#: Where an iteration ends: the projected gradient, relative to the criterion's own size, or so many steps.
+#: Tolerance for the norm of the projected gradient (of loadings scaled to unit size), and the maximal number of steps.
 _TOL = 1e-10
 _STEPS = 2000
-#: So many steps that make the gradient no smaller are enough.
+#: The iteration stops after this many steps without a smaller gradient.
 _IDLE = 50
 
-#: Where options of single rotations make sense: oblimin has no minimum for larger gamma, promax no target for a
-#: smaller power.
+#: Ranges of options: oblimin has no minimum for larger gamma, promax has no target for a smaller power.
 _LIMITS = {"gamma": (-1e6, 0.8), "power": (1.0, 20.0)}
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -31,14 +30,15 @@ Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True)
 class Rotation(ABC):
-    """Common to all rotations.
+    """Base class of all rotations.
 
     Parameters
     ----------
     kaiser : bool
-        Give all rows of the loadings unit length while rotating, so that each column of the data counts the same.
+        Scale all rows of the loadings to unit length while rotating, so that each column of the data has the same
+        weight.
     n_init : int
-        Random starts beside the loadings as they are; the best end is kept.
+        Number of random starts in addition to the unrotated loadings; the best result is kept.
     """
 
     name: ClassVar[str]
@@ -57,19 +57,19 @@ class Rotation(ABC):
                 raise ValueError(f"{type(self).__name__}({name}={value!r}): between {low:g} and {high:g} is needed.")
 
     def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
-        """M, (k, k)."""
+        """The matrix M, (k, k)."""
         k = A.shape[1]
         if k == 1 or not np.any(A):
             return np.eye(k)
         if self.kaiser:
             lengths = np.sqrt(np.sum(A * A, axis=1))
             A = A[lengths > 1e-8 * lengths.max()] / lengths[lengths > 1e-8 * lengths.max(), None]
-        # Units do not matter, but they would to the tolerance.
+        # The rotation does not depend on units, but the tolerance does.
         A = A / np.sqrt(np.sum(A * A) / k)
         return self._rotate(A, seed)
 
     def criterion(self, L: np.ndarray) -> float:
-        """What is minimised, for rotated (and, with `kaiser`, normalised) loadings."""
+        """The minimised criterion, for rotated (and, with `kaiser`, normalised) loadings."""
         return self._criterion(L)[0]
 
     def _rotate(self, A: np.ndarray, seed: int) -> np.ndarray:
@@ -82,7 +82,7 @@ class Rotation(ABC):
 
     @abstractmethod
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient."""
+        """The value and the gradient of the criterion."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Varimax(_Orthomax):
 
 @dataclass(frozen=True)
 class Quartimax(_Orthomax):
-    """Maximise the sum of the fourth powers of the loadings: each column of the data on few factors."""
+    """Maximise the sum of the fourth powers of the loadings, so that each column of the data loads on few factors."""
 
     name = "quartimax"
 
@@ -129,7 +129,7 @@ class Quartimax(_Orthomax):
 
 @dataclass(frozen=True)
 class Equamax(_Orthomax):
-    """Between the two, weighted so that the factors share the variance evenly: orthomax with gamma = k / 2."""
+    """Orthomax with gamma = k / 2, which distributes the variance evenly over the factors."""
 
     name = "equamax"
     kaiser: bool = True
@@ -142,8 +142,8 @@ class Equamax(_Orthomax):
 class Oblimin(Rotation):
     """Minimise (1/4) sum_{j != l} sum_i l_ij^2 l_il^2 (gamma = 0, quartimin) over factors that may correlate.
 
-    With gamma the squares are first taken about gamma times their column means; values above 0 let factors correlate
-    more.
+    For other gamma, gamma times the column means is first subtracted from the squares; positive values let factors
+    correlate more.
 
     References
     ----------
@@ -163,7 +163,9 @@ class Oblimin(Rotation):
 
 @dataclass(frozen=True)
 class Promax(Varimax):
-    """Least squares towards the varimax loadings raised to a power, which makes small ones smaller [1]_; as in R.
+    """Least squares fit to a target, the varimax loadings raised to a power, in which small ones are smaller [1]_.
+
+    This is the same as in R.
 
     References
     ----------
@@ -189,74 +191,75 @@ ROTATIONS: dict[str, Rotation] = {r.name: r for r in (Varimax(), Quartimax(), Eq
 
 
 def rotation_of(asked: str | Rotation | None) -> Rotation | None:
-    """The rotation asked for: a name, an object, or none."""
+    """The rotation with this name, or the object itself; None for no rotation."""
     if asked is None or isinstance(asked, Rotation):
         return asked
     if not isinstance(asked, str) or asked not in ROTATIONS:
-        raise choice("rotation", asked, tuple(ROTATIONS), "Or an object from lowdim.solvers.rotation, or None.")
+        raise choice("rotation", asked, tuple(ROTATIONS), "Or an object such as lowdim.solvers.Varimax(), or None.")
     return ROTATIONS[asked]
 
 
 def _descend_orthogonal(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
-    """Minimise over orthogonal T: along the projected gradient, then back to the nearest orthogonal matrix [1].
+    """Minimise over orthogonal T: a step along the projected gradient, then to the nearest orthogonal matrix [1].
 
     References
     ----------
     [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
     """
 
-    def look(T: np.ndarray) -> _Point:
+    def evaluate(T: np.ndarray) -> _Point:
         value, slope = criterion(A @ T)
         G = A.T @ slope
-        across = T.T @ G
-        return _Point(value, T, G - T @ (across + across.T) / 2.0, T)
+        normal = T.T @ G
+        return _Point(value, T, G - T @ (normal + normal.T) / 2.0, T)
 
-    def move(T: np.ndarray) -> np.ndarray:
+    def project(T: np.ndarray) -> np.ndarray:
         U, _, Vt = np.linalg.svd(T)
         return U @ Vt
 
-    return _descend(look, move, T)
+    return _descend(evaluate, project, T)
 
 
 def _descend_oblique(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
-    """Minimise over T with columns of unit length, loadings A T^{-T}; returns M = T^{-T}."""
+    """Minimise over T with columns of unit length, with loadings A T^{-T}; returns M = T^{-T}."""
 
-    def look(T: np.ndarray) -> _Point:
+    def evaluate(T: np.ndarray) -> _Point:
         inverse = np.linalg.inv(T)
         L = A @ inverse.T
         value, slope = criterion(L)
         G = -(L.T @ slope @ inverse).T
         return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
 
-    def move(T: np.ndarray) -> np.ndarray | None:
+    def project(T: np.ndarray) -> np.ndarray | None:
         T = T / np.sqrt(np.sum(T * T, axis=0))
         return T if np.linalg.cond(T) < 1e8 else None
 
-    return _descend(look, move, T)
+    return _descend(evaluate, project, T)
 
 
 class _Point(NamedTuple):
-    """A place on the way down: the criterion, T, its projected gradient, and the rotation M that T stands for."""
+    """A point of the descent: the value of the criterion, T, the projected gradient, and the matrix M for this T."""
 
     value: float
     T: np.ndarray
-    along: np.ndarray
+    gradient: np.ndarray
     M: np.ndarray
 
     @property
     def size(self) -> float:
-        return float(np.sum(self.along * self.along))
+        """The squared norm of the projected gradient."""
+        return float(np.sum(self.gradient * self.gradient))
 
 
 def _descend(
-    look: Callable[[np.ndarray], _Point], move: Callable[[np.ndarray], np.ndarray | None], T: np.ndarray
+    evaluate: Callable[[np.ndarray], _Point], project: Callable[[np.ndarray], np.ndarray | None], T: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Down the projected gradient with halved steps, until it vanishes or what is left is rounding.
+    """Gradient projection with step halving, until the projected gradient vanishes or only rounding is left.
 
-    Where the criterion is level to rounding its gradient still has half its digits: steps are then taken as long as
-    they make that smaller.
+    If the criterion is constant up to rounding, its gradient still has about half of its digits: steps are then
+    accepted as long as they decrease the gradient.
     """
-    at = look(T)
+    at = evaluate(T)
     step, idle = 1.0, 0
     for _ in range(_STEPS):
         if at.size <= _TOL**2 or idle > _IDLE:
@@ -264,8 +267,8 @@ def _descend(
         step *= 2.0
         level = 1e-14 * (1.0 + abs(at.value))
         for _ in range(40):
-            T_new = move(at.T - step * at.along)
-            trial = None if T_new is None else look(T_new)
+            T_new = project(at.T - step * at.gradient)
+            trial = None if T_new is None else evaluate(T_new)
             if trial is not None and (
                 trial.value < at.value - max(0.5 * at.size * step, level)
                 or (abs(trial.value - at.value) <= level and trial.size < at.size)

@@ -1,6 +1,6 @@
 """Eigenpairs of the covariance of rows: the problem behind PCA, whitening and PPCA.
 
-`solve(rows, request, asked)` is the door. The solvers are in files of their own, one each, and in the table `SOLVERS`.
+`solve(rows, request, asked)` is the entry point. Each solver has its own file and is listed in the table `SOLVERS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...linalg import quiet_blas
 from ...sources.base import Traits
 from ..base import Job, Plan, Request, RowsLike
 from ..escalate import escalate
-from ..plan import cheapest, is_auto, make_plan, named
+from ..plan import cheapest_plan, find_solver, is_auto, make_plan
 from ..results import Spectrum, Status
 from .by_covariance import Covariance
 from .by_gram import Gram
@@ -25,7 +25,7 @@ from .spectral_solver import Solver
 #: Solvers by shorthand.
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
 
-#: scikit-learn's svd_solver strings.
+#: The solver for each of scikit-learn's svd_solver strings.
 SKLEARN_SOLVERS = {
     "auto": "auto",
     "full": "triangle",
@@ -36,7 +36,7 @@ SKLEARN_SOLVERS = {
 
 
 def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
-    """Eigenpairs of the rows by the solver asked for; "auto" goes on to finer ones until they are resolved."""
+    """Eigenpairs by the solver `asked` for; with "auto", more accurate solvers follow until they are resolved."""
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
     auto = is_auto(asked)
@@ -48,7 +48,7 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
 
 
 def solve_summary(summary: Any, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:
-    """Eigenpairs of the rows that a summary is of: no pass."""
+    """Eigenpairs from a summary of the rows, without a pass over them."""
     solver = solver_for(summary, asked)
     spectrum = replace(solver.solve_summary(summary, request), passes=0)
     job = Job(summary.n_rows, summary.n_features, request.k)
@@ -56,14 +56,14 @@ def solve_summary(summary: Any, request: Request, asked: str | Solver = "auto") 
 
 
 def plan(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> Plan:
-    """The solver that will run for these rows, before any is read."""
+    """The plan for these rows, before any is read."""
     return plan_job(_job(rows, request), asked)
 
 
 def plan_shape(
     shape: tuple[int | None, int], k: int | None = None, *, solver: str | Solver = "auto", traits: Traits | None = None
 ) -> Plan:
-    """The same for rows of a shape."""
+    """The plan for rows of this shape."""
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
     if k is not None and not 1 <= k <= shape[1]:
@@ -72,48 +72,50 @@ def plan_shape(
 
 
 def plan_job(job: Job, asked: str | Solver = "auto") -> Plan:
-    """The same for a job."""
+    """The plan for a job."""
     if is_auto(asked):
-        return _cheapest(job, job.memory, tuple(SOLVERS.items()))
+        return _cheapest_plan(job, job.memory, tuple(SOLVERS.items()))
     return make_plan(job, asked, SOLVERS, Solver, advice=_advice)
 
 
 def solver_for(summary: Any, asked: str | Solver = "auto") -> Solver:
-    """The solver that starts from a summary of this class: the one asked for, or the first of the table that does."""
-    own = [cls for cls in SOLVERS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
-    if not own:
+    """The solver that starts from a summary of this class: the one `asked` for, or the first such in the table."""
+    able = [cls for cls in SOLVERS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
+    if not able:
         known = " or a ".join(cls.starts_from.__name__ for cls in SOLVERS.values() if cls.starts_from is not None)
         raise TypeError(f"a {known} is needed, got {type(summary).__name__}.")
     if is_auto(asked):
-        return own[0]()
-    solver = named(asked, SOLVERS, Solver, advice=_advice)
-    if isinstance(solver, tuple(own)):
+        return able[0]()
+    solver = find_solver(asked, SOLVERS, Solver, advice=_advice)
+    if isinstance(solver, tuple(able)):
         return cast(Solver, solver)
     raise ValueError(
-        f"solver={asked!r} cannot start from a {own[0].starts_from.__name__}; use 'auto' or {own[0].name!r}."  # type: ignore[union-attr]
+        f"solver={asked!r} cannot start from a {able[0].starts_from.__name__}; use 'auto' or {able[0].name!r}."  # type: ignore[union-attr]
     )
 
 
 def streaming_solver(asked: str | Solver = "auto") -> Solver:
-    """The solver that is solved again and again from one growing summary."""
+    """The solver for rows that arrive in blocks: it solves repeatedly from one growing summary."""
     job = Job(None, 1, None, Traits(rereadable=False, by_feature=False))
     solver: Solver = plan_job(job, asked).solver
     return solver
 
 
 def solver_of(asked: Any) -> Solver | None:
-    """The solver that a name or an object stands for; None for "auto", and for what is no solver at all, which is for
-    `solve` to refuse."""
+    """The solver of this name, or the solver object itself.
+
+    None for "auto", and for anything that is not a solver, for which `solve` raises the error.
+    """
     if isinstance(asked, str):
         return SOLVERS[asked]() if asked in SOLVERS else None
     return asked if isinstance(asked, Solver) else None
 
 
 def loses_digits(rows: RowsLike, request: Request, least_rows: int = 2) -> bool:
-    """Whether products of the first block of a stream that can be read once lose the eigenvalues asked for.
+    """Whether a stream that can be read only once needs a solver that is more accurate than the covariance.
 
-    There is no second reading in which a finer solver could find them. A first block of fewer than `least_rows` rows
-    says nothing.
+    A more accurate solver cannot follow later, so the covariance of the first block is examined: it must resolve the
+    requested eigenvalues. A first block of fewer than `least_rows` rows is not examined.
     """
     first = None if rows.traits.rereadable else rows.first_block()
     if first is None:
@@ -128,7 +130,7 @@ def loses_digits(rows: RowsLike, request: Request, least_rows: int = 2) -> bool:
 
 
 def sklearn_solver(svd_solver: Any) -> str:
-    """The name of the solver that scikit-learn's `svd_solver` string asks for."""
+    """The name of the solver for scikit-learn's `svd_solver` string."""
     if svd_solver not in SKLEARN_SOLVERS:
         raise choice(
             "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
@@ -137,9 +139,9 @@ def sklearn_solver(svd_solver: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _cheapest(job: Job, memory: int, table: tuple[tuple[str, type[Solver]], ...]) -> Plan:
-    """Asked anew for each small fit, so answers are kept."""
-    return cheapest(job, dict(table))
+def _cheapest_plan(job: Job, memory: int, table: tuple[tuple[str, type[Solver]], ...]) -> Plan:
+    """The plan for "auto". Plans are cached, because making one would dominate the time of small fits."""
+    return cheapest_plan(job, dict(table))
 
 
 def _advice(name: str) -> str:

@@ -13,7 +13,7 @@ from ..results import Spectrum, Status, Tail
 from .by_triangle import Triangle
 from .spectral_solver import Solver, is_resolved, scales
 
-#: For more columns the trace of S^3 costs as much as the eigenproblem.
+#: With more columns, the trace of S^3 would cost as much as the eigenproblem.
 _CUBES_UP_TO = 512
 
 
@@ -28,8 +28,8 @@ class Covariance(Solver):
 
     Notes
     -----
-    One pass, n p^2 multiplications and p^2 numbers, then a symmetric eigenproblem of size p. Right to about eps times
-    lambda_1: eigenvalues below 1e-10 lambda_1 are reported as unresolved.
+    One pass over the rows, n p^2 multiplications and p^2 numbers of memory, then a symmetric eigenproblem of size p.
+    Eigenvalues have an error of about eps times lambda_1; those below 1e-10 lambda_1 are reported as unresolved.
     """
 
     name = "covariance"
@@ -37,7 +37,7 @@ class Covariance(Solver):
     wide: bool = False
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
-        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        # Columns that will be standardized may have any scale, so their squares could overflow in float32.
         wide = self.wide or request.standardize
         return self.solve_summary(rows.summarize(Moments(rows.shape[1], wide=wide)), request)
 
@@ -46,14 +46,14 @@ class Covariance(Solver):
 
     def solve_summary(self, summary: Moments, request: Request) -> Spectrum:
         with quiet_blas(summary.n_features):
-            return _solved(summary, request)
+            return _solve_moments(summary, request)
 
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
         why = (
             f"one product of the rows is cheapest for {p} columns"
             if job.traits.rereadable
-            else "the stream can be read once"
+            else "the stream can be read only once"
         )
         return Cost(n * p * p + EIGH_WORK * p**3, 1, 8 * p * (4 * p + max(2048, 2 * p)), why)
 
@@ -63,7 +63,7 @@ class Covariance(Solver):
         return Triangle()
 
 
-def _solved(moments: Moments, request: Request) -> Spectrum:
+def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
     require_rows(moments.n_rows, moments.weight, request.ddof)
     S = moments.scatter
@@ -79,7 +79,7 @@ def _solved(moments: Moments, request: Request) -> Spectrum:
     S = S / unit
     values, vectors = eigh_descending(S, at_least=k)
     values = xp.clip(values, 0.0, None)
-    tail = _beyond(S, values, squares / unit).plus(values[k:])
+    tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
     n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
     return Spectrum(
@@ -96,8 +96,8 @@ def _solved(moments: Moments, request: Request) -> Spectrum:
     )
 
 
-def _beyond(S: Array, values: Array, squares: Array) -> Tail:
-    """The tail beyond the eigenvalues that were computed, from the traces of S, S^2 and S^3."""
+def _remaining_tail(S: Array, values: Array, squares: Array) -> Tail:
+    """The sums over the eigenvalues that were not computed, from the traces of S, S^2 and S^3."""
     if values.shape[0] == S.shape[0]:
         return Tail()
     xp = namespace(S)

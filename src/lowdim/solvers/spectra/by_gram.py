@@ -1,4 +1,4 @@
-"""The dual: eigenpairs of the inner products of rows, for fewer rows than columns."""
+"""The dual problem: eigenpairs of the inner products of rows, for fewer rows than columns."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class Gram(Solver):
 
     Notes
     -----
-    Two passes over the columns: one for G (n^2 p multiplications, n^2 numbers), one to lift v back to w. gamma are the
-    non-zero eigenvalues of the scatter. Directions beyond the rank get orthonormal vectors and zero variance.
+    Two passes over the columns: one for G (n^2 p multiplications, n^2 numbers), one to compute w from v. gamma are the
+    non-zero eigenvalues of the scatter matrix. Directions beyond the rank get arbitrary orthonormal vectors and zero
+    variance.
     """
 
     name = "gram"
@@ -38,7 +39,7 @@ class Gram(Solver):
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         rows = rows.counted()
         n, p = rows.shape
-        assert n is not None, "refusal() has seen to it"
+        assert n is not None, "refusal() rejects rows of unknown number"
         ddof = request.ddof if request.standardize else None
         kind = summaries.GramRoot if self.root else summaries.Gram
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
@@ -86,7 +87,7 @@ class Gram(Solver):
 
 
 def _eigenpairs(G: Array, k: int, root: bool) -> tuple[Array, Array, Tail, float]:
-    """Leading pairs of G (or of G^T G for a root), the tail, and the residual."""
+    """The leading eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
     A = G / unit
@@ -104,9 +105,9 @@ def _eigenpairs(G: Array, k: int, root: bool) -> tuple[Array, Array, Tail, float
 
 
 def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
-    """(Z^T v) as rows, and mean and scale of each column, in one pass over the columns.
+    """Z^T v as rows, and the mean and scale of each column, in one pass over the columns.
 
-    v is orthogonal to the (root) weights, so the rounding of the means does not matter.
+    v is orthogonal to the square roots of the weights, so rounding errors of the means do not matter.
     """
     xp = namespace(vectors)
     rooted = vectors.T
@@ -126,8 +127,8 @@ def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Arra
 def _orthonormal_rows(W: Array, rank: int, k: int) -> Array:
     """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it.
 
-    Lifted vectors of small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k; done in descending order
-    the orthogonalisation leaves the accurate ones as they are.
+    Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
+    orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.
     """
     xp = namespace(W)
     rows = W[:rank, :]

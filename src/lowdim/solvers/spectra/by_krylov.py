@@ -1,4 +1,4 @@
-"""Block Krylov: leading eigenpairs of the scatter matrix from its action alone."""
+"""Block Krylov: leading eigenpairs of the scatter matrix from its products with vectors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..results import Spectrum, Status, Tail
 from .by_covariance import Covariance
 from .spectral_solver import Solver, is_resolved, scales
 
-#: Beyond this many columns there is no p x p matrix to fall back on.
+#: With more columns, the p x p covariance matrix is too large to be used if the iteration fails.
 _COVARIANCE_UP_TO = 20_000
-#: Residuals below this many roundings of lambda_1 are noise.
+#: Residuals below this multiple of eps * lambda_1 are rounding noise.
 _NOISE = 30
-#: Rows of fewer bytes are not worth a rehearsal in float32.
-_WORTH_REHEARSING = 8 << 20
-#: Where it ends: near its noise, or with what it has after so many steps.
-_REHEARSAL_TOL = 1e-5
-_REHEARSAL_NOISE = 8
-_REHEARSAL_STEPS = 100
-#: A dozen steps are usual. Thin products run at half the speed of square ones, sparse ones at a fortieth.
+#: For rows of fewer bytes an iteration in float32 is not worthwhile.
+_NARROW_BYTES = 8 << 20
+#: Tolerance, noise level (as a multiple of eps) and maximal number of steps of the iteration in float32.
+_NARROW_TOL = 1e-5
+_NARROW_NOISE = 8
+_NARROW_STEPS = 100
+#: The usual number of steps. Products with thin blocks run at half the speed of square ones, sparse ones at a fortieth.
 _USUAL_STEPS = 12
 _NARROW_SLOWNESS = 2.0
 _SPARSE_SLOWNESS = 40.0
@@ -40,24 +40,25 @@ class Krylov(Solver):
     Parameters
     ----------
     block : int, optional
-        Vectors multiplied at a time; default: k rounded up to a multiple of 8. With fewer than k, copies of a tied
-        eigenvalue are looked for with a random block at the end, but close neighbours can hide them.
+        Number of vectors multiplied at a time; default: k rounded up to a multiple of 8. If it is less than k, a random
+        block at the end looks for further copies of repeated eigenvalues, but close neighbours can hide them.
     tol : float
-        Iterate until ||S w - lambda w|| <= tol * lambda for each pair. Eigenvalues are then right to about tol^2 over
-        their relative gap, vectors to tol over it.
+        Iterate until ||S w - lambda w|| <= tol * lambda for each pair. The relative error of eigenvalues is then about
+        tol^2 divided by their relative gap, that of vectors tol divided by it.
     steps : int, optional
-        Take exactly so many steps instead, whatever the residual.
+        Take exactly this many steps, whatever the residual.
     max_steps : int
-        Give up after this many.
+        Maximal number of steps.
 
     Notes
     -----
-    Block Lanczos with full orthogonalisation, and thick restarts when the basis outgrows its room [1]_ [2]_. A step is
-    one pass over the rows: `Sketch` forms both halves of S V while a block of rows is in cache. One pass more comes
-    first, for the mean and the total variance. 4 n p block operations a step, p (basis + 2 block) numbers.
+    Block Lanczos with full orthogonalisation, and thick restarts when the basis is full [1]_ [2]_. A step is one pass
+    over the rows: `Sketch` computes both halves of S V while a block of rows is in cache. One more pass at the
+    beginning computes the mean and the total variance. A step takes 4 n p block operations; the memory holds
+    p (basis + 2 block) numbers.
 
-    Sparse float64 rows are first iterated on in float32, which costs half a step each and a copy of the stored values;
-    the iteration proper then starts from the vectors found, and usually ends after one or two steps.
+    For sparse float64 rows the iteration first runs in float32, at half the cost per step and with a copy of the stored
+    values. The iteration in float64 then starts from the vectors found, and usually ends after one or two steps.
 
     References
     ----------
@@ -78,12 +79,12 @@ class Krylov(Solver):
         check_limits(self)
 
     def block_size(self, k: int) -> int:
-        """Vectors per step: at least k, so that no copy of an eigenvalue can be missed."""
+        """Number of vectors per step: by default at least k, so that no copy of an eigenvalue can be missed."""
         return self.block or 8 * math.ceil(k / 8)
 
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
         p, k = rows.shape[1], request.k
-        assert k is not None, "refusal() has seen to it"
+        assert k is not None, "refusal() rejects jobs without a number of components"
         columns = rows.summarize(Columns(p))
         require_rows(columns.n_rows, columns.weight, request.ddof)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
@@ -95,9 +96,9 @@ class Krylov(Solver):
         floor = _NOISE * (eps(rows.empty(1)) if narrow else eps(columns.mean))
         b = min(self.block_size(k), p, columns.n_rows)
         lanczos = Lanczos(self, k, b, request.seed, floor)
-        # Threads of BLAS would go on spinning after each small product, beside those that read the rows.
+        # The threads of BLAS would keep spinning after each small product and slow down the threads that read the rows.
         with single_threaded_blas():
-            start, rehearsed = self._rehearse(action, request, b)
+            start, narrow_steps = self._narrow_start(action, request, b)
             found = lanczos.run(action, columns.mean, start)
         status = found.status
         values, vectors = xp.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
@@ -118,19 +119,21 @@ class Krylov(Solver):
             status=status,
             residual=found.residual,
             epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
-            passes=found.steps + rehearsed + 1,
+            passes=found.steps + narrow_steps + 1,
         )
 
-    def _rehearse(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:
-        """A start from float32 products of sparse rows, which take half the time, and the passes spent on it; (None, 0)
-        where there is none. It is a start only: the answer and its residual are those of the full products."""
+    def _narrow_start(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:
+        """A start from products of sparse rows in float32, which take half the time, and the passes spent on it.
+
+        (None, 0) if float32 is not used. It is only a start: the result and its residual are computed in float64.
+        """
         k = request.k or 1
-        rehearsal = None if self.steps is not None or b < k else action.narrowed()
-        if rehearsal is None:
+        narrow = None if self.steps is not None or b < k else action.in_float32()
+        if narrow is None:
             return None, 0
-        options = replace(self, tol=max(self.tol, _REHEARSAL_TOL), max_steps=min(self.max_steps, _REHEARSAL_STEPS))
+        options = replace(self, tol=max(self.tol, _NARROW_TOL), max_steps=min(self.max_steps, _NARROW_STEPS))
         like = astype(action.mean, np.float32)
-        found = Lanczos(options, k, b, request.seed, _REHEARSAL_NOISE * FLOAT32_EPS).run(rehearsal, like, n_out=b)
+        found = Lanczos(options, k, b, request.seed, _NARROW_NOISE * FLOAT32_EPS).run(narrow, like, n_out=b)
         return astype(found.vectors, action.mean.dtype), found.steps
 
     def cost(self, job: Job) -> Cost:
@@ -157,22 +160,22 @@ class Krylov(Solver):
 
 
 class _Action:
-    """V -> S V / unit for the scatter S of the (scaled) columns: one pass over the rows."""
+    """The map V -> S V / unit for the scatter matrix S of the (scaled) columns, in one pass over the rows."""
 
     def __init__(self, rows: RowsLike, columns: Columns, scale: Array | None, unit: float) -> None:
         self._rows, self._columns, self._scale, self._unit = rows, columns, scale, unit
         self.mean = columns.mean
         self._implicit = rows.traits.sparse and columns.offset_is_harmless(scale)
-        # In two halves, before and after the product, so that no square overflows.
+        # V is divided by it before the product, and the result after it, so that no square overflows.
         self._divisor = math.sqrt(unit) if scale is None else scale[:, None] * math.sqrt(unit)
 
     def __call__(self, V: Array) -> Array:
         sketch = Sketch(V / self._divisor, self.mean, implicit=self._implicit)
         return astype(self._rows.summarize(sketch).product / self._divisor, V.dtype)
 
-    def narrowed(self) -> _Action | None:
-        """The same in float32, where the rows can be had so and their squares stay in its range."""
-        if not self._implicit or self._rows.traits.n_bytes < _WORTH_REHEARSING:
+    def in_float32(self) -> _Action | None:
+        """The same map in float32; None if the rows are not available in float32 or their squares leave its range."""
+        if not self._implicit or self._rows.traits.n_bytes < _NARROW_BYTES:
             return None
         weight = self._columns.weight
         spread = math.sqrt(self._unit / weight) if self._scale is None else float(np.min(to_numpy(self._scale)))

@@ -19,9 +19,9 @@ class Triangle(Solver):
 
     Notes
     -----
-    One pass, 2 n p^2 operations and p^2 numbers. Never squares the rows, so eigenvalues down to about eps^2 lambda_1
-    keep digits. Several times the time of `covariance`. With n < p and features at hand the same is done on the shorter
-    side.
+    One pass over the rows, 2 n p^2 operations and p^2 numbers of memory. The rows are never squared, so eigenvalues
+    down to about eps^2 lambda_1 have correct digits. It takes several times as long as `covariance`. With n < p, and if
+    columns can be read, the R factor of the transposed rows is used instead.
     """
 
     name = "triangle"
@@ -48,7 +48,7 @@ class Triangle(Solver):
         _, s, Vt = svd_thin(R)
         n_all = most_components(summary.n_rows, summary.weight, summary.n_features)
         k = n_all if request.k is None else request.k
-        s, Vt = _padded(s, Vt, k)
+        s, Vt = _pad(s, Vt, k)
         vectors = fix_signs(Vt)
         values = s * s
         return Spectrum(
@@ -77,8 +77,8 @@ def residual(R: Array, values: Array, vectors: Array) -> float:
     return float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
 
 
-def _padded(s: Array, Vt: Array, k: int) -> tuple[Array, Array]:
-    """`s` and `Vt` with zeros and orthonormal rows added where fewer than `k` came out (rank below k)."""
+def _pad(s: Array, Vt: Array, k: int) -> tuple[Array, Array]:
+    """Pad `s` with zeros and `Vt` with orthonormal rows to length `k`."""
     missing = k - s.shape[0]
     if missing <= 0:
         return s, Vt

@@ -1,6 +1,7 @@
-"""Shrinkage intensities read off moments: how far to move a covariance towards its average eigenvalue.
+"""Shrinkage intensities of a covariance matrix.
 
-Both shrink S to (1 - a) S + a (tr S / p) I; here the intensity `a`, between 0 and 1, for S with divisor n.
+Both functions compute the intensity `a`, between 0 and 1, with which the covariance S (divisor n) is shrunk towards its
+average eigenvalue: (1 - a) S + a (tr S / p) I.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..results import Spectrum
 def ledoit_wolf(spectrum: Spectrum, p: int, fourth: float | None) -> float:
     """min(b, d) / d with d = |S - mu I|^2 / p and b = (fourth / n - |S|^2) / (n p), mu = tr S / p [1]_.
 
-    `fourth` is sum_i |x_i - mean|^4, as kept by FourthMoments. Computed in units of tr S.
+    `fourth` is sum_i |x_i - mean|^4, as computed by FourthMoments. The computation is in units of tr S.
 
     References
     ----------
@@ -42,9 +43,9 @@ def oas(spectrum: Spectrum, p: int, fourth: float | None) -> float:
 
 
 def _squares(spectrum: Spectrum) -> float:
-    """tr S^2 / (tr S)^2: the formulas need no more, and nothing overflows."""
+    """tr S^2 / (tr S)^2, which is all that the formulas need, and cannot overflow."""
     everything = spectrum.tail.plus(spectrum.values)
-    assert everything.squares is not None, "Whitening asks for all eigenvalues"
+    assert everything.squares is not None, "Whitening requests all eigenvalues"
     return everything.squares
 
 

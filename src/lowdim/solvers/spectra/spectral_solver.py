@@ -1,4 +1,4 @@
-"""What solvers of spectra share: rows or a summary in, a `Spectrum` out."""
+"""Base class of the solvers of spectra, which compute a `Spectrum` from rows or from a summary."""
 
 from __future__ import annotations
 
@@ -13,35 +13,37 @@ from ..results import Spectrum
 
 
 class Solver(AnySolver):
-    """One way from rows to the eigenpairs of their covariance.
+    """A solver that computes the eigenpairs of the covariance of rows.
 
-    A solver that needs one summary of the rows names its class as `starts_from`; it can then also start from that
-    summary alone, and rows can be added to it.
+    A solver that needs only one summary of the rows names the class of this summary as `starts_from`. It can then also
+    solve from such a summary without the rows, and rows can be added to the summary.
     """
 
-    #: The class of summaries that is all it needs of the rows, or None.
+    #: The class of the summary that the solver computes from the rows, or None if it needs more than one.
     starts_from: ClassVar[type[Summary] | None] = None
-    #: Whether it reads the table by columns: for fewer rows than columns.
+    #: Whether it reads the table by columns, for tables with fewer rows than columns.
     reads_columns: ClassVar[bool] = False
-    #: Whether it can find all eigenpairs, or leading ones only.
+    #: Whether it can find all eigenpairs, or only the leading ones.
     finds_all: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, rows: RowsLike, request: Request) -> Spectrum:
-        """Read `rows` and solve."""
+        """The spectrum of `rows`."""
 
     def empty_summary(self, p: int) -> Any:
-        """An empty summary of rows of p columns for `solve_summary`."""
+        """An empty summary for rows of p columns, to be used with `solve_summary`."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
 
     def solve_summary(self, summary: Any, request: Request) -> Spectrum:
-        """Solve without rows."""
+        """The spectrum from a summary of the rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
 
 
 def scales(squares: Array, mean: Array, weight: float, request: Request) -> Array | None:
-    """Standard deviations to divide columns by (one for columns that are constant, or vary by their rounding only), or
-    None."""
+    """The standard deviations to divide the columns by, or None if they are not standardized.
+
+    They are one for columns that are constant or vary only by rounding.
+    """
     if not request.standardize:
         return None
     xp = namespace(squares)
@@ -50,9 +52,9 @@ def scales(squares: Array, mean: Array, weight: float, request: Request) -> Arra
 
 
 def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:
-    """Whether products with rounding `product_eps` can tell the first `n_free` of `values` from rounding.
+    """Whether the first `n_free` of `values`, from products with rounding error `product_eps`, are more than rounding.
 
-    The others are zero for a plain reason (constant columns, fewer rows than columns).
+    The others are known to be zero, because of constant columns or fewer rows than columns.
     """
     last = min(values.shape[0], n_free)
     if last <= 0:

@@ -1,8 +1,8 @@
 """Components of two or more tables side by side: the problem behind PLS, PCR, CCA, GCCA and KernelCCA.
 
-`solve(tables, request, asked)` is the door. A reduction takes the rows to few coordinates that keep all inner products
-between columns (`views.py`), and what is asked for is solved in these (`paired_scores.py`, `canonical.py`). The
-reductions are in files of their own, one each, and in the table `REDUCTIONS`.
+`solve(tables, request, asked)` is the entry point. A reduction replaces the rows by a few coordinates that keep all
+inner products between columns (`views.py`), and the components are computed from these coordinates (`paired_scores.py`,
+`canonical.py`). Each reduction has its own file and is listed in the table `REDUCTIONS`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...errors import choice, no_rows_seen
 from ...linalg import quiet_blas
 from ..base import Plan
 from ..escalate import escalate
-from ..plan import cheapest, is_auto, make_plan, named
+from ..plan import cheapest_plan, find_solver, is_auto, make_plan
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
 from .problem import Tables, TablesJob, TablesRequest, TablesSolution
@@ -51,14 +51,14 @@ REDUCTIONS: dict[str, type[Reduction]] = {
 def plan(
     tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
 ) -> Plan:
-    """The reduction that will run for these tables, before a row is read; `among` are those to choose from."""
+    """The plan for these tables, before any row is read; `among` is the table of reductions to choose from."""
     return plan_job(TablesJob.of(tables, request), asked, among)
 
 
 def solve(
     tables: Tables, request: TablesRequest, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS
 ) -> tuple[TablesSolution, Plan]:
-    """Components of the tables by the reduction asked for; "auto" goes on to finer ones until they are resolved."""
+    """Components by the reduction `asked` for; with "auto", more accurate ones follow until they are resolved."""
     job = TablesJob.of(tables, request)
 
     def run(reduction: Reduction) -> TablesSolution:
@@ -74,7 +74,7 @@ def solve(
 def solve_summary(
     summary: Any, names: tuple[str, ...], request: TablesRequest, asked: str | Reduction = "auto"
 ) -> tuple[TablesSolution, Plan]:
-    """Components of the tables that a Moments or Triangle of them side by side is of: no pass."""
+    """Components from a Moments or Triangle summary of the tables side by side, without a pass over the rows."""
     if summary.mean is None:
         raise no_rows_seen()
     reduction = reduction_for(summary, asked)
@@ -85,9 +85,9 @@ def solve_summary(
 
 
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
-    """The plan for a job. A reduction that was asked for is also refused where it does not fit into memory."""
+    """The plan for a job. A reduction that does not fit into memory is refused, even if it was requested."""
     if is_auto(asked) and among is REDUCTIONS:
-        return _cheapest(job, job.memory, tuple(REDUCTIONS.items()))
+        return _cheapest_plan(job, job.memory, tuple(REDUCTIONS.items()))
     the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
     if not job.fits(the_plan.n_bytes):
         raise the_plan.solver.too_large(job, the_plan.n_bytes)
@@ -95,36 +95,36 @@ def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str
 
 
 def check_asked(asked: Any) -> None:
-    """Refuse what is neither "auto", nor the name of a reduction, nor a reduction."""
+    """Raise an error unless `asked` is "auto", the name of a reduction, or a reduction."""
     if not isinstance(asked, Reduction) and not (isinstance(asked, str) and asked in ("auto", *REDUCTIONS)):
         raise choice("solver", asked, ["auto", *REDUCTIONS], _advice(asked))
 
 
 def reduction_for(summary: Any, asked: str | Reduction = "auto") -> Reduction:
-    """The reduction that starts from a summary of this class: the one asked for, or the only one of the table."""
+    """The reduction that starts from a summary of this class: the one `asked` for, or the only such in the table."""
     able = [cls for cls in REDUCTIONS.values() if cls.starts_from is not None and isinstance(summary, cls.starts_from)]
     if not able:
         raise TypeError(f"a Moments or a Triangle is needed, got {type(summary).__name__}.")
     if is_auto(asked):
         return able[0]()
-    reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+    reduction: Reduction = find_solver(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
     if isinstance(reduction, able[0]):
         return reduction
     raise ValueError(f"solver={asked!r} cannot start from a {type(summary).__name__}; use 'auto' or {able[0].name!r}.")
 
 
 def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
-    """The reduction that is solved again and again from one growing summary."""
+    """The reduction for rows that arrive in blocks: it starts repeatedly from one growing summary."""
     if is_auto(asked):
         return CovarianceReduction()
-    reduction: Reduction = named(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
+    reduction: Reduction = find_solver(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
     return reduction
 
 
 @lru_cache(maxsize=256)
-def _cheapest(job: TablesJob, memory: int, table: tuple[tuple[str, type[Reduction]], ...]) -> Plan:
-    """The plan of "auto". It is asked for anew by each small fit, so answers are kept."""
-    return cheapest(job, dict(table))
+def _cheapest_plan(job: TablesJob, memory: int, table: tuple[tuple[str, type[Reduction]], ...]) -> Plan:
+    """The plan for "auto". Plans are cached, because making one would dominate the time of small fits."""
+    return cheapest_plan(job, dict(table))
 
 
 def _advice(name: Any) -> str:

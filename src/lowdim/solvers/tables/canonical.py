@@ -12,11 +12,11 @@ from ...linalg import eigh_descending, svd_thin
 from ..results import CanonicalFit, Status
 from .views import Views
 
-#: Eigenvectors of all tables have unit length: what a table has of one below this is rounding.
+#: Eigenvectors over all tables have unit length; the part of a table in one is rounding if it is shorter than this.
 _NO_PART = 1e-10
 
 
-def canonical(views: Views, k: int, regularization: Sequence[float]) -> CanonicalFit:
+def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> CanonicalFit:
     """Weights w_i with the largest sum of w_i^T S_ij w_j over pairs of tables, for sum_i w_i^T D_i w_i = 1.
 
     Notes
@@ -41,8 +41,8 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
         d = np.sqrt((1.0 - c) * deviations**2 + c)
         gains.append(deviations / d)
         backs.append(Vt.T / d)
-        # What is left out or badly known does no harm where the ridge is far above it.
-        smallest = 0.0 if ranks[i] < views.free(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
+        # Directions that are left out or inaccurate do no harm if the ridge is far above their variance.
+        smallest = 0.0 if ranks[i] < views.full_rank(i) else float(s[-1]) ** 2 / float(s[0]) ** 2
         floor = c / float(d[0]) ** 2
         resolved &= max(smallest, floor) >= views.resolution
     Us = [U for U, _, _ in factors]
@@ -51,11 +51,11 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
         L, values, Rt = svd_thin((gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1])
         blocks = [L[:, :k], Rt[:k].T]
     else:
-        values, blocks = _several(Us, gains, k)
+        values, blocks = _solve_several(Us, gains, k)
     variates, rotations = [], []
     for U, gain, back, b in zip(Us, gains, backs, blocks, strict=True):
         lengths = np.linalg.norm(gain[:, None] * b, axis=0)
-        # A table that has nothing in common with the others has no part in a component but rounding.
+        # The part in a component of a table that is uncorrelated with the others is only rounding.
         part = np.linalg.norm(b, axis=0) > _NO_PART
         b = np.where(part & (lengths > 0), b / np.where(lengths > 0, lengths, 1.0), 0.0)
         variates.append(U @ (gain[:, None] * b))
@@ -72,8 +72,8 @@ def canonical(views: Views, k: int, regularization: Sequence[float]) -> Canonica
     )
 
 
-def _several(Us: list[np.ndarray], gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Leading eigenpairs of all blocks between tables."""
+def _solve_several(Us: list[np.ndarray], gains: list[np.ndarray], k: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All eigenvalues of the matrix of blocks between tables, and the k leading eigenvectors, table by table."""
     M = np.concatenate([U * g for U, g in zip(Us, gains, strict=True)], axis=1)
     T = M.T @ M
     edges = np.cumsum([0, *(len(g) for g in gains)])

@@ -20,16 +20,17 @@ from .views import Views
 
 @dataclass(frozen=True)
 class CovarianceReduction(Reduction):
-    """A = R with R^T R = the scatter of all tables side by side.
+    """Coordinates A = R, with R^T R the scatter matrix of all tables side by side.
 
     Parameters
     ----------
     wide : bool
-        Sum the products of float32 rows in float64.
+        Compute and sum the products of float32 rows in float64.
 
     Notes
     -----
-    One pass, n p^2 multiplications, p^2 numbers, then a Cholesky factor; p counts the columns of all tables.
+    One pass over the rows, n p^2 multiplications and p^2 numbers of memory, then a Cholesky decomposition; p counts the
+    columns of all tables.
     """
 
     name = "covariance"
@@ -37,7 +38,7 @@ class CovarianceReduction(Reduction):
     wide: bool = False
 
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
-        # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+        # Columns that will be standardized may have any scale, so their squares could overflow in float32.
         summary = Moments(sum(tables.widths), groups=tables.widths, wide=self.wide or any(standardize))
         return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
 
@@ -67,12 +68,12 @@ class CovarianceReduction(Reduction):
         why = (
             f"products of columns are cheapest for {p} columns in all"
             if job.traits.rereadable
-            else "the stream can be read once"
+            else "the stream can be read only once"
         )
         return Cost(n * p * p + p**3, self.passes, 8 * 5 * p * p, why)
 
     def is_sensible(self, job: TablesJob) -> bool:
-        """Unless rows are few and their inner products cannot be had: then the rows themselves are smaller."""
+        """Unless rows are few and their inner products cannot be computed: then the rows themselves are smaller."""
         return not job.is_wide or job.allows_gram
 
     def finer(self, job: TablesJob) -> Reduction | None:
@@ -82,7 +83,7 @@ class CovarianceReduction(Reduction):
 
 
 def _root(C: np.ndarray) -> np.ndarray:
-    """R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
+    """The root R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
     try:
         return np.linalg.cholesky(C).T
     except np.linalg.LinAlgError:

@@ -25,8 +25,9 @@ from .views import View, Views
 class GramReduction(Reduction):
     """A_i = U diag(s) from the inner products of the rows of table i, U diag(s^2) U^T; Q_i = Z_i^T U diag(1/s).
 
-    For fewer rows than columns. Two passes over the columns of each table, n^2 numbers for each. A table of fewer
-    columns than rows is its own coordinates. Lifting by Q_i costs digits where directions are small.
+    For fewer rows than columns. It takes two passes over the columns and n^2 numbers for each table. The centred
+    columns of a table with at most n columns are used as coordinates directly. Multiplying by Q_i loses digits in
+    directions of small variance.
     """
 
     name = "gram"
@@ -38,12 +39,12 @@ class GramReduction(Reduction):
         weight, n_used = 0.0, 0
         for every, scaled in zip(tables.each, standardize, strict=True):
             rows = every.counted()
-            assert rows.shape[0] is not None, "refusal() has seen to it"
+            assert rows.shape[0] is not None, "refusal() rejects rows of unknown number"
             n_used = rows.shape[0]
             weight = float(n_used) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
             require_rows(n_used, weight, ddof, fixed=True)
             wider = rows.shape[1] > n_used
-            views.append(_reduced(rows, scaled, ddof) if wider else _unreduced(rows, scaled, ddof))
+            views.append(_view_of_wide(rows, scaled, ddof) if wider else _view_of_narrow(rows, scaled, ddof))
         narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, standardize, strict=True))
         return Views(
             tables=tuple(views),
@@ -75,7 +76,7 @@ class GramReduction(Reduction):
         return TriangleReduction()
 
 
-def _reduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
+def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int) -> View:
     """Coordinates of a table with more columns than rows."""
     n = int(rows.shape[0] or 0)
     gram = rows.summarize_features(Gram(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
@@ -83,7 +84,7 @@ def _reduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
     unit = float(np.abs(G).max()) or 1.0
     values, Ut = eigh_descending(G / unit)
     unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
-    # Lifting divides by these lengths, but what is lifted has them as factors: only zeros have to go.
+    # Lifting divides by these lengths, but the lifted vectors contain them as factors: only zeros have to be removed.
     rank = numerical_rank(s, 1, FLOAT64_EPS)
     U, s = Ut[:rank].T, s[:rank]
     table = U * s
@@ -91,8 +92,8 @@ def _reduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
     return View(table, unit, lift, (U, s, np.eye(rank)))
 
 
-def _unreduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
-    """A table of few columns, centred and root-weighted, as its own coordinates."""
+def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int) -> View:
+    """Coordinates of a table with few columns: its columns, centred and times the square roots of the weights."""
     like = rows.empty(0)
     xp = namespace(like)
 

@@ -16,37 +16,37 @@ from ...summaries import Gram
 from ..base import EIGH_WORK, Cost, require_rows
 from .problem import Tables, TablesJob
 from .reduction import Reduction
-from .views import Lifted, View, Views
+from .views import LiftedVectors, View, Views
 
-#: As many matrices of n x n numbers, and of n x k numbers, are in memory at once at most (measured).
+#: Maximal numbers of n x n and of n x k matrices that are in memory at once (measured).
 _SQUARE, _NARROW = 13, 6
 
 
 class KernelLike(Protocol):
-    """What a kernel has to offer: `lowdim.kernels.Kernel` does."""
+    """The interface of a kernel; implemented by `lowdim.kernels.Kernel`."""
 
-    #: Whether the kernel is a function of differences of rows, so that they may be measured from any origin.
+    #: Whether centred kernel matrices do not change if all rows are shifted, so that any origin may be used.
     shift_free: Any
 
     def fitted(self, X: Any, weights: Any = None) -> Any:
-        """The kernel with all parameters found from the rows."""
+        """The kernel with all its parameters, those that were not given estimated from the rows."""
 
     def __call__(self, A: Any, B: Any = None) -> Any:
-        """The kernel matrix of the rows of A with those of B, or with each other."""
+        """The kernel matrix of the rows of A with those of B (default: A)."""
 
 
 @dataclass(frozen=True, eq=False)
 class KernelReduction(Reduction):
     """A_i = U diag(s) from the centred kernel matrix U diag(s^2) U^T of table i.
 
-    One reading of the rows, which are kept; n^2 numbers for each table, and eigenproblems of size n. Two of them are
-    never equal, since kernels need not be comparable.
+    The rows are read once and kept. Each table takes n^2 numbers and an eigenproblem of size n. Two reductions never
+    compare equal, since kernels need not be comparable.
     """
 
     name = "gram"
-    #: One for each table.
+    #: One kernel for each table.
     kernels: tuple[KernelLike, ...]
-    #: The model that needs all rows at once, for messages.
+    #: The name of the model in messages.
     model: str = "KernelCCA"
 
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
@@ -85,17 +85,17 @@ class KernelReduction(Reduction):
 class MappedTable:
     """A table mapped by a kernel: its rows, and the mean of their features."""
 
-    #: With all its parameters.
+    #: The kernel with all its parameters.
     kernel: Any
     rows: Any
-    #: What rows are measured from, or None for zero.
+    #: The point that is subtracted from the rows, or None for zero.
     origin: np.ndarray | None
-    #: Shares of the rows in the mean, (n,), and the kernels of the rows with the mean, (n,).
+    #: The normalised weights of the rows, (n,), and the weighted means of their kernels with all rows, (n,).
     share: np.ndarray
     means: np.ndarray
 
-    def centred(self, new: Any) -> np.ndarray:
-        """Kernels of new rows with those of the fit, both about the mean of the features of the fit."""
+    def centred_kernels(self, new: Any) -> np.ndarray:
+        """Kernels of new rows with those of the fit, with features centred by the mean of the fit."""
         if self.origin is None:
             K = _kernel_matrix(self.kernel, new, self.rows)
         else:
@@ -105,17 +105,17 @@ class MappedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelView(View):
-    """A table mapped by a kernel in coordinates; they are lifted to coefficients of the rows of the fit."""
+    """Coordinates of a table mapped by a kernel; its lift gives coefficients of the rows of the fit."""
 
     mapped: MappedTable
-    #: The share of the spectrum of the kernel matrix that is negative, and was left out.
+    #: The share of negative eigenvalues in the spectrum of the kernel matrix; they are left out.
     negative: float
 
 
 def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> KernelView:
     """Coordinates U diag(s) of the rows A, from their centred kernel matrix U diag(s^2) U^T."""
     kernel = kernel.fitted(A, weights)
-    # Columns far from zero would lose digits, where the kernel does not mind the origin.
+    # Columns far from zero would lose digits, so the mean is subtracted if the kernel allows it.
     origin = np.average(A, axis=0, weights=weights) if kernel.shift_free and not is_sparse(A) else None
     K = _kernel_matrix(kernel, A if origin is None else A - origin)
     n = len(K)
@@ -134,12 +134,17 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     M = root[:, None] * U / (s * unit) if rank else np.zeros((n, 0))
     none = np.zeros(0)
     return KernelView(
-        U * s, unit, lambda v: Lifted(M @ v, none, none, none), (U, s, np.eye(rank)), mapped=mapped, negative=negative
+        U * s,
+        unit,
+        lambda v: LiftedVectors(M @ v, none, none, none),
+        (U, s, np.eye(rank)),
+        mapped=mapped,
+        negative=negative,
     )
 
 
 def _kernel_matrix(kernel: Any, A: Any, B: Any = None) -> np.ndarray:
-    """Kernels of the rows of A with those of B, or with each other, which have to be finite."""
+    """The kernel matrix of the rows of A with those of B (default: A); raises an error if it is not finite."""
     K = kernel(A) if B is None else kernel(A, B)
     if not np.all(np.isfinite(K)):
         raise kernel_not_finite(kernel)

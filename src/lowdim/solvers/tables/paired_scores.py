@@ -1,7 +1,7 @@
 """Partial least squares and regression on principal components, from coordinates of two tables.
 
-All of them take scores t = X r one after the other, mutually orthogonal, and regress the responses on these; they
-differ in how r is chosen.
+All methods compute mutually orthogonal scores t = X r one after the other, and regress the responses on them; they
+differ in the choice of r.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .views import View, Views
 
 
 def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Unit vectors w, c and the number s = w^T C c that is largest.
+    """The unit vectors w, c that maximise s = w^T C c, and s.
 
-    Of the small side only: for the leading pair nothing is lost by squaring.
+    They come from an eigenproblem of the smaller side: for the leading pair, squaring C loses no accuracy.
     """
     if C.size == 0:
         return np.zeros(C.shape[0]), np.zeros(C.shape[1]), 0.0
@@ -39,16 +39,16 @@ def leading_pair(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 @dataclass
-class _Gauge:
-    """Tells what is left of two tables from rounding, component by component.
+class _RoundingCheck:
+    """Decides, component by component, whether what is left of two tables is more than rounding.
 
-    Scores of length l from a rotation of length |r| are known to about eps (s_1 |r| / l)^2 where they come from
-    products of rows, s_1 being the largest singular value, and to eps s_1 |r| / l where nothing was squared. What the
-    responses keep of covariance with X is known as well as the worst scores so far.
+    Scores of length l from a rotation of length |r| have a relative error of about eps (s_1 |r| / l)^2 if they come
+    from products of rows, with s_1 the largest singular value, and of about eps s_1 |r| / l if nothing was squared. The
+    remaining covariance of the responses with X is as accurate as the least accurate scores so far.
     """
 
     views: Views
-    #: Largest singular value of X, size of y, and the size of the coordinates.
+    #: Largest singular value of X, Frobenius norm of Y, and the larger dimension of the coordinates of X.
     largest: float
     size: float
     width: int
@@ -57,21 +57,22 @@ class _Gauge:
     resolved: bool = True
 
     @classmethod
-    def of(cls, views: Views, i: int, other: int) -> _Gauge:
+    def of(cls, views: Views, i: int, other: int) -> _RoundingCheck:
+        """The check for scores of table i, with responses in table `other`."""
         view, known = views.tables[i], views.tables[i].factors
-        largest = _largest(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
+        largest = _largest_singular_value(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
         return cls(views, largest, float(np.linalg.norm(views.tables[other].table)), max(view.table.shape))
 
-    def takes_covariance(self, s: float) -> bool:
-        """Note a covariance of `s` between the tables; whether it is more than rounding."""
+    def accepts_covariance(self, s: float) -> bool:
+        """Record a covariance of `s` between the tables, and return whether it is more than rounding."""
         share = s / (self.largest * self.size) if self.largest * self.size > 0 else 0.0
-        # Another reduction is worth while only where it would know the scores much better.
+        # Another reduction is worthwhile only if its scores would be much more accurate.
         better = self.views.epsilon / self.least**2 > 100 * FLOAT64_EPS / self.least
         self.resolved &= share >= self.views.resolution / self.least**2 or not better
         return share > self.width * self.views.epsilon
 
-    def takes_length(self, length: float, rotation: float) -> bool:
-        """Note scores of this length, from a rotation of that length; whether they are more than rounding."""
+    def accepts_length(self, length: float, rotation: float) -> bool:
+        """Record scores of this `length`, from a `rotation` of that length; return whether they exceed rounding."""
         share = length / (self.largest * rotation) if self.largest * rotation > 0 else 0.0
         self.resolved &= share * share >= self.views.resolution
         self.least = min(self.least, share) if share > 0 else self.least
@@ -79,12 +80,13 @@ class _Gauge:
 
     @property
     def status(self) -> Status:
+        """The status of the solve."""
         return Status.EXACT if self.resolved or not self.views.squared else Status.UNRESOLVED
 
 
 @dataclass
 class _Components:
-    """Columns that were found so far."""
+    """The components found so far."""
 
     weights: list[np.ndarray] = field(default_factory=list)
     loadings: list[np.ndarray] = field(default_factory=list)
@@ -96,15 +98,15 @@ class _Components:
 
 
 def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
-    """Scores t_j = X r_j of largest covariance with the responses, orthogonal to those before.
+    """Scores t_j = X r_j of largest covariance with the responses, orthogonal to the earlier ones.
 
     Notes
     -----
-    Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, X_j being X less what t_1 ... t_{j-1} explain.
-    Since X_j^T Y = X^T Y_j, the responses are deflated instead. SIMPLS [2]_: r_j is the leading left singular vector of
-    X^T Y made orthogonal to the loadings before. For one response both are the same. Scores are made orthogonal to
-    those before twice over, so that they stay so. Each component costs two or three products of the coordinates of X
-    with as many vectors as there are responses.
+    Kernel PLS [1]_: w_j is the leading left singular vector of X_j^T Y, where X_j is X minus the part explained by
+    t_1 ... t_{j-1}. Since X_j^T Y = X^T Y_j, the responses are deflated instead. SIMPLS [2]_: r_j is the leading left
+    singular vector of X^T Y made orthogonal to the earlier loadings. For one response both are the same. Scores are
+    orthogonalised against the earlier ones twice, so that they are orthogonal to rounding. Each component costs two or
+    three products of the coordinates of X with as many vectors as there are responses.
 
     References
     ----------
@@ -112,25 +114,25 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
     .. [2] De Jong (1993), SIMPLS: an alternative approach to partial least squares regression.
     """
     A, B = (view.table for view in views.tables)
-    gauge = _Gauge.of(views, 0, 1)
+    check = _RoundingCheck.of(views, 0, 1)
     components = _Components()
     T = np.empty((A.shape[0], k))
     deflation = _LoadingDeflation(A, B, k) if simpls else _RowDeflation(A, B, k)
     left = B
     for j in range(k):
         w, c, s = leading_pair(deflation.C)
-        if not gauge.takes_covariance(s):
+        if not check.accepts_covariance(s):
             break
         turn = deflation.turn(w, components)
-        t = _orthogonal(A @ w, T[:, :j])
+        t = _orthogonalise(A @ w, T[:, :j])
         length = float(np.linalg.norm(t))
-        if not gauge.takes_length(length, _rotation_length(w, components, turn)):
+        if not check.accepts_length(length, _rotation_length(w, components, turn)):
             break
         T[:, j] = t = t / length
         explained = t @ left
         left = left - np.outer(t, explained)
         p = A.T @ t
-        deflation.take(p, explained, left)
+        deflation.deflate(p, explained, left)
         components.weights.append(w)
         components.turns.append(turn)
         components.loadings.append(p / length)
@@ -139,11 +141,11 @@ def pls_regression(views: Views, k: int, *, simpls: bool = False) -> PairFit:
         components.lengths.append(length)
         components.values.append(s)
     y_loadings = _columns(components.y_on_x, B.shape[1]) * _unit_ratio(views)
-    return _paired(components, views, gauge.status, y_weights=y_loadings, y_loadings=y_loadings)
+    return _pair_fit(components, views, check.status, y_weights=y_loadings, y_loadings=y_loadings)
 
 
 class _RowDeflation:
-    """What is left of X^T Y when rows are deflated: C = X^T Y_j."""
+    """The remaining part of X^T Y when the rows are deflated: C = X^T Y_j."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
         self._A, self._k = A, k
@@ -151,10 +153,11 @@ class _RowDeflation:
         self._size = float(np.abs(self.C).max(initial=0.0))
 
     def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
+        """The coefficients of the rotation in the weights."""
         return _turn(w, components, self._k)
 
-    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
-        """By subtraction, and anew where that has cost two digits."""
+    def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        """Update C by subtraction, or compute it again if the subtractions have lost two digits."""
         self.C = self.C - np.outer(p, explained)
         if np.abs(self.C).max() < 1e-2 * self._size:
             self.C = self._A.T @ left
@@ -162,7 +165,7 @@ class _RowDeflation:
 
 
 class _LoadingDeflation:
-    """What is left of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
+    """The part C of X^T Y orthogonal to the loadings. These span X^T T, so C is also that part of X^T Y_j."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, k: int) -> None:
         self._A, self._k = A, k
@@ -170,18 +173,20 @@ class _LoadingDeflation:
         self._V = np.empty((A.shape[1], 0))
 
     def turn(self, w: np.ndarray, components: _Components) -> np.ndarray:
+        """The coefficients of the rotation in the weights: w is the rotation itself."""
         turn = np.zeros(self._k)
         turn[len(components.turns)] = 1.0
         return turn
 
-    def take(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
-        v = _orthogonal(p, self._V)
+    def deflate(self, p: np.ndarray, explained: np.ndarray, left: np.ndarray) -> None:
+        """Update C after a component with loadings `p`, given the remaining responses `left`."""
+        v = _orthogonalise(p, self._V)
         self._V = np.column_stack([self._V, v / np.linalg.norm(v)])
-        self.C = _orthogonal(self._A.T @ left, self._V)
+        self.C = _orthogonalise(self._A.T @ left, self._V)
 
 
 def principal_regression(views: Views, k: int, *, by_relevance: bool = False) -> PairFit:
-    """Scores t_j = X v_j of the eigenvectors of X^T X: those of largest variance, or those that explain most of Y.
+    """Scores t_j = X v_j for eigenvectors v_j of X^T X: those of largest variance, or those that explain most of Y.
 
     Notes
     -----
@@ -194,10 +199,11 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
     relevance = (explained**2).sum(axis=1)
     order = np.argsort(-relevance, kind="stable") if by_relevance else np.arange(len(s))
     chosen = order[:k]
-    # By relevance any direction may be the best, also one that is lost to rounding.
-    looked_at = s if by_relevance else s[chosen]
-    all_there = len(s) == views.free(0) if by_relevance else len(chosen) == min(k, views.free(0))
-    resolved = bool(np.all(looked_at**2 >= views.resolution * s[0] ** 2)) and all_there
+    # By relevance any direction may be the best, even one that is lost to rounding.
+    considered = s if by_relevance else s[chosen]
+    full_rank = views.full_rank(0)
+    all_found = len(s) == full_rank if by_relevance else len(chosen) == min(k, full_rank)
+    resolved = bool(np.all(considered**2 >= views.resolution * s[0] ** 2)) and all_found
     W, a = Vt[chosen].T, (explained[chosen] / s[chosen, None]).T * _unit_ratio(views)
     x, y = views.tables
     return PairFit(
@@ -216,29 +222,29 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
 
 
 def pls_canonical(views: Views, k: int) -> PairFit:
-    """Pairs of scores t_j = X r_j and u_j = Y s_j of largest covariance, each orthogonal to those before.
+    """Pairs of scores t_j = X r_j and u_j = Y s_j of largest covariance, each orthogonal to the earlier ones.
 
-    w_j and c_j are the leading singular pair of X_j^T Y_j; X_{j+1} is X_j less what t_j explains of it, Y_{j+1} is Y_j
-    less what u_j does [1]_.
+    w_j and c_j are the leading singular pair of X_j^T Y_j; X_{j+1} is X_j minus the part explained by t_j, and Y_{j+1}
+    is Y_j minus the part explained by u_j [1]_.
 
     References
     ----------
     .. [1] Wegelin (2000), A survey of partial least squares methods, section 4.1.
     """
     A, B = (view.table for view in views.tables)
-    gauge, mirror = _Gauge.of(views, 0, 1), _Gauge.of(views, 1, 0)
+    x_check, y_check = _RoundingCheck.of(views, 0, 1), _RoundingCheck.of(views, 1, 0)
     Ys, components, y_loadings = B, _Components(), []
     T, U = np.empty((A.shape[0], k)), np.empty((A.shape[0], k))
     for j in range(k):
         w, c, s = leading_pair(A.T @ B)
-        if not gauge.takes_covariance(s):
+        if not x_check.accepts_covariance(s):
             break
         turn = _turn(w, components, k)
-        t, u = _orthogonal(A @ w, T[:, :j]), _orthogonal(B @ c, U[:, :j])
+        t, u = _orthogonalise(A @ w, T[:, :j]), _orthogonalise(B @ c, U[:, :j])
         length, other = float(np.linalg.norm(t)), float(np.linalg.norm(u))
-        in_x = gauge.takes_length(length, _rotation_length(w, components, turn))
-        # Rotations of y are at least as long as its weights.
-        if not (in_x and mirror.takes_length(other, 1.0)):
+        in_x = x_check.accepts_length(length, _rotation_length(w, components, turn))
+        # Rotations of Y are at least as long as its weights.
+        if not (in_x and y_check.accepts_length(other, 1.0)):
             break
         T[:, j] = t = t / length
         U[:, j] = u = u / other
@@ -252,9 +258,9 @@ def pls_canonical(views: Views, k: int) -> PairFit:
         components.y_on_x.append(t @ Ys / length)
         components.lengths.append(length)
         components.values.append(s)
-    status = Status.UNRESOLVED if Status.UNRESOLVED in (gauge.status, mirror.status) else Status.EXACT
+    status = Status.UNRESOLVED if Status.UNRESOLVED in (x_check.status, y_check.status) else Status.EXACT
     n_y = Ys.shape[1]
-    return _paired(
+    return _pair_fit(
         components, views, status, y_weights=_columns(components.y_weights, n_y), y_loadings=_columns(y_loadings, n_y)
     )
 
@@ -262,9 +268,9 @@ def pls_canonical(views: Views, k: int) -> PairFit:
 def pls_svd(views: Views, k: int) -> PairFit:
     """Singular vectors of X^T Y: directions w, c of largest covariance w^T X^T Y c, orthonormal in each table."""
     A, B = (view.table for view in views.tables)
-    gauge = _Gauge.of(views, 0, 1)
+    check = _RoundingCheck.of(views, 0, 1)
     U, s, Vt = svd_thin(A.T @ B) if A.size and B.size else (A[:0].T, np.zeros(0), B[:0])
-    n = next((j for j in range(min(k, len(s))) if not gauge.takes_covariance(float(s[j]))), min(k, len(s)))
+    n = next((j for j in range(min(k, len(s))) if not check.accepts_covariance(float(s[j]))), min(k, len(s)))
     W, c, values = U[:, :n], Vt[:n].T, s[:n]
     T = A @ W
     x, y = views.tables
@@ -278,12 +284,12 @@ def pls_svd(views: Views, k: int) -> PairFit:
         y_on_x=np.linalg.lstsq(T, B, rcond=None)[0].T * _unit_ratio(views),
         x_lengths=np.linalg.norm(T, axis=0) * x.unit,
         values=values * x.unit * y.unit,
-        status=gauge.status,
+        status=check.status,
     )
 
 
 def _turn(w: np.ndarray, components: _Components, k: int) -> np.ndarray:
-    """Coefficients of the rotation r with X r = X_j w in the weights: w less what the rotations before make of it."""
+    """Coefficients in the weights of the rotation r with X r = X_j w: r = w - sum_i (p_i^T w) r_i over earlier i."""
     turn = np.zeros(k)
     turn[len(components.turns)] = 1.0
     for p, before in zip(components.loadings, components.turns, strict=True):
@@ -292,27 +298,28 @@ def _turn(w: np.ndarray, components: _Components, k: int) -> np.ndarray:
 
 
 def _rotation_length(w: np.ndarray, components: _Components, turn: np.ndarray) -> float:
+    """The length of the rotation with coefficients `turn` in the earlier weights and w."""
     weights = [*components.weights, w]
     return float(np.linalg.norm(np.column_stack(weights) @ turn[: len(weights)]))
 
 
-def _orthogonal(t: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """`t` less its projection on the orthonormal columns of T, twice: that is enough."""
+def _orthogonalise(t: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Subtract from `t` its projection on the orthonormal columns of T, twice for full accuracy."""
     for _ in range(2):
         t = t - T @ (T.T @ t)
     return t
 
 
 def _rotations(weights: np.ndarray, loadings: np.ndarray) -> np.ndarray:
-    """W (P^T W)^+, in units of the largest entries: their products need not fit the range of numbers."""
+    """W (P^T W)^+, computed in units of the largest entries, so that products do not overflow."""
     if weights.shape[1] == 0:
         return weights
     u, v = (float(np.abs(A).max()) or 1.0 for A in (loadings, weights))
     return ((weights / v) @ np.linalg.pinv((loadings / u).T @ (weights / v))) / u
 
 
-def _largest(A: np.ndarray) -> float:
-    """The largest singular value of A, or a little less: by a few steps of power iteration."""
+def _largest_singular_value(A: np.ndarray) -> float:
+    """The largest singular value of A, slightly underestimated by a few steps of power iteration."""
     v = np.asarray(np.random.default_rng(0).standard_normal(A.shape[1]))
     for _ in range(6):
         size = float(np.linalg.norm(v))
@@ -323,7 +330,7 @@ def _largest(A: np.ndarray) -> float:
 
 
 def _unit_ratio(views: Views) -> float:
-    """What turns coefficients between tables in their units into coefficients between the tables themselves."""
+    """The factor that converts regression coefficients between tables in their units to the original units."""
     x, y = views.tables
     ratio = y.unit / x.unit
     if not 1e-280 < ratio < 1e280:
@@ -331,9 +338,11 @@ def _unit_ratio(views: Views) -> float:
     return ratio
 
 
-def _left_of(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
-    """Sums of the eigenvalues, and of their squares, of what X has beside its components: of S - P diag(l^2) P^T, for
-    S = X^T X and orthogonal scores of lengths l."""
+def _remaining_tail(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
+    """The sums of the eigenvalues, and of their squares, of S - P diag(l^2) P^T.
+
+    This is what the components leave of S = X^T X; their scores are orthogonal and have lengths l.
+    """
     A = x.table
     taken = lengths**2
     total = float(np.sum(A * A)) - float(taken @ (P * P).sum(axis=0))
@@ -341,18 +350,20 @@ def _left_of(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
     squares = x.square_sum() - 2.0 * cross + float(taken @ (P.T @ P) ** 2 @ taken)
     if total <= 1e-12 * float(np.sum(A * A)):
         return Tail()
-    # By rounding, or for lack of any other direction, squares may leave the range that they can have.
+    # Rounding may take the sum of squares out of its possible range.
     share = min(max(squares / total**2, 1.0 / max(A.shape)), 1.0)
     return Tail(total * x.unit**2, share, None)
 
 
 def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:
+    """A matrix with these columns, which may be none."""
     return np.column_stack(vectors) if vectors else np.zeros((rows, 0))
 
 
-def _paired(
+def _pair_fit(
     components: _Components, views: Views, status: Status, *, y_weights: np.ndarray, y_loadings: np.ndarray
 ) -> PairFit:
+    """The record of the components, in the units of the tables."""
     x, y = views.tables
     n_x, n_y = x.table.shape[1], y.table.shape[1]
     return PairFit(
@@ -366,5 +377,5 @@ def _paired(
         x_lengths=np.array(components.lengths) * x.unit,
         values=np.array(components.values) * x.unit * y.unit,
         status=status,
-        tail=_left_of(x, np.array(components.lengths), _columns(components.loadings, n_x)),
+        tail=_remaining_tail(x, np.array(components.lengths), _columns(components.loadings, n_x)),
     )

@@ -1,4 +1,4 @@
-"""What the problem of tables side by side is made of: the tables, what is asked, the job to plan for, the solution."""
+"""The problem of tables side by side: the tables, the request, the job to plan for, and the solution."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from ..base import Job, RowsLike, total_weight
 from ..results import CanonicalFit, PairFit, Status
 from .views import Views
 
-#: From coordinates and a number of components to the components.
+#: Computes components from coordinates and a number of components.
 ComponentsFunction = Callable[[Views, int], PairFit | CanonicalFit]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The rows of all tables side by side, and those of each table alone."""
+    """The rows of all tables side by side, and those of each table."""
 
     joint: RowsLike
     each: Sequence[RowsLike]
-    #: What the tables are called in messages.
+    #: Names of the tables in messages.
     names: tuple[str, ...]
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Numbers of columns."""
+        """The number of columns of each table."""
         return tuple(rows.shape[1] for rows in self.each)
 
 
 @dataclass(frozen=True)
 class TablesRequest:
-    """What is asked of a solver of tables."""
+    """The request to a solver of tables."""
 
-    #: Which tables have their columns divided by their standard deviation.
+    #: The tables whose columns are divided by their standard deviations.
     standardize: tuple[bool, ...]
-    #: The number of components for n rows of this total weight (both None while they are unknown). It may refuse.
+    #: The number of components for n rows of this total weight (both None if unknown); may raise an error.
     count: Callable[[int | None, float | None], int]
-    #: Solves from coordinates.
+    #: Computes the components from coordinates.
     components: ComponentsFunction
-    #: Divisor of variances: weight - ddof.
+    #: Variances have the divisor weight - ddof.
     ddof: int = 1
 
 
 @dataclass(frozen=True)
 class TablesJob(Job):
-    """The job of a reduction: `n` and `p` are the rows and all columns, `traits` those of the tables side by side."""
+    """The job of a reduction: `p` counts the columns of all tables, `traits` are those of the tables side by side."""
 
-    #: Numbers of columns of the tables.
+    #: The number of columns of each table.
     widths: tuple[int, ...] = ()
-    #: Whether single columns can be read, table by table.
+    #: For each table, whether it can be read by columns.
     by_feature: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, tables: Tables, request: TablesRequest | None = None) -> TablesJob:
-        """The job of reducing these tables; a request may refuse so few rows for so many components."""
+        """The job of reducing these tables; raises an error if the request has too many components for the rows."""
         n, p = tables.joint.shape
         k = None if request is None else request.count(n, None if n is None else total_weight(tables.joint))
         columns = tuple(rows.shape[0] is not None and rows.traits.by_feature for rows in tables.each)
@@ -61,17 +61,17 @@ class TablesJob(Job):
 
     @classmethod
     def of_summary(cls, n_rows: int, widths: Sequence[int]) -> TablesJob:
-        """The job of reducing a summary of so many rows of tables side by side."""
+        """The job of reducing a summary of `n_rows` rows of tables side by side."""
         return cls(n_rows, sum(widths), None, widths=tuple(widths))
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are fewer rows than columns of the widest table."""
+        """Whether the widest table has more columns than rows."""
         return self.n is not None and self.n < max(self.widths)
 
     @property
     def gram_bytes(self) -> int:
-        """Bytes of the inner products of the rows of each table, and of what is made of them."""
+        """Bytes of the inner products of the rows of each table, and of the arrays computed from them."""
         return 8 * 5 * len(self.widths) * self.rows**2
 
     @property
@@ -82,7 +82,7 @@ class TablesJob(Job):
 
 @dataclass(frozen=True)
 class TablesSolution:
-    """Components of tables, and the coordinates that they were found in."""
+    """Components of tables, and the coordinates from which they were computed."""
 
     views: Views
     fit: PairFit | CanonicalFit

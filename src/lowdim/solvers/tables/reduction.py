@@ -1,4 +1,4 @@
-"""What all reductions of tables share."""
+"""Base class of the reductions of tables."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .views import Views
 
 
 class Reduction(AnySolver):
-    """One way to reduce the rows of tables to few coordinates that keep all inner products between columns.
+    """A solver that reduces the rows of tables to few coordinates that keep all inner products between columns.
 
-    A reduction that needs one summary of the tables side by side names its class as `starts_from`; it can then also
-    start from that summary alone, and rows can be added to it.
+    A reduction that needs only one summary of the tables side by side names the class of this summary as `starts_from`.
+    It can then also start from such a summary without the rows, and rows can be added to the summary.
     """
 
-    #: The class of summaries that is all it needs of the rows, or None.
+    #: The class of the summary that the reduction computes from the rows, or None if it needs more than one.
     starts_from: ClassVar[type[Summary] | None] = None
     #: Passes over the rows.
     passes: ClassVar[int] = 1
 
     @abstractmethod
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
-        """Read the rows. Tables that are standardized have their columns divided by their standard deviation."""
+        """Coordinates of the tables. Columns of tables to `standardize` are divided by their standard deviations."""
 
     def views_of_summary(self, summary: Any, names: tuple[str, ...], standardize: Sequence[bool], ddof: int) -> Views:
-        """Coordinates from a summary of the tables side by side, without rows."""
+        """Coordinates from a summary of the tables side by side, without their rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
 
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:

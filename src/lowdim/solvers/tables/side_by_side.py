@@ -1,4 +1,4 @@
-"""Coordinates of tables that lie side by side, from one root of their scatter."""
+"""Coordinates of tables side by side, from one root of their scatter matrix."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ def views_of_root(
     ddof: int,
     S: np.ndarray | None = None,
 ) -> tuple[View, ...]:
-    """Views from unit columns that lie side by side, the lengths these had, and, if it is there, their scatter."""
+    """The views of tables whose joint scatter matrix S has a root.
+
+    `root` has columns of unit length (zero for constant columns), and `lengths` are their original lengths.
+    """
     views = []
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), scaled in zip(pairwise(edges), standardize, strict=True):
         deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
-        # What varies by the rounding of its entries only is constant.
+        # A column that varies only by rounding is constant.
         deviation = np.where(is_constant(deviation, to_numpy(summary.mean[i:j])), 0.0, deviation)
         length = np.where(deviation > 0, lengths[i:j], 0.0)
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length

@@ -1,4 +1,4 @@
-"""Tests of how many canonical correlations are real."""
+"""Tests of how many canonical correlations are significant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import special
 
 @dataclass(frozen=True, repr=False)
 class CanonicalTests:
-    """Tests that correlation k and all later ones are zero, one entry for each k."""
+    """Tests of the hypotheses that correlation k and all later ones are zero, one entry for each k."""
 
     correlations: np.ndarray
     #: prod_{j >= k} (1 - r_j^2).
@@ -43,8 +43,8 @@ class CanonicalTests:
 def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:
     """Wilks' lambda with Rao's F [1]_ and Bartlett's chi-square [2]_ for n rows of tables of ranks p and q.
 
-    Bartlett: -(n - 1 - (p + q + 1) / 2) ln lambda has about (p - k)(q - k) degrees of freedom, k correlations being
-    kept out of lambda.
+    Bartlett: -(n - 1 - (p + q + 1) / 2) ln lambda is approximately chi-square with (p - k)(q - k) degrees of freedom,
+    where lambda leaves out the first k correlations.
 
     References
     ----------

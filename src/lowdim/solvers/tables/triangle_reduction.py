@@ -19,9 +19,10 @@ from .views import Views
 
 @dataclass(frozen=True)
 class TriangleReduction(Reduction):
-    """A = R, the triangle of the QR decomposition of all tables side by side: nothing is squared.
+    """Coordinates A = R, the triangular factor of the QR decomposition of all tables side by side: nothing is squared.
 
-    One pass, p min(n, p) numbers; p counts the columns of all tables. Several times the work of `covariance`.
+    One pass over the rows and p min(n, p) numbers of memory; p counts the columns of all tables. It takes several times
+    the work of `covariance`.
     """
 
     name = "triangle"
@@ -60,5 +61,5 @@ class TriangleReduction(Reduction):
         return Cost(6 * n * p * short + 20 * short**3, self.passes, n_bytes, why)
 
     def is_sensible(self, job: TablesJob) -> bool:
-        """Where rows are few, and their inner products, which are cheaper, cannot be had."""
+        """If rows are few, and their inner products, which are cheaper, cannot be computed."""
         return job.is_wide and not job.allows_gram

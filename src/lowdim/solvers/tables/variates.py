@@ -1,4 +1,4 @@
-"""What canonical variates have to do with each other, and with the columns of their tables."""
+"""Correlations between canonical variates, and their relation to the columns of the tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...linalg import signs
-from .views import Lifted
+from .views import LiftedVectors
 
 
 def pair_correlations(variates: Sequence[Any]) -> Iterator[np.ndarray]:
-    """Correlations of the columns of each two of these, (K,); zero where a column does not vary."""
+    """Correlations between corresponding columns, for each pair of tables, (K,); zero if a column is constant."""
     centred = [to_numpy(Z).astype(float) for Z in variates]
     centred = [Z - Z.mean(axis=0) for Z in centred]
     lengths = [np.linalg.norm(Z, axis=0) for Z in centred]
@@ -26,25 +26,26 @@ def pair_correlations(variates: Sequence[Any]) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class ColumnStructure:
-    """What the columns of one table have to do with variates."""
+    """The relation of the columns of one table to the variates."""
 
-    #: Sign of each component, (k,), and what columns are divided by, (p,).
+    #: Sign of each component, (k,), and divisors of the columns, (p,).
     sign: Array
     scale: Array
     #: Weights of the (scaled) columns, (p, k).
     rotations: Array
-    #: What was lifted beside the rotations, in the units of the columns, and their deviations (one for constant ones).
-    beside: list[Array]
+    #: Further lifted vectors, in the units of the columns.
+    extra: list[Array]
+    #: Standard deviations of the columns (one for constant columns).
     deviation: Array
 
 
-def column_structure(lifted: Lifted, k: int, *, scaled: bool, sign: Array | None = None) -> ColumnStructure:
-    """Rotations, and whatever was lifted beside them, k vectors each; the first table decides the signs."""
+def column_structure(lifted: LiftedVectors, k: int, *, scaled: bool, sign: Array | None = None) -> ColumnStructure:
+    """Rotations, and further lifted vectors in groups of k; without `sign`, the rotations determine the signs."""
     xp = namespace(lifted.vectors)
     scale = lifted.scale if scaled else xp.ones_like(lifted.scale)
     R = lifted.vectors[:, :k] / lifted.scale[:, None] * scale[:, None]
     sign = signs(R.T) if sign is None else asarray_like(sign, R, dtype=R.dtype)
     raw = lifted.vectors * lifted.scale[:, None]
-    beside = [raw[:, i : i + k] * sign[None, :] for i in range(k, raw.shape[1], k)] if k else []
+    extra = [raw[:, i : i + k] * sign[None, :] for i in range(k, raw.shape[1], k)] if k else []
     deviation = xp.where(lifted.deviation > 0, lifted.deviation, xp.ones_like(lifted.deviation))
-    return ColumnStructure(sign, scale, R * sign[None, :], beside, deviation)
+    return ColumnStructure(sign, scale, R * sign[None, :], extra, deviation)
