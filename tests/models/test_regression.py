@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from lowdim import PCA, PCR, PLSRegression
 from lowdim.inspect import diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
 from oracles_tables import deflated, standard, up_to_signs
-from regressions import DATA, MODELS, each_data, each_model, each_solver
+from models.regressions import DATA, MODELS, each_data, each_model, each_solver
 
 each_scale = pytest.mark.parametrize("scale", [True, False, (True, False), (False, True)], ids=str)
 
