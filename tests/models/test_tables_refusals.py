@@ -227,6 +227,7 @@ def pairs(draw):
 @settings(max_examples=60, deadline=None)
 @given(tables=pairs())
 @example(tables=(np.array([[0.0], [1e150]]), np.array([[1e-160], [0.0]])))
+@example(tables=(np.array([[1e-160], [0.0]]), np.array([[1e150], [0.0]])))  # coefficients are no numbers
 @example(tables=(np.zeros((3, 2)), np.zeros((3, 1))))
 @example(tables=(np.array([[1e8], [1e8 + 1], [1e8]]), np.array([[0.0], [1.0], [0.0]])))
 def test_a_clear_error_or_finite_results(maker, solver, tables):

@@ -62,11 +62,12 @@ class MappedSource(Source):
         return self._source.empty(*shape)
 
     def _width(self) -> tuple[int, bool]:
-        """The number of features, and whether they are stored sparse. A map of dense rows that knows its width is asked
-        for it; of others one row is mapped."""
+        """The number of features, and whether they are stored sparse. A map that says how many it has does with a
+        block without rows; of others one row is mapped."""
         if hasattr(self._function, "width") and not self._source.traits.sparse:
-            return int(self._function.width(self._source.shape[1])), False
-        first = self._mapped(next(iter(self._source.first_block.blocks(1))))
+            first = self._mapped(self._source.empty(0, self._source.shape[1]))
+        else:
+            first = self._mapped(next(iter(self._source.first_block.blocks(1))))
         return int(first.shape[1]), is_sparse(first)
 
     def _part(self, part: Source, i: int, j: int) -> Source:
