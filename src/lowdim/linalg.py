@@ -129,6 +129,12 @@ def rank_cut(largest: float, n_features: int, epsilon: float) -> float:
     return n_features * epsilon * largest
 
 
+def resolution(epsilon: float, needed: float = RESOLUTION) -> float:
+    """The share of the largest eigenvalue below which products with rounding `epsilon` have lost an eigenvalue's
+    digits: `needed` for products in float64."""
+    return needed if epsilon < 1e-10 else RESOLUTION_FLOAT32
+
+
 def numerical_rank(values: Array, n_features: int, epsilon: float | None = None) -> int:
     """How many of the descending eigenvalues `values` stand above the rank cut."""
     if values.shape[0] == 0:

@@ -56,9 +56,17 @@ def test_passes_over_the_rows_are_counted(recorder_of_passes):
     for model, table in ((PPCA(2), X), (PPCA(2, solver="em"), X), (PPCA(2), HOLES), (PPCA(3, prior="vb"), HOLES)):
         recorder_of_passes.clear()
         model.fit(table)
-        # The first pass takes rows with holes for complete, and is not counted.
-        assert model.n_passes_ + (table is HOLES) == len(recorder_of_passes)
+        # Holes in the first block are seen before a pass over the rows is begun.
+        assert model.n_passes_ == len(recorder_of_passes)
     assert FactorAnalysis(2).fit(X).n_passes_ == 1
+
+
+def test_a_hole_that_shows_late_costs_the_pass_that_meets_it(recorder_of_passes):
+    late = np.tile(X, (30_000 // len(X), 1))
+    late[-1, 0] = np.nan
+    model = PPCA(2).fit(late)
+    assert model.solver_ == "em"
+    assert model.n_passes_ + 1 == len(recorder_of_passes)
 
 
 def test_likelihood_never_falls():

@@ -75,7 +75,7 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
     if n <= k + 1:
         raise ValueError(f"the T2 limit needs more than K + 1 = {k + 1} rows, the model was fitted on {n}.")
     # T2 divides by variances with divisor n - ddof.
-    unit = (n - model.ddof) / (n - 1)
+    unit = divisor(n, model.ddof) / divisor(n, 1)
     if new_rows:
         return float(unit * k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
     return float(unit * (n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))

@@ -1,12 +1,12 @@
-"""The principal components that whitening for ICA starts from: as many as are asked for and have variance.
-
-The components, checks and warnings are those of PCA(n_components, whiten=True, ddof=0).
-"""
+"""Principal components of rows, as PCA, Whitening and ICA ask for them: how many, with which checks and warnings."""
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ..errors import (
     ConvergenceWarning,
@@ -24,10 +24,74 @@ from ..solvers import Plan, Request, Spectrum, Status, spectra
 from ..solvers.base import total_weight
 from ..solvers.results import reaching
 from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for
-from ._spectral import pairs_wanted
 
 #: Variances are divided by n: whitened rows have E[z z^T] = I.
 _DDOF = 0
+
+
+def count_rows(rows: Rows, ddof: int) -> int | None:
+    """The number of rows, each counted with its weight; None where it is unknown. Too few for `ddof` are refused."""
+    n = rows.shape[0]
+    if n is None:
+        return None
+    weight = total_weight(rows) or 0.0
+    if divisor(weight, ddof) <= 0:
+        raise too_few_rows(n, weight, ddof)
+    return max(n, int(weight))
+
+
+def pairs_wanted(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
+    """`n_components` of n rows and p columns as a number of eigenpairs to solve for: None means all, and so does a
+    share of variance. With `of_rows` the number of columns is no limit."""
+    k = n_components
+    if k is None:
+        return None
+    upper: Any = p if n is None else min(n, p)
+    if of_rows:
+        upper = float("inf") if n is None else n
+    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
+        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
+            return int(k)
+        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
+            return None
+    raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
+
+
+def with_variance(spectrum: Spectrum, k: int) -> int:
+    """How many of the first k components have variance, for those that divide by it; warns of the others."""
+    rank = min(spectrum.rank, k)
+    if rank == 0:
+        raise no_variance("whitening")
+    if rank < k:
+        warn_user(
+            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
+            f"{rank} are left.",
+            RankWarning,
+        )
+    return rank
+
+
+def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
+    """Warn of eigenpairs that are not exact. An eigenvalue at or below the rank cut is zero and not worth a warning,
+    unless it is the `last_chance`: the rows are gone and cannot be read again."""
+    if spectrum.status is Status.NOT_CONVERGED:
+        warn_user(
+            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
+            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
+            "or ask for fewer components.",
+            ConvergenceWarning,
+        )
+    elif spectrum.status is Status.UNRESOLVED:
+        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
+        if last_chance or smallest > spectrum.rank_cut:
+            warn_user(
+                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
+                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
+                ResolutionWarning,
+            )
+
+
+# ---- For ICA: the components that whitening starts from, as PCA(n_components, whiten=True, ddof=0) has them
 
 
 def principal_request(rows: Rows, n_components: Any) -> Request:
@@ -35,18 +99,12 @@ def principal_request(rows: Rows, n_components: Any) -> Request:
 
     Of all components the units of the columns do not matter, and are divided out first: they may be far apart.
     """
-    n, p = rows.shape
-    if n is not None:
-        weight = total_weight(rows) or 0.0
-        if divisor(weight, _DDOF) <= 0:
-            raise too_few_rows(n, weight, _DDOF)
-        n = max(n, int(weight))
+    n, p = count_rows(rows, _DDOF), rows.shape[1]
     if isinstance(n_components, str):
         checked_rule(n_components)
         k = None
     else:
-        upper = p if n is None else min(n, p)
-        k = pairs_wanted(n_components, upper, lambda: n_components_out_of_range(n_components, upper, n, p))
+        k = pairs_wanted(n_components, n, p)
     return Request(k=k, ddof=_DDOF, standardize=n_components is None or n_components == p)
 
 
@@ -64,17 +122,8 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
     most = most_components(n, spectrum.weight, p)
     if spectrum.values.shape[0] > most:
         raise n_components_out_of_range(n_components, most, n, p)
-    _warn_of_status(spectrum, the_plan)
-    rank = min(spectrum.rank, k)
-    if rank == 0:
-        raise no_variance("whitening")
-    if rank < k:
-        warn_user(
-            f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
-            f"{rank} are left.",
-            RankWarning,
-        )
-    return spectrum.truncated(rank), the_plan
+    warn_of_status(spectrum, the_plan)
+    return spectrum.truncated(with_variance(spectrum, k)), the_plan
 
 
 def _by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
@@ -90,23 +139,3 @@ def _by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, i
     rule = checked_rule(name)
     _, k = chosen(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
     return spectrum, the_plan, k
-
-
-def _warn_of_status(spectrum: Spectrum, the_plan: Plan) -> None:
-    """Warn of eigenpairs that are not exact. An eigenvalue at or below the rank cut is zero, and its component is
-    dropped."""
-    if spectrum.status is Status.NOT_CONVERGED:
-        warn_user(
-            f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
-            f"{spectrum.residual:.1e} lambda_1, above its tolerance {the_plan.solver.tol:g}. Raise max_steps or block, "
-            "or ask for fewer components.",
-            ConvergenceWarning,
-        )
-    elif spectrum.status is Status.UNRESOLVED:
-        largest, smallest = float(spectrum.values[0]), float(spectrum.values[-1])
-        if smallest > spectrum.rank_cut:
-            warn_user(
-                f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
-                f"solver={the_plan.solver.name!r} loses its digits. Use solver='triangle', or keep fewer components.",
-                ResolutionWarning,
-            )

@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array
-from ..errors import (
-    ConvergenceWarning,
-    ResolutionWarning,
-    n_components_out_of_range,
-    no_rows_seen,
-    too_few_rows,
-    warn_user,
-)
+from ..errors import n_components_out_of_range, no_rows_seen
 from ..features import affine
 from ..linalg import divisor, most_components
 from ..reading import Rows, check_weights, summarize
-from ..solvers import Plan, Request, Solver, Spectrum, Status, spectra
-from ..solvers.base import total_weight
+from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ._base import Model
 from ._by_rule import no_partial_fit
+from ._principal import count_rows, pairs_wanted, warn_of_status
 
 
 class SpectralModel(Model):
@@ -71,21 +62,14 @@ class SpectralModel(Model):
 
     def _request(self, rows: Rows) -> Request:
         """What is asked of the solver, for rows that are enough for it."""
-        n, p = rows.shape
-        if n is not None:
-            weight = total_weight(rows) or 0.0
-            if divisor(weight, self.ddof) <= 0:
-                raise too_few_rows(n, weight, self.ddof)
-            n = max(n, int(weight))
-        return self._request_of(self._k(n, p))
+        return self._request_of(self._k(count_rows(rows, self.ddof), rows.shape[1]))
 
     def _request_of(self, k: int | None) -> Request:
         return Request(k=k, ddof=self.ddof, standardize=self._standardize(), seed=self._seed())
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
-        upper = p if n is None else min(n, p)
-        return pairs_wanted(self.n_components, upper, lambda: n_components_out_of_range(self.n_components, upper, n, p))
+        return pairs_wanted(self.n_components, n, p)
 
     def _plan_rows(self, rows: Rows) -> Plan:
         return spectra.plan(rows, self._request(rows), self._solver())
@@ -186,38 +170,5 @@ class SpectralModel(Model):
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.status_, self.residual_ = spectrum.status, spectrum.residual
         self.n_samples_ = n
-        self._warn(spectrum, last_chance)
+        warn_of_status(spectrum, the_plan, last_chance)
         self._unpack(spectrum, dtype)
-
-    def _warn(self, spectrum: Spectrum, last_chance: bool) -> None:
-        """Say what the status says. An eigenvalue at or below the rank cut is zero and not worth a warning, unless the
-        rows are gone and cannot be read again."""
-        if spectrum.status is Status.NOT_CONVERGED:
-            solver: Any = self.plan_.solver
-            warn_user(
-                f"solver={self.solver_!r} stopped after {spectrum.passes} passes at residual "
-                f"{spectrum.residual:.1e} lambda_1, above its tolerance {solver.tol:g}. Raise max_steps or block, or "
-                "ask for fewer components.",
-                ConvergenceWarning,
-            )
-        elif spectrum.status is Status.UNRESOLVED:
-            values = spectrum.values
-            largest, smallest = float(values[0]), float(values[-1])
-            if last_chance or smallest > spectrum.rank_cut:
-                warn_user(
-                    f"the smallest eigenvalue kept is {smallest / largest:.1e} of the largest, and "
-                    f"solver={self.solver_!r} loses its digits. Use solver='triangle', or keep fewer components.",
-                    ResolutionWarning,
-                )
-
-
-def pairs_wanted(k: Any, upper: float, refusal: Callable[[], Exception]) -> int | None:
-    """`n_components` as a number of pairs to solve for: None means all, and so does a share of variance."""
-    if k is None:
-        return None
-    if isinstance(k, numbers.Real) and not isinstance(k, bool | np.bool_):
-        if isinstance(k, numbers.Integral) and 1 <= int(k) <= upper:
-            return int(k)
-        if not isinstance(k, numbers.Integral) and 0.0 < float(k) < 1.0:
-            return None
-    raise refusal()

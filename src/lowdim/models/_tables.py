@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._xp import Array, asarray_like, dense, device, in_range, is_sparse, namespace
+from .._xp import Array, asarray_like, dense, device, in_range, namespace
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -33,7 +33,7 @@ from ..solvers import Plan, Status, tables
 from ..solvers.tables import Tables, TablesJob, TablesRequest, TablesSolution
 from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
-from ..sources import ArraySource, BesideSource, Source, open_source, open_target
+from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ._base import Model
 from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
 
@@ -379,5 +379,4 @@ def is_list_of_tables(X: Any) -> bool:
 def _is_table(A: Any) -> bool:
     if isinstance(A, list | tuple):
         return len(A) > 0 and (hasattr(A[0], "__len__") or hasattr(A[0], "shape"))
-    stream = callable(A) or hasattr(A, "__next__")
-    return stream or is_sparse(A) or getattr(A, "ndim", None) == 2 or hasattr(A, "columns")
+    return getattr(A, "ndim", 2) == 2 and can_be_opened(A)

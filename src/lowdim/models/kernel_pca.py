@@ -13,7 +13,6 @@ from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
     RankWarning,
-    n_components_out_of_range,
     other_width,
     warn_user,
 )
@@ -30,7 +29,7 @@ from ..solvers.kernel.memory import memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
-from ._spectral import pairs_wanted
+from ._principal import pairs_wanted
 
 #: A negative share of the spectrum that is worth a word.
 _NEGATIVE = 0.01
@@ -233,8 +232,7 @@ class KernelPCA(PreImages, Model):
 
     def _k(self, n: int | None, p: int) -> int | None:
         """n_components as a number of pairs to solve for: None means all."""
-        k, upper = self.n_components, math.inf if n is None else n
-        return pairs_wanted(k, upper, lambda: n_components_out_of_range(k, upper, n, p, of_rows=True))
+        return pairs_wanted(self.n_components, n, p, of_rows=True)
 
     def _unpack(self, found: Components, dtype: Any) -> None:
         self.n_components_ = int(found.values.shape[0])

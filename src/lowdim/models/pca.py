@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
-from ..errors import RankWarning, no_variance, warn_user
 from ..linalg import divisor
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
@@ -26,6 +25,7 @@ from ._by_rule import (
     eigenvalues_for,
     rule_needs_rows,
 )
+from ._principal import with_variance
 from ._spectral import SpectralModel
 from ._support import density_support, variance_outside
 
@@ -243,22 +243,12 @@ class PCA(SpectralModel):
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = reaching(spectrum, float(self.n_components))
         if self.whiten:
-            rank = min(spectrum.rank, k)
-            if rank == 0:
-                raise no_variance("whitening")
-            if rank < k:
-                warn_user(
-                    f"{k - rank} of {k} components have no variance and were dropped, since whitening divides by it; "
-                    f"{rank} are left.",
-                    RankWarning,
-                )
-                k = rank
+            k = with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
         variances = spectrum.variances(self.ddof)
         cast = {"dtype": dtype}
         self.n_components_ = k
         self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
-        self._wide_mean = spectrum.mean
         self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
         self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
         self.explained_variance_ = in_range(variances, dtype)

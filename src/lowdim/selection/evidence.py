@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from ..linalg import divisor
 from .eigenvalues import Eigenvalues, Unavailable
 from .picking import first_best
 
@@ -103,7 +104,7 @@ def deviance(e: Eigenvalues) -> np.ndarray:
     logs = np.concatenate([[0.0], np.cumsum(np.log(kept))])[K]
     # Both are p in all, but for eigenvalues that rounding stands in for.
     fit = np.concatenate([[0.0], np.cumsum(d / kept)])[K] + _tails(d)[K] / v
-    unit = np.log(e.values[0]) + np.log((n - e.ddof) / n)
+    unit = np.log(e.values[0]) + np.log(divisor(n, e.ddof) / n)
     return n * (p * np.log(2 * np.pi) + p * unit + logs + (p - K) * np.log(v) + fit)
 
 

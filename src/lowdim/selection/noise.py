@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ..linalg import divisor
 from .eigenvalues import Eigenvalues
 from .picking import leading_above
 
@@ -92,6 +93,6 @@ def _above(e: Eigenvalues, factor: float, noise_variance: Any) -> tuple[int, np.
             raise ValueError(
                 f"noise_variance={noise_variance!r} must be a positive number, or None where it is unknown."
             )
-        threshold = factor * _larger_side(e) / (e.n - e.ddof) * (sigma2 / e.values[0])
+        threshold = factor * _larger_side(e) / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
     thresholds = np.full(len(e.values), threshold)
     return leading_above(e.relative, thresholds), thresholds * e.values[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..linalg import column_lengths, is_constant
+from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, numerical_rank
 from ..sources import Source
 from .folds import all_rows, tables_in
 from .protocol import CanBePermuted
@@ -162,7 +162,7 @@ def _centred(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
     mean = Z.mean(axis=0)
     Z -= mean
     Z -= Z.mean(axis=0)
-    deviation = column_lengths(Z) / math.sqrt(n - 1)
+    deviation = column_lengths(Z) / math.sqrt(divisor(n, 1))
     deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
     if not np.any(deviation > 0):
         raise ValueError(f"no column of {source.table} varies, so that there is nothing to test.")
@@ -194,9 +194,9 @@ def _of_correlations(
     bases = []
     for (Z, unit), c in zip(tables, ridges, strict=True):
         U, s, _ = np.linalg.svd(Z, full_matrices=False)
-        keep = s > s[0] * max(Z.shape) * np.finfo(float).eps
-        variances = s[keep] ** 2 / (len(Z) - 1)
-        bases.append(U[:, keep] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
+        rank = numerical_rank(s, max(Z.shape), FLOAT64_EPS)
+        variances = s[:rank] ** 2 / divisor(len(Z), 1)
+        bases.append(U[:, :rank] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
     n = len(tables[0][0])
     if all(c == 0.0 for c in ridges) and n - 1 <= max(b.shape[1] for b in bases):
         raise ValueError(

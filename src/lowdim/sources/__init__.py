@@ -90,6 +90,11 @@ def _opener(X: Any) -> Callable[[Any], Source] | None:
     return next((opener for fits, opener in SOURCES if fits(X)), None)
 
 
+def can_be_opened(X: Any) -> bool:
+    """Whether `open_source` knows a source for `X`."""
+    return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
+
+
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
     """The source of responses, or of any further table: as `open_source`, but a vector is one column.
 
@@ -168,6 +173,7 @@ __all__ = [
     "TableSource",
     "Traits",
     "bad_entry_error",
+    "can_be_opened",
     "holds_objects",
     "open_source",
     "open_target",

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from ..._xp import Array, astype, namespace
-from ...linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor, is_constant
+from ...linalg import divisor, is_constant, resolution
 from ...summaries.base import Summary
 from ..base import AnySolver, Request, RowsLike
 from ..results import Spectrum
@@ -57,5 +57,4 @@ def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:
     last = min(values.shape[0], n_free)
     if last <= 0:
         return True
-    threshold = RESOLUTION if product_eps < 1e-10 else RESOLUTION_FLOAT32
-    return float(values[last - 1]) >= threshold * float(values[0])
+    return float(values[last - 1]) >= resolution(product_eps) * float(values[0])

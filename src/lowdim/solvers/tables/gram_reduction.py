@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._xp import Array, asarray_like, astype, dense, namespace, to_numpy
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, column_lengths, divisor, eigh_descending, is_constant
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, column_lengths, divisor, eigh_descending, is_constant, numerical_rank
 from ...summaries import Gram
 from ...summaries.base import check_squares
 from ...summaries.gram import centred_features
@@ -84,7 +84,7 @@ def _reduced(rows: RowsLike, scaled: bool, ddof: int) -> View:
     values, Ut = eigh_descending(G / unit)
     unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
     # Lifting divides by these lengths, but what is lifted has them as factors: only zeros have to go.
-    rank = int(np.count_nonzero(s > FLOAT64_EPS * s[0])) if len(s) else 0
+    rank = numerical_rank(s, 1, FLOAT64_EPS)
     U, s = Ut[:rank].T, s[:rank]
     table = U * s
     lift = GramLift(rows, U / (s * unit), scaled, ddof)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._xp import is_sparse
 from ...errors import kernel_not_finite, needs_memory
-from ...linalg import FLOAT64_EPS, eigh_descending
+from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank
 from ...summaries import Gram
 from ..base import EIGH_WORK, Cost, require_rows
 from .problem import Tables, TablesJob
@@ -128,7 +128,7 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     negative = float(-values[values < 0].sum()) / (float(np.abs(values).sum()) or 1.0)
     mapped = MappedTable(kernel, A, origin, share, K @ share)
     s, unit = np.sqrt(np.clip(values, 0.0, None)), math.sqrt(unit)
-    rank = int(np.count_nonzero(values > n * FLOAT64_EPS * values[0])) if values[0] > 0 else 0
+    rank = numerical_rank(values, n, FLOAT64_EPS) if values[0] > 0 else 0
     U, s = Ut[:rank].T, s[:rank]
     root = np.ones(n) if weights is None else np.sqrt(weights)
     M = root[:, None] * U / (s * unit) if rank else np.zeros((n, 0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._xp import Array
 from ...errors import no_variance
-from ...linalg import RESOLUTION, RESOLUTION_FLOAT32, divisor, eigh_descending, svd_thin
+from ...linalg import RESOLUTION, divisor, eigh_descending, rank_cut, resolution, svd_thin
 
 #: Scores of lifted vectors are right to eps over this share.
 _LIFTED_RESOLUTION = 1e-8
@@ -86,7 +86,7 @@ class Views:
     @property
     def cut(self) -> float:
         """Lengths at or below this share of the largest singular value are zero, as far as arithmetic can tell."""
-        share = self.n_columns * self.epsilon
+        share = rank_cut(1.0, self.n_columns, self.epsilon)
         return math.sqrt(share) if self.squared else share
 
     @property
@@ -97,7 +97,7 @@ class Views:
             return 0.0
         lifted = any(view.factors is not None for view in self.tables)
         needed = _LIFTED_RESOLUTION if lifted else RESOLUTION
-        return needed if self.epsilon < 1e-10 else RESOLUTION_FLOAT32
+        return resolution(self.epsilon, needed)
 
     def free(self, i: int) -> int:
         """The rank that table i has unless its columns depend on each other."""
