@@ -125,6 +125,16 @@ def partitioned(X: np.ndarray) -> Any:
     return frames.from_pandas(table("pandas", X), npartitions=3)
 
 
+class ArrayLike:
+    """What NumPy can make an array of, and nothing else."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self._X = X
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._X, dtype=dtype, copy=copy)
+
+
 def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
@@ -142,6 +152,7 @@ INPUTS: dict[str, Input] = {
     "big-endian": Input(lambda X: X.astype(">f8"), dtypes=(">f8",)),
     "objects": Input(lambda X: X.astype(object), dtypes=("object",)),
     "list of lists": Input(lambda X: X.tolist(), dtypes=("float64",)),
+    "array-like": Input(ArrayLike),
     "csr_array": Input(sparse.csr_array),
     "csc_array": Input(sparse.csc_array),
     "coo_array": Input(sparse.coo_array),

@@ -7,15 +7,15 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from examples import FINDS_ALL, SPECTRAL
 from inputs import FLOAT_INPUTS, INPUTS, table, to_numpy
 from lowdim import PCA, Whitening
+from lowdim.solvers import SOLVERS
 
 X = np.round(8 * np.random.default_rng(0).standard_normal((12, 4)))
 MODELS = {
     "PCA": PCA,
-    "PCA triangle": lambda: PCA(solver="triangle"),
-    "PCA gram": lambda: PCA(solver="gram"),
-    "PCA krylov": lambda: PCA(2, solver="krylov"),
+    **{f"PCA {s}": (lambda s=s: PCA(None if s in FINDS_ALL else 2, solver=s)) for s in SPECTRAL},
     "Whitening": Whitening,
     "Whitening ledoit-wolf": lambda: Whitening("zca", regularization="ledoit-wolf"),
 }
@@ -23,7 +23,10 @@ each_model = pytest.mark.parametrize("model", list(MODELS))
 
 
 def runs_on(model, kind):
-    return not (("gram" in model and not kind.by_column) or ("krylov" in model and not kind.again))
+    solver = SOLVERS.get(model.removeprefix("PCA "))
+    return solver is None or not (
+        (solver.reads_columns and not kind.by_column) or (not solver.one_pass and not kind.again)
+    )
 
 
 # ---- NaN and infinity: the column and the first row are named
@@ -68,7 +71,7 @@ def test_nan_at_transform_is_named(name, method):
         to_numpy(getattr(pca, method)(kind.make(with_bad(np.nan))))
 
 
-@pytest.mark.parametrize("solver", ["gram", "triangle", "covariance", "krylov", "auto"])
+@pytest.mark.parametrize("solver", [*SPECTRAL, "auto"])
 @pytest.mark.parametrize("name", ["C order", "csr_array", "pandas", "polars", "array_api_strict"])
 def test_rows_are_named_where_columns_are_read(name, solver):
     """With n < p the rows of what is read are the columns of the table."""
@@ -110,7 +113,7 @@ def test_missing_entries_of_a_table_are_named(library):
 # ---- Values whose squares overflow
 
 
-@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram", "krylov", "auto"])
+@pytest.mark.parametrize("solver", [*SPECTRAL, "auto"])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "pandas", "wide", "stream"])
 def test_squares_that_overflow(kind, solver):
     rows = np.random.default_rng(2).standard_normal((3, 12) if kind == "wide" else (12, 3))
@@ -122,7 +125,7 @@ def test_squares_that_overflow(kind, solver):
         "pandas": lambda: table("pandas", rows),
         "stream": lambda: [rows[:5], rows[5:]],
     }[kind]()
-    if kind == "stream" and solver == "gram":
+    if kind == "stream" and solver != "auto" and SOLVERS[solver].reads_columns:
         return
     message = r"too large for their squares to be represented: 1e\+200 in column .*row 2\. Rescale the column"
     with pytest.raises(ValueError, match=message):

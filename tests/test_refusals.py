@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from examples import SPECTRAL, SUMMARIZES
 from inputs import INPUTS, blocks, names, namespace, table
 from lowdim import PCA, Whitening
 
@@ -129,7 +130,7 @@ def test_a_callable_that_has_nothing_the_second_time():
         PCA(2, solver="krylov").fit(lambda: generator)
 
 
-@pytest.mark.parametrize("solver", ["covariance", "triangle"])
+@pytest.mark.parametrize("solver", SUMMARIZES)
 @pytest.mark.parametrize("again", [True, False], ids=["list", "generator"])
 def test_ragged_blocks(again, solver):
     ragged = [X[:4], X[4:8], X[8:, :3]]
@@ -240,7 +241,7 @@ def test_another_array_library(method):
 OUT_OF_RANGE = [0, -1, 5, 0.0, 1.0, 1.5, -0.5, True, float("nan"), float("inf"), np.int64(13), [2]]
 
 
-@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram", "krylov", "auto"])
+@pytest.mark.parametrize("solver", [*SPECTRAL, "auto"])
 @pytest.mark.parametrize("k", OUT_OF_RANGE, ids=repr)
 def test_components_out_of_range(k, solver):
     message = (

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 
+from examples import PAIRS as EXACT
+from examples import able
 from lowdim import KernelPCA, kernel_plan
 from lowdim.errors import ConvergenceWarning, IndefiniteWarning, NoVariance, RankWarning
 from lowdim.kernels import (
+    KERNELS,
     Gaussian,
     Laplacian,
     Linear,
@@ -19,12 +22,10 @@ from lowdim.kernels import (
     Sigmoid,
     ThinPlateSpline,
 )
-from lowdim.solvers import FourierFeatures, KrylovKernel, Nystrom, Ridge
+from lowdim.solvers import KERNEL_SOLVERS, FourierFeatures, KrylovKernel, Nystrom, Ridge
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
-EXACT = ["dense", "krylov", "matrix-free"]
-MAPS = ["nystrom", "fourier"]
 
 
 # ---- Rows that are alike
@@ -38,13 +39,13 @@ def test_duplicate_rows_are_weights(kernel):
     np.testing.assert_allclose(twice.transform(X), weighted.transform(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("solver", [*EXACT, *MAPS])
+@pytest.mark.parametrize("solver", able("gaussian"))
 def test_one_row_is_too_few(solver):
     with pytest.raises(ValueError, match=r"n_samples=1 .* too few"):
         KernelPCA(1, kernel=Gaussian(1.0), solver=solver).fit(X[:1])
 
 
-@pytest.mark.parametrize("solver", [*EXACT, *MAPS, "features"])
+@pytest.mark.parametrize("solver", list(KERNEL_SOLVERS))
 def test_rows_that_are_all_the_same(solver):
     kernel = Linear() if solver == "features" else Gaussian(1.0)
     with pytest.raises(NoVariance, match="no variance"):
@@ -57,7 +58,7 @@ def test_a_matrix_without_variance():
             KernelPCA(2, kernel="precomputed").fit(K)
 
 
-@pytest.mark.parametrize("solver", [*EXACT, "nystrom", "features"])
+@pytest.mark.parametrize("solver", able("linear"))
 def test_more_components_than_positive_eigenvalues(solver):
     with pytest.warns(RankWarning, match="only 3 of n_components=5"):
         model = KernelPCA(5, solver=solver).fit(np.vstack([X] * 10))
@@ -69,7 +70,7 @@ def test_more_components_than_positive_eigenvalues(solver):
 # ---- Kernels that are not what they should be
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom"])
+@pytest.mark.parametrize("solver", able("sigmoid"))
 @pytest.mark.parametrize("kernel", [Sigmoid(gamma=5.0, coef0=0.5), ThinPlateSpline(1.0)], ids=["sigmoid", "spline"])
 def test_indefinite_kernels_are_reported(kernel, solver):
     with pytest.warns(IndefiniteWarning, match="not positive semidefinite"):
@@ -188,7 +189,7 @@ def test_options_that_make_no_sense(make):
 def test_bad_rows_are_named():
     bad = X.copy()
     bad[17, 2] = np.nan
-    for solver in [*EXACT, *MAPS]:
+    for solver in able("gaussian"):
         with pytest.raises(ValueError, match="NaN: column 2, first in row 17"):
             KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit(bad)
     model = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
@@ -294,8 +295,8 @@ def nasty(draw):
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
-@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom", "fourier"])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "thin plate spline"])
+@pytest.mark.parametrize("solver", list(KERNEL_SOLVERS))
+@pytest.mark.parametrize("kernel", list(KERNELS))
 @settings(max_examples=25, deadline=None)
 @given(rows=nasty(), as_sparse=st.booleans())
 def test_a_clear_error_or_finite_results(kernel, solver, rows, as_sparse):
@@ -324,7 +325,7 @@ def test_fewer_rows_count_than_components_are_asked_for():
         assert model.n_samples_ == 8
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom", "fourier", "features"])
+@pytest.mark.parametrize("solver", list(KERNEL_SOLVERS))
 def test_rows_of_weight_zero_may_be_anything(solver):
     kernel = Polynomial(2, gamma=1.0) if solver == "features" else Gaussian(1.0)
     bad, weights = X.copy(), np.ones(60)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from examples import SPECTRAL
 from inputs import INPUTS, to_numpy, with_holes
 from lowdim import PCA, PPCA, FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import ConvergenceWarning, MissingValues
@@ -17,7 +18,7 @@ from oracles import observed_loglike
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram", "krylov"])
+@pytest.mark.parametrize("solver", ["auto", *SPECTRAL])
 def test_closed_form(k, solver):
     """sigma2 is the mean of the discarded eigenvalues, |w_k|^2 = lambda_k - sigma2, components are those of PCA."""
     ppca, pca = PPCA(k, solver=solver).fit(X), PCA(k, ddof=0, solver=solver).fit(X)

@@ -11,7 +11,7 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, Triangle, summarize
 from lowdim.errors import RankWarning
 from lowdim.inspect import contributions, cos2, q_limit
-from regressions import DATA, MODELS, SOLVERS, each_model, each_solver
+from models.regressions import DATA, MODELS, SOLVERS, each_model, each_solver
 
 # ---- Edges
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import CCA, GCCA
+from lowdim.solvers import REDUCTIONS
 from parity.reference import data, results
 
 
@@ -16,7 +17,7 @@ def tables(name):
 
 
 each = pytest.mark.parametrize("name", ["iris", "lifecyclesavings"])
-solvers = pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram"])
+solvers = pytest.mark.parametrize("solver", ["auto", *REDUCTIONS])
 scales = pytest.mark.parametrize("scale", [True, False])
 
 

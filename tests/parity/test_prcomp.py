@@ -11,11 +11,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from examples import FINDS_ALL
 from lowdim import PCA
 from oracles import matched, signed, tolerance, vector_condition
 from parity.reference import data, results
 
-EXACT_SOLVERS = ["auto", "covariance", "triangle", "gram"]
+EXACT_SOLVERS = ["auto", *FINDS_ALL]
 SETS = ["usarrests", "swiss", "iris", "gasoline", "digits"]
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
 from lowdim.errors import SmallSampleWarning
-from lowdim.selection.bootstrap import ALIGNMENTS, _aligned
+from lowdim.selection.bootstrapping import ALIGNMENTS, _aligned
 from lowdim.solvers import Newton
 
 IRIS = load_iris().data

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from examples import FINDS_ALL, SUMMARIZES
 from lowdim import PCA, Moments, Triangle, Whitening, summarize
 from lowdim.errors import ResolutionWarning
 from oracles import (
@@ -22,7 +23,7 @@ from oracles import (
     vector_condition,
 )
 
-SOLVERS = ["auto", "covariance", "triangle", "gram"]
+SOLVERS = ["auto", *FINDS_ALL]
 RESOLVED_BY_COVARIANCE = 1e-10  # lambda_k / lambda_1 below which `auto` must not trust the covariance
 
 
@@ -235,7 +236,7 @@ def test_blocks(name, how):
 
 
 @pytest.mark.parametrize("offset", [1e7, 1e8, 1e10])
-@pytest.mark.parametrize("how", ["covariance", "triangle", "partial_fit"])
+@pytest.mark.parametrize("how", [*SUMMARIZES, "partial_fit"])
 def test_many_blocks_with_a_large_mean(how, offset):
     """The means of blocks are merged too, and a mean rounded to eps 1e8 is a relative error of 1e-8 in it."""
     X = offset + noise(20_000, 4)

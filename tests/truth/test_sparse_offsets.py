@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from examples import SPECTRAL
 from lowdim import PCA, Whitening, summarize
 from lowdim.solvers import Krylov
 from lowdim.summaries import Columns
@@ -20,7 +21,7 @@ def rows() -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack([scattered, far, np.full((700, 1), 0.1)]))
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram", "krylov"])
+@pytest.mark.parametrize("solver", ["auto", *SPECTRAL])
 def test_variances_are_right(rows, solver):
     pca = PCA(3, solver=solver).fit(rows)
     exact = long_spectrum(rows.toarray())

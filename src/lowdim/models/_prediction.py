@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._xp import Array, astype
+import numpy as np
+
+from .._xp import Array, all_finite, astype
 from ..features import affine
 from ._tables import cast
 
 
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
     """Predictions for the rows of `X`, with R and Q for columns in their own units; one axis where y had one."""
-    few = Q.shape[0] <= Q.shape[1]
-    first = affine(R @ Q.T if few else R, model.x_mean_, 0.0)
+    few, coefficients = Q.shape[0] <= Q.shape[1], None
+    if few:
+        with np.errstate(over="ignore", invalid="ignore"):
+            coefficients = R @ Q.T
+        # They may leave the range of numbers where predictions do not.
+        few = all_finite(coefficients)
+    first = affine(coefficients if few else R, model.x_mean_, 0.0)
     y_mean, one = model.y_mean_, model._one_dimensional
 
     def predict(block: Array) -> Array:

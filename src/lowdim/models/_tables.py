@@ -152,9 +152,13 @@ class TablesModel(Model):
     def _streams(self) -> bool:
         if self.n_components == "cv":
             raise no_partial_fit("cv")
-        if isinstance(self.solver, tables.GramReduction) or self.solver == "gram":
+        # What is no reduction at all is for `fit` to refuse.
+        known = tables.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
+        reduction: Any = self.solver if isinstance(self.solver, tables.Reduction) else known
+        if reduction is not None and reduction.starts_from is None:
             raise AttributeError(
-                "solver='gram' keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or 'triangle'."
+                f"solver={reduction.name!r} keeps no summary, so there is no partial_fit; use 'auto', 'covariance' or "
+                "'triangle'."
             )
         return True
 

@@ -19,7 +19,7 @@ from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import USUAL, LatentScorer
-from ..solvers import EM, LatentFit, Newton, Plan, Rotation, latent, spectra
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Newton, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
@@ -125,7 +125,7 @@ class FactorAnalysis(LatentModel):
         scores: str = "regression",
         standardize: bool = False,
         missing: str = "nan",
-        solver: str | Newton | EM = "auto",
+        solver: str | LatentSolver = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -208,8 +208,9 @@ class FactorAnalysis(LatentModel):
             raise choice("scores", self.scores, SCORES)
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize={self.standardize!r} must be True or False.")
-        if not isinstance(self.solver, Newton | EM) and self.solver not in ("auto", "newton", "em"):
-            raise choice("solver", self.solver, ("auto", "newton", "em"), "Or an object from lowdim.solvers.")
+        names = ("auto", *LATENT_SOLVERS)
+        if not isinstance(self.solver, tuple(LATENT_SOLVERS.values())) and self.solver not in names:
+            raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
 
     def _most_components(self, upper: int, p: int) -> int:
         """The most factors that leave degrees of freedom (Ledermann's bound), or one."""

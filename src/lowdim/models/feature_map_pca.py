@@ -175,8 +175,8 @@ class FeatureMapPCA(Model):
         return PCA(self.n_components, **options)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        """That of PCA of the features: one row is mapped, so that their number is known. Only a transformer needs to
-        see all rows first (`_fitted_map`)."""
+        """That of PCA of the features. Of a map that does not say how many it has, one row is mapped; a transformer
+        needs to see all rows first (`_fitted_map`)."""
         return self._pca()._plan_rows(rows.mapped(self.feature_map_))
 
     def _fit_rows(self, rows: Rows) -> None:

@@ -17,7 +17,7 @@ from ..selection.likelihood import SpectralScorer
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import LatentScorer, PrincipalScorer
-from ..solvers import EM, LatentFit, Plan, Request, Solver, latent, spectra
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, Solver, latent, spectra
 from ..solvers.latent import LatentRequest
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
@@ -105,7 +105,7 @@ class PPCA(LatentModel):
         prior: str | None = None,
         standardize: bool = False,
         missing: str = "nan",
-        solver: str | Solver | EM = "auto",
+        solver: str | Solver | LatentSolver = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -175,8 +175,9 @@ class PPCA(LatentModel):
             raise choice("prior", self.prior, ("vb",), "Or None, for maximum likelihood.")
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize={self.standardize!r} must be True or False.")
-        if not isinstance(self.solver, Solver | EM) and self.solver not in ("auto", "em", *spectra.SOLVERS):
-            names = ("auto", "em", *spectra.SOLVERS)
+        able = _able()
+        names = ("auto", *able, *spectra.SOLVERS)
+        if not isinstance(self.solver, (Solver, *able.values())) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
         if self.prior is not None and not self._iterates():
             raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")
@@ -186,8 +187,10 @@ class PPCA(LatentModel):
             raise bad_weights("must count at least two rows beside a prior", f"a total of {weight:g}")
 
     def _iterates(self) -> bool:
-        """Whether complete rows are to be fitted by EM."""
-        return isinstance(self.solver, EM) or self.solver == "em" or (self.prior is not None and self.solver == "auto")
+        """Whether complete rows are to be fitted by an iteration, and not by the closed form."""
+        if isinstance(self.solver, str):
+            return self.solver in _able() or (self.prior is not None and self.solver == "auto")
+        return isinstance(self.solver, LatentSolver)
 
     def _latent_request(self, k: int) -> LatentRequest:
         unstored = self.missing == "unstored"
@@ -251,6 +254,11 @@ class PPCA(LatentModel):
     def _n_parameters(self) -> int:
         k, p = self.n_components_, self.n_features_in_
         return p * k - k * (k - 1) // 2 + 1 + p
+
+
+def _able() -> dict[str, type[LatentSolver]]:
+    """The solvers of latent models that can fit one noise variance for all columns."""
+    return {name: cls for name, cls in LATENT_SOLVERS.items() if cls.ties_noise}
 
 
 def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

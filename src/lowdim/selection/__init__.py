@@ -1,6 +1,6 @@
 """How many components, and how sure: rules, one file a family; cross-validation, bootstrap and permutation tests."""
 
-from .bootstrap import Bootstrap, bootstrap
+from .bootstrapping import Bootstrap, bootstrap
 from .choices import Choice, Choices
 from .choose import choose_n_components
 from .cross_validation import cross_validate

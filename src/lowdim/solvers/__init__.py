@@ -24,7 +24,7 @@ from .latent import (
     Rotation,
     Varimax,
 )
-from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Unmixing
+from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Tail, Unmixing
 from .spectra import SOLVERS, Covariance, Gram, Krylov, Solver, Triangle
 from .tables import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
 
@@ -73,6 +73,7 @@ __all__ = [
     "Solver",
     "Spectrum",
     "Status",
+    "Tail",
     "Triangle",
     "TriangleReduction",
     "Unmixing",

@@ -25,8 +25,8 @@ class MappedSource(Source):
         self, source: Source, function: Callable[[Array], Array], weights: Array | None = None, start: int = 0
     ) -> None:
         self._source, self._function, self._weights, self._start = source, function, weights, start
-        first = self._mapped(next(iter(source.first_block.blocks(1))))
-        self.shape = (source.shape[0], int(first.shape[1]))
+        width, in_sparse = self._width()
+        self.shape = (source.shape[0], width)
         self.dtype, self.kind = source.dtype, source.kind
         self.table = f"the features of {source.table}"
         n, itemsize = source.shape[0] or 0, source.traits.itemsize
@@ -34,7 +34,7 @@ class MappedSource(Source):
             source.traits,
             by_feature=False,
             costly=True,
-            sparse=is_sparse(first),
+            sparse=in_sparse,
             stored=1.0,
             n_bytes=n * self.shape[1] * itemsize if source.traits.n_bytes else 0,
         )
@@ -60,6 +60,15 @@ class MappedSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
+
+    def _width(self) -> tuple[int, bool]:
+        """The number of features, and whether they are stored sparse. A map that says how many it has does with a
+        block without rows; of others one row is mapped."""
+        if hasattr(self._function, "width") and not self._source.traits.sparse:
+            first = self._mapped(self._source.empty(0, self._source.shape[1]))
+        else:
+            first = self._mapped(next(iter(self._source.first_block.blocks(1))))
+        return int(first.shape[1]), is_sparse(first)
 
     def _part(self, part: Source, i: int, j: int) -> Source:
         """`part`, rows i to j of the source, mapped."""

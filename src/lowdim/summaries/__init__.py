@@ -49,5 +49,6 @@ __all__ = [
     "Sample",
     "ScoreMoments",
     "Sketch",
+    "Summary",
     "Triangle",
 ]

@@ -13,7 +13,7 @@ from ...errors import MissingValues
 from ..base import Plan, RowsLike, SpectraLike
 from ..plan import is_auto, make_solver
 from ..results import LatentFit
-from .closed_form import ClosedForm, closed_form
+from .by_eigenpairs import ClosedForm, closed_form
 from .em import EM
 from .latent_solver import LatentRequest, LatentSolver, check_components
 from .newton import Newton

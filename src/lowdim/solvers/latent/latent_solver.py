@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import n_components_out_of_range, one_row
 from ...linalg import most_components
@@ -35,6 +35,9 @@ class LatentRequest:
 
 class LatentSolver(AnySolver):
     """A solver that fits a latent Gaussian model to rows, or to their moments."""
+
+    #: Whether it can fit one noise variance for all columns, as PPCA has it.
+    ties_noise: ClassVar[bool] = True
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
         """The plan of `fit_rows`."""

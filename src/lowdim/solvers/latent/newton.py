@@ -73,6 +73,7 @@ class Newton(LatentSolver):
     """
 
     name = "newton"
+    ties_noise = False
     tol: float = 1e-8
     max_iter: int = 200
     floor: float = 1e-6

@@ -5,6 +5,7 @@ import pytest
 from scipy import linalg
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from examples import FINDS_ALL
 from inputs import INPUTS, to_numpy
 from lowdim import PCA, FourthMoments, Moments, Triangle, Whitening, summarize
 from lowdim.errors import RankWarning
@@ -42,7 +43,7 @@ def assert_close(a, b, cond=None):
 # ---- The identity
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram"])
+@pytest.mark.parametrize("solver", ["auto", *FINDS_ALL])
 @each_kind
 def test_covariance_of_the_output_is_the_identity(kind, solver):
     Z = Whitening(kind, solver=solver).fit_transform(X)

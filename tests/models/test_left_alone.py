@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from examples import FINDS_ALL, KEEPS_NOTHING, SPECTRAL
 from inputs import INPUTS, namespace
-from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Triangle, Whitening, summarize
+from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
 from lowdim.selection import RULES
-from lowdim.solvers import EM
+from lowdim.solvers import EM, SOLVERS
 
 #: Errors that are meant for users.
 OURS = (ValueError, MissingValues, NoVariance)
@@ -135,7 +136,7 @@ def test_components_that_cannot_be_leave_the_summary_as_it_was():
 def test_a_failure_leaves_the_rows_as_they_were(name):
     make = INPUTS[name].make
     rows, before = make(with_nan()), make(with_nan())
-    for model in (PCA(2), PCA(2, solver="gram"), PCA(2, solver="krylov"), Whitening()):
+    for model in (PCA(2), *(PCA(2, solver=solver) for solver in SPECTRAL), Whitening()):
         with pytest.raises(ValueError, match="NaN"):
             model.fit(rows)
     dense = [np.asarray(r.toarray() if sparse.issparse(r) else r) for r in (rows, before)]
@@ -145,12 +146,12 @@ def test_a_failure_leaves_the_rows_as_they_were(name):
 # ---- Blocks that are fine alone and overflow together
 
 
-@pytest.mark.parametrize("solver", ["covariance", "triangle", "auto", "krylov"])
+@pytest.mark.parametrize("solver", ["auto", *(s for s in SPECTRAL if not SOLVERS[s].reads_columns)])
 @pytest.mark.parametrize("way", ["stream", "partial_fit", "summary"])
 def test_blocks_too_far_apart(solver, way):
     low, high = X[:, :2] * 1e145 - 1e160, X[:, :2] * 1e145 + 1e160
     model = PCA(1, solver=solver)
-    if way != "stream" and solver == "krylov":
+    if way != "stream" and solver in KEEPS_NOTHING:
         return
     with pytest.raises(ValueError, match="too large for their squares"):
         if way == "stream":
@@ -158,7 +159,7 @@ def test_blocks_too_far_apart(solver, way):
         elif way == "partial_fit":
             model.partial_fit(low).partial_fit(high)
         else:
-            kind = Triangle if solver == "triangle" else Moments
+            kind = Moments if solver == "auto" else SOLVERS[solver].starts_from
             both = summarize(low, kind)
             both.merge(summarize(high, kind))
             PCA(1).fit_summary(both)
@@ -203,8 +204,8 @@ ESTIMATORS = {
     "KernelPCA": lambda: KernelPCA(kernel="rbf"),
     "KernelPCA krylov": lambda: KernelPCA(1, kernel="poly", solver="krylov"),
     "KernelPCA nystrom": lambda: KernelPCA(1, kernel="laplacian", solver="nystrom"),
-    **{f"PCA {s}": (lambda s=s: PCA(solver=s)) for s in ("auto", "covariance", "triangle", "gram")},
-    "PCA krylov": lambda: PCA(1, solver="krylov"),
+    **{f"PCA {s}": (lambda s=s: PCA(solver=s)) for s in ("auto", *FINDS_ALL)},
+    **{f"PCA {s}": (lambda s=s: PCA(1, solver=s)) for s in SPECTRAL if s not in FINDS_ALL},
     "PCA whiten": lambda: PCA(whiten=True),
     "PCA 0.9": lambda: PCA(0.9),
     **{f"PCA {rule}": (lambda rule=rule: PCA(rule)) for rule in RULES},

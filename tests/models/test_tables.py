@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from examples import STREAMS
 from inputs import INPUTS, blocks, names, namespace, table, to_numpy
 from lowdim import CCA, GCCA, PCR, PLSSVD, Moments, PLSCanonical, PLSRegression, Triangle, summarize
 from lowdim.errors import ResolutionWarning
+from lowdim.solvers import REDUCTIONS
 
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.standard_normal((24, 4)) @ RNG.standard_normal((4, 4)))
@@ -109,7 +111,7 @@ def test_float32_beside_float64():
     np.testing.assert_allclose(model.coef_, PLSRegression(2).fit(X, Y).coef_, rtol=1e-5)
 
 
-@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram"])
+@pytest.mark.parametrize("solver", list(REDUCTIONS))
 @each_model
 def test_sparse_beside_dense(kind, solver):
     wide = np.column_stack([X, np.zeros((24, 40))])
@@ -126,7 +128,7 @@ def test_sparse_beside_dense(kind, solver):
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.ResolutionWarning")  # repeated rows have less rank than rows
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram"])
+@pytest.mark.parametrize("solver", ["auto", *REDUCTIONS])
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @each_model
 def test_weights_are_repetitions(kind, solver, shape):
@@ -146,7 +148,7 @@ def test_weights_are_repetitions(kind, solver, shape):
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.errors.SmallSampleWarning")  # after the first few rows
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle"])
+@pytest.mark.parametrize("solver", ["auto", *STREAMS])
 @each_model
 def test_blocks_one_after_the_other(kind, solver):
     model = MODELS[kind](solver=solver)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from examples import FINDS_ALL
 from lowdim import PCA, Whitening
 from oracles import gaussian_log_density, tolerance
 
@@ -63,7 +64,7 @@ def test_variance_of_the_projections_is_the_projected_covariance(table):
 # ---- The example with eight points
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance", "triangle", "gram"])
+@pytest.mark.parametrize("solver", ["auto", *FINDS_ALL])
 def test_eight_points(solver):
     pca = PCA(solver=solver, ddof=0).fit(POINTS)
     np.testing.assert_array_equal(pca.mean_, [5, 5])

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from examples import SUMMARIZES
 from lowdim import PCA, Moments, Whitening, _threads, summarize
 from lowdim.solvers import Krylov
 from lowdim.summaries import SUMMARIES
@@ -201,7 +202,7 @@ def in_blocks(X, size=700):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("solver", ["covariance", "triangle"])
+@pytest.mark.parametrize("solver", SUMMARIZES)
 def test_a_stream_read_by_two_threads(solver, weighted):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((30_000, 40)) * np.arange(1, 41) + 1e6

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCR, PLSRegression
+from lowdim.solvers import REDUCTIONS
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((60, 8)) @ RNG.standard_normal((8, 8)) + 3.0
@@ -13,7 +14,7 @@ DATA = {
     "tall, one response": (TALL, TALL[:, :2] @ RNG.standard_normal((2, 1)) + RNG.standard_normal((60, 1))),
     "wide": (WIDE, WIDE[:, :3] @ RNG.standard_normal((3, 2)) + RNG.standard_normal((15, 2))),
 }
-SOLVERS = ["auto", "covariance", "triangle", "gram"]
+SOLVERS = ["auto", *REDUCTIONS]
 MODELS = {
     "PCR": PCR,
     "PCR relevance": lambda k, **o: PCR(k, select="relevance", **o),

@@ -1,0 +1,171 @@
+"""What every model of `models.__all__` has: a plan before a row is read, a plan, a solver and a status afterwards."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import lowdim
+from examples import MODELS, X, Y, make, tables
+from inputs import INPUTS, to_numpy
+from lowdim import ICA, models
+from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
+from lowdim.sources import ArraySource, open_source
+
+each_model = pytest.mark.parametrize("name", models.__all__)
+WHOLE, OTHER = np.round(8 * X), np.round(8 * Y)
+
+
+class Unreadable(ArraySource):
+    """Rows of which nobody reads one."""
+
+    def blocks(self, rows):
+        raise AssertionError("a row was read")
+
+    def features(self):
+        raise AssertionError("a column was read")
+
+
+# ---- Before the fit
+
+
+@each_model
+def test_a_plan_reads_no_row_and_leaves_the_model_alone(name):
+    model = make(name)
+    planned = lowdim.plan(model, *(Unreadable(table) for table in tables(name)))
+    assert isinstance(planned, Plan)
+    assert not any(attribute.endswith("_") for attribute in vars(model))
+    assert planned == model.plan(*tables(name)) or name == "KernelCCA"  # whose kernels need not be comparable
+    assert str(planned) == str(lowdim.plan(model, *tables(name)))
+
+
+@each_model
+def test_a_shape_is_enough_for_a_plan(name):
+    planned = lowdim.plan(make(name), *(table.shape for table in tables(name)))
+    assert str(planned) == str(lowdim.plan(make(name), *tables(name)))
+
+
+@each_model
+def test_what_is_planned_is_what_runs(name):
+    model = make(name)
+    planned = lowdim.plan(model, *tables(name))
+    model.fit(*tables(name))
+    assert type(model.plan_.solver) is type(planned.solver)
+    assert model.solver_ == model.plan_.solver.name == planned.solver.name
+    assert model.plan_.n_bytes == planned.n_bytes
+    # Iterations take at least the passes that were planned.
+    assert model.plan_.passes >= planned.passes
+
+
+@pytest.mark.parametrize(("name", "solver"), [(name, s) for name, row in MODELS.items() for s in row.solvers])
+def test_a_solver_that_is_asked_for_is_planned_or_refused_as_in_the_fit(name, solver):
+    for given in (lambda: tables(name), lambda: tuple(iter([t[:50], t[50:]]) for t in tables(name))):
+        try:
+            make(name, solver=solver).fit(*given())
+        except (TypeError, ValueError) as refusal:
+            opened = [open_source(table) for table in given()]
+            with pytest.raises(type(refusal)) as error:
+                lowdim.plan(make(name, solver=solver), *opened)
+            assert str(error.value) == str(refusal)
+        else:
+            planned = lowdim.plan(make(name, solver=solver), *(open_source(table) for table in given()))
+            assert planned.solver.name == ("krylov" if solver == "matrix-free" else solver)
+
+
+@each_model
+def test_fit_and_plan_refuse_the_same(name):
+    wrong = (
+        (make(name, n_components=10**6), tables(name)),
+        (make(name, n_components=-1), tables(name)),
+        (make(name), tuple(table[:0] for table in tables(name))),
+        (make(name), tuple(table[0] for table in tables(name))),
+        (make(name), tuple(table.astype(complex) for table in tables(name))),
+        (make(name), tuple(table.astype(str) for table in tables(name))),
+    )
+    for model, given in wrong:
+        messages = []
+        for act in (clone(model).fit, clone(model).plan, lambda *a, model=model: lowdim.plan(model, *a)):
+            with pytest.raises(ValueError) as error:
+                act(*given)
+            messages.append(str(error.value))
+        assert len(set(messages)) == 1, messages
+
+
+def test_what_cannot_be_planned():
+    with pytest.raises(TypeError, match=r"got the class PCA; make one: PCA\(\)"):
+        lowdim.plan(models.PCA, X)
+    with pytest.raises(TypeError, match="can be read once, and a plan would take its first block"):
+        lowdim.plan(models.PCA(2), iter([X]))
+    with pytest.raises(TypeError, match="needs rows, or their shape"):
+        lowdim.plan(QuasiNewtonICA())
+
+
+# ---- After the fit
+
+
+@each_model
+def test_a_fitted_model_says_what_ran(name):
+    model = make(name).fit(*tables(name))
+    assert isinstance(model.plan_, Plan)
+    assert isinstance(model.plan_.solver, AnySolver)
+    assert isinstance(model.status_, Status)
+    assert model.status_ in (Status.EXACT, Status.CONVERGED)
+    assert model.solver_ == model.plan_.solver.name
+    assert model.plan_.passes >= 1
+    assert model.plan_.n_bytes > 0
+    assert model.plan_.fits_memory
+    assert str(model.plan_).startswith(f"{model.solver_}: ")
+    assert "over the rows, about " in str(model.plan_)
+    assert str(model.plan_).endswith(f"beside them; {model.plan_.why}")
+    first = str(model).splitlines()[0]
+    assert first.startswith(f"{name} of {len(X)} rows, ")
+    assert first.endswith(f"({model.solver_})")
+    assert f"({model.solver_})" in model._repr_html_()
+
+
+@each_model
+def test_an_unfitted_model_has_none_of_it(name):
+    model = make(name)
+    assert str(model) == repr(model)
+    for attribute in ("plan_", "solver_", "status_", "n_components_"):
+        assert not hasattr(model, attribute)
+
+
+@each_model
+@pytest.mark.parametrize("kind", list(INPUTS))
+def test_every_model_on_every_kind_of_input(name, kind):
+    """The answer of an array; what a fit refuses its plan has refused."""
+    source = INPUTS[kind]
+
+    def given():
+        made = tuple(source.make(table) for table in tables(name, WHOLE, OTHER))
+        # To GCCA a list is one of tables, not of blocks.
+        return tuple(map(open_source, made)) if name == "GCCA" and isinstance(made[0], list | tuple) else made
+
+    expected = MODELS[name].seen(make(name).fit(*tables(name, WHOLE, OTHER)))
+    try:
+        model = make(name).fit(*given())
+    except (TypeError, ValueError) as refusal:
+        # Rows that can be read once, or never all at once.
+        assert not source.by_column or source.xp != "numpy"
+        with pytest.raises(type(refusal)) as error:
+            lowdim.plan(make(name), *(open_source(table) for table in given()))
+        assert str(error.value) == str(refusal)
+        return
+    for what, value in MODELS[name].seen(model).items():
+        size = np.abs(expected[what]).max()
+        # Of a stream kernel PCA takes landmarks, which here are all rows.
+        atol = (1e-4 if name in ("ICA", "KernelPCA") else 1e-7) * size
+        np.testing.assert_allclose(to_numpy(value), expected[what], rtol=0, atol=atol, err_msg=what)
+
+
+# ---- Solvers with their options
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+def test_a_solver_object_of_ica_keeps_its_tolerance(tol):
+    model = ICA(2, solver=QuasiNewtonICA(tol=tol)).fit(X)
+    assert model.plan_.solver == QuasiNewtonICA(tol=tol)
+    assert model.status_ is Status.CONVERGED
+    assert model.gradient_norm_ <= tol
+    assert lowdim.plan(ICA(2, solver=QuasiNewtonICA(tol=tol)), X).solver == QuasiNewtonICA(tol=tol)
+    np.testing.assert_array_equal(model.components_, ICA(2, tol=tol).fit(X).components_)

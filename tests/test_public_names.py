@@ -1,0 +1,166 @@
+"""The public names of every package, written out: one that comes, goes or is spelt otherwise shows here."""
+
+import importlib
+import pkgutil
+import re
+import types
+
+import pytest
+
+import lowdim
+from lowdim import models
+from lowdim.densities import DENSITIES
+from lowdim.kernels import KERNELS
+from lowdim.selection import ALIASES, RULES
+from lowdim.solvers import (
+    ICA_SOLVERS,
+    KERNEL_SOLVERS,
+    LATENT_SOLVERS,
+    PREIMAGES,
+    REDUCTIONS,
+    ROTATIONS,
+    SOLVERS,
+    KrylovKernel,
+)
+from lowdim.solvers.spectra import SKLEARN_SOLVERS
+from lowdim.summaries import SUMMARIES
+
+#: Sorted as Python sorts text.
+PUBLIC = {
+    "lowdim": """
+        CCA FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA PCR PLSCanonical
+        PLSRegression PLSSVD PPCA Triangle Whitening bootstrap choose_n_components cross_validate densities errors
+        features inspect kernel_plan kernels open_source permutation_test plan selection solvers summarize
+    """,
+    "lowdim.densities": """
+        CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density parse_density
+    """,
+    "lowdim.errors": """
+        ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
+        NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SmallSampleWarning
+        bad_ndim bad_weights choice column_label complex_data density_not_finite empty exhausted_stream
+        inconsistent_lengths kernel_not_finite mixed_blocks n_components_out_of_range needs_memory never_observed
+        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_numeric not_symmetric
+        not_symmetric_kernel one_row other_names other_namespace other_width over_budget ragged_blocks read_once
+        too_few_rows too_large units_too_far warn_user
+    """,
+    "lowdim.features": """
+        FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine
+    """,
+    "lowdim.inspect": """
+        Diagnostics contributions correlations cos2 diagnose hotelling_t2 q_limit q_residuals t2_limit
+    """,
+    "lowdim.kernels": """
+        Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product Quadratic
+        Sigmoid Sum ThinPlateSpline as_kernel no_frequencies refuse_parameters
+    """,
+    "lowdim.selection": """
+        ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues PermutationTest RULES Rule Unavailable
+        bootstrap choose_n_components cross_validate permutation_test rule_of
+    """,
+    "lowdim.solvers": """
+        AnySolver CanonicalFit Cost Covariance CovarianceReduction DenseKernel EM Equamax Features FixedPoint
+        FixedPointICA FourierFeatures Gram GramReduction ICA_SOLVERS Job KERNEL_SOLVERS KernelFit KernelSolver
+        Krylov KrylovKernel LATENT_SOLVERS LatentFit LatentSolver Newton Nystrom Oblimin PREIMAGES PairFit Plan
+        Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike SOLVERS
+        Solver Spectrum Status Tail Triangle TriangleReduction Unmixing Varimax ica kernel latent spectra tables
+    """,
+    "lowdim.sources": """
+        ArraySource BesideSource CountedSource DaskSource FilledSource MappedSource ObjectSource SOURCES
+        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error holds_objects open_source
+        open_target stacked tasks tree unusable_block_error
+    """,
+    "lowdim.summaries": """
+        Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed SUMMARIES
+        Sample ScoreMoments Sketch Summary Triangle
+    """,
+}
+
+MODULES = ["lowdim", *(info.name for info in pkgutil.walk_packages(lowdim.__path__, "lowdim."))]
+PACKAGES = [name for name in MODULES if hasattr(importlib.import_module(name), "__path__")]
+#: The tables of solvers, and the suffix that says in the name of a class which problem it solves.
+TABLES = {
+    "SOLVERS": (SOLVERS, ""),
+    "LATENT_SOLVERS": (LATENT_SOLVERS, ""),
+    "KERNEL_SOLVERS": (KERNEL_SOLVERS, "Kernel|Features"),
+    "ICA_SOLVERS": (ICA_SOLVERS, "ICA"),
+    "REDUCTIONS": (REDUCTIONS, "Reduction"),
+    "PREIMAGES": (PREIMAGES, ""),
+    "ROTATIONS": (ROTATIONS, ""),
+    "DENSITIES": (DENSITIES, ""),
+}
+
+
+def public(module):
+    """The names in `__all__`; where a module has none, those that it defines itself, without an underscore."""
+    if hasattr(module, "__all__"):
+        return sorted(module.__all__)
+    own = {name: value for name, value in vars(module).items() if not isinstance(value, types.ModuleType)}
+    return sorted(
+        name
+        for name, value in own.items()
+        if not name.startswith("_") and getattr(value, "__module__", module.__name__) == module.__name__
+    )
+
+
+@pytest.mark.parametrize("name", list(PUBLIC))
+def test_the_public_names(name):
+    module = importlib.import_module(name)
+    assert public(module) == PUBLIC[name].split()
+    assert len(set(public(module))) == len(public(module))
+    for public_name in public(module):
+        assert getattr(module, public_name) is not None
+
+
+def test_a_model_is_named_once():
+    assert set(models.__all__) <= set(lowdim.__all__)
+    for name in models.__all__:
+        assert getattr(lowdim, name) is getattr(models, name)
+        assert getattr(models, name).__name__ == name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_has_the_name_of_a_module_beside_it(package):
+    """`lowdim.summarize` was a function and a module once: which of the two one got depended on what was imported."""
+    where = importlib.import_module(package)
+    for info in pkgutil.iter_modules(where.__path__):
+        module = importlib.import_module(f"{package}.{info.name}")
+        assert getattr(where, info.name) is module, f"{package}.{info.name} is a module and something else"
+
+
+def kebab(name):
+    """QuasiNewton -> quasi-newton, EM -> em."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_a_shorthand_is_the_name_of_its_class(table):
+    entries, suffix = TABLES[table]
+    for shorthand, entry in entries.items():
+        if shorthand == "matrix-free":
+            assert entry == KrylovKernel(keep=False)
+            continue
+        cls = entry if isinstance(entry, type) else type(entry)
+        # A class that is called as its problem alone keeps that name: Features.
+        short = re.sub(f"(?<=.)({suffix})$", "", cls.__name__) if suffix else cls.__name__
+        assert shorthand == kebab(short)
+        assert getattr(cls, "name", shorthand) == shorthand
+
+
+def test_kernels_and_summaries_by_name():
+    for shorthand, kernel in KERNELS.items():
+        assert shorthand == kernel.name == kebab(kernel.__name__).replace("-", " ")
+    for name, summary in SUMMARIES.items():
+        assert name == summary.__name__
+
+
+def test_other_names_lead_to_members_of_the_tables():
+    assert set(ALIASES.values()) <= set(RULES)
+    assert not set(ALIASES) & set(RULES)
+    assert set(SKLEARN_SOLVERS.values()) <= {"auto", *SOLVERS}
+    assert all(rule.name == name for name, rule in RULES.items())
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_what_it_is(name):
+    assert importlib.import_module(name).__doc__
