@@ -9,8 +9,8 @@ PIP := $(PY) -m pip --disable-pip-version-check install -q
 demo: $(VENV)/.core
 	$(PY) examples/demo.py
 
-# Two pytest workers share the cores, so each keeps BLAS to one thread. `summarize` takes its number of threads from
-# BLAS, so a test of the threaded path raises it for itself: `with threadpool_limits(2, user_api="blas")`.
+# Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
+# test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PY) -m pytest $(ARGS)
 
@@ -30,7 +30,7 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp for each set of packages: nothing is installed twice, and nothing before it is needed.
+# One stamp file for each set of packages: nothing is installed twice, or before it is needed.
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .

@@ -1,1 +1,1 @@
-"""lowdim beside its peers, in one run: `make bench`, or `python -m benchmarks [case ...]`."""
+"""lowdim compared with other libraries in one run: `make bench`, or `python -m benchmarks [case ...]`."""

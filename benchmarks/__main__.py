@@ -1,4 +1,4 @@
-"""Runs the cases named on the command line, or all, and prints one table."""
+"""Run the cases named on the command line, or all cases, and print one table."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ BY_NAME = {case.name: case for case in CASES}
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("cases", nargs="*", metavar="case", help=f"any of: {', '.join(BY_NAME)}; default all")
+    parser.add_argument("cases", nargs="*", metavar="case", help=f"any of: {', '.join(BY_NAME)}; all by default")
     parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default 5)")
-    parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
-    parser.add_argument("--write", action="store_true", help="put all results into benchmarks/README.md")
+    parser.add_argument("--no-memory", action="store_true", help="do not measure the peak memory")
+    parser.add_argument("--write", action="store_true", help="write all results into benchmarks/README.md")
     parser.add_argument("--memory", nargs=2, metavar=("CASE", "CONTENDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
 
@@ -53,7 +53,7 @@ def main():
     if unknown:
         parser.error(f"no case {', '.join(unknown)}; choose from {', '.join(BY_NAME)}")
     if args.write and (args.cases or args.no_memory or args.repeats < 5):
-        parser.error("--write is for a whole run: all cases, with memory, at least 5 repeats")
+        parser.error("--write needs a complete run: all cases, with memory, at least 5 repeats")
 
     lines = table_head()
     for case in [BY_NAME[name] for name in args.cases] or CASES:
@@ -69,12 +69,12 @@ def main():
 
 
 def table_head():
-    head = ["work", "who", "time", "time / lowdim", "error", "extra memory", "must reach"]
+    head = ["task", "library", "time", "time / lowdim", "error", "extra memory", "target"]
     return ["| " + " | ".join(head) + " |", "| --- | --- | ---: | ---: | ---: | ---: | --- |"]
 
 
 def table_rows(case, measurements):
-    """One line for each contender; the work and the goal stand on the first."""
+    """One line for each contender; the first line also has the task and the target."""
     lines = []
     for m in measurements:
         cells = [
@@ -91,7 +91,7 @@ def table_rows(case, measurements):
 
 
 def error(value):
-    """A number for a reader; what is in words already stays so."""
+    """An error as text: a number in few digits, a string as it is."""
     if value is None or isinstance(value, str):
         return value or ""
     return f"{value:.0e}" if abs(value) < 0.01 else f"{value:.3f}"

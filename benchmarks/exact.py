@@ -1,4 +1,4 @@
-"""Data with a known kind of spectrum, and their eigenvalues computed the slow and safe way."""
+"""Data with a known kind of spectrum, and reference eigenvalues, computed slowly but accurately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BLOCK = 4096  # rows
 
 
 def gaussian(shape, dtype=np.float64, scale=1.0, mean=0.0, seed=0):
-    """Gaussian rows whose covariance has eigenvalues scale^2 / i, turned off the axes."""
+    """Gaussian rows whose covariance has eigenvalues scale^2 / i; its eigenvectors are not the axes."""
     n, p = shape
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p), dtype=dtype)
@@ -26,7 +26,8 @@ def gaussian(shape, dtype=np.float64, scale=1.0, mean=0.0, seed=0):
 
 
 def sparse(shape, density=0.01, decay=True, seed=0):
-    """CSR, entries uniform in 0..1 in random places; with `decay` column scales fall as 1 / sqrt(i), in no order."""
+    """A CSR matrix with entries uniform in [0, 1] at random places; with `decay`, columns are scaled by 1 / sqrt(i) in
+    random order."""
     rng = np.random.default_rng(seed)
     X = scipy.sparse.random_array(shape, density=density, format="csr", rng=rng)
     if decay:
@@ -36,7 +37,7 @@ def sparse(shape, density=0.01, decay=True, seed=0):
 
 
 def dense_eigenvalues(X, k):
-    """Two passes in float64, whatever X is: the mean, then products of centred blocks; then eigh."""
+    """Eigenvalues by two passes in float64, for any dtype of X: the mean, then products of centred blocks."""
     n, p = X.shape
     total = sum(block.sum(axis=0, dtype=np.longdouble) for block in _blocks(X))
     mean = (total / n).astype(np.float64)
@@ -55,7 +56,7 @@ def dense_eigenvalues(X, k):
 
 
 def sparse_eigenvalues(X, k):
-    """Lanczos on the centred operator, to machine precision."""
+    """Eigenvalues by Lanczos iteration on the centred operator, to machine precision."""
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel()
 
@@ -70,7 +71,7 @@ def sparse_eigenvalues(X, k):
 
 
 def score_variances(scores):
-    """Variances of principal scores, divisor n-1: the eigenvalues, when all is right."""
+    """Variances of principal scores, divisor n-1; they should be equal to the eigenvalues."""
     return np.var(scores, axis=0, ddof=1, dtype=np.float64)
 
 

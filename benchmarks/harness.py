@@ -1,11 +1,11 @@
 """Time, error and peak memory of several contenders on the same data.
 
-Time: every contender runs once to warm up, then in turn, round after round, and the median counts. OpenBLAS's
-worker threads keep spinning for 0.1 to 0.2 s after a call, so each timed call is preceded by a rest: without
-it a contender would share its cores with the workers of the one before.
+Time: every contender runs once to warm up. Then, in each round, all contenders run one after another, and the median
+over the rounds is reported. OpenBLAS's worker threads keep spinning for 0.1 to 0.2 s after a call, so the process
+sleeps before each timed call. Otherwise a contender would share its cores with the worker threads of the previous one.
 
-Memory: a fresh process for each contender builds the same data, then notes how far the resident memory rises
-above where it stood before the call.
+Memory: a fresh process for each contender builds the same data, then measures how far the resident memory rises above
+its value before the call.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ REST = 0.3  # seconds before each timed call
 
 @dataclass(frozen=True)
 class Contender:
-    """`setup(data, k)` gives the call that is timed; `values` finds the k eigenvalues in what it returns (or whatever
-    else the case compares).
+    """One method in a comparison.
 
-    A bare limit has no values.
+    `setup(data, k)` returns the function that is timed. `values` extracts from its result the k eigenvalues, or
+    whatever else the case compares; it is None for a bare matrix product, which is only timed.
     """
 
     name: str
     setup: Callable[[Any, int], Callable[[], Any]]
     values: Callable[[Any], Any] | None
-    once: bool = False  # for what takes minutes: one call, timed, and no memory
+    once: bool = False  # for calls that take minutes: one timed call, and memory is not measured
 
 
 def relative_error(values, exact):
@@ -47,19 +47,19 @@ def relative_error(values, exact):
 
 @dataclass(frozen=True)
 class Case:
-    name: str  # as given on the command line
-    work: str  # as printed
+    name: str  # on the command line
+    work: str  # the task, as printed
     must_reach: str
     shape: tuple[int, int]
     k: int
-    make: Callable[[tuple[int, int]], Any]  # shape -> data, always the same
+    make: Callable[[tuple[int, int]], Any]  # shape -> data, the same in every call
     exact: Callable[[Any, int], Any]  # (data, k) -> eigenvalues, divisor n-1
-    contenders: Sequence[Contender]  # lowdim first: the ratios are to its time
-    calls: int = 1  # calls in one timing, for work that takes microseconds
-    error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> what stands in the table
+    contenders: Sequence[Contender]  # lowdim comes first: ratios are relative to its time
+    calls: int = 1  # calls in one timing, for tasks that take microseconds
+    error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> the error in the table
 
     def small_shape(self):
-        """The same work on little data: imports what it needs and touches the same code."""
+        """The shape of a small version of the task, which imports the same modules and runs the same code."""
         n, p = self.shape
         return min(n, max(64, n // 50)), min(p, max(64, p // 50))
 
@@ -68,14 +68,14 @@ class Case:
 class Measurement:
     contender: str
     seconds: float
-    ratio: float  # seconds / lowdim's
-    error: float | str | None  # largest relative error of the k eigenvalues, or what the case calls its error
+    ratio: float  # seconds divided by those of lowdim
+    error: float | str | None  # largest relative error of the k eigenvalues, or the error that the case defines
     extra_bytes: int | None
     data_bytes: int
 
 
 def measure(case, repeats=5, memory=True, say=print):
-    """All contenders of one case, in their order."""
+    """Measurements of all contenders of one case, in their order."""
     say(f"{case.name}: building the data")
     data = case.make(case.shape)
     exact = case.exact(data, case.k)
@@ -136,18 +136,18 @@ def _in_fresh_process(case, contender):
 
 
 def peak_extra_bytes(case, contender):
-    """How far resident memory rises above its level before the call. For a fresh process, on Linux."""
+    """How far the resident memory rises above its value before the call; for a fresh process, on Linux."""
     contender.setup(case.make(case.small_shape()), min(case.k, *case.small_shape()))()
     square = np.ones((1000, 1000))
-    square @ square  # NumPy's and SciPy's thread pools take their work space at the first large product
+    square @ square  # NumPy's and SciPy's thread pools allocate their work space in the first large product
     scipy.linalg.blas.dgemm(1.0, square, square)
     data = case.make(case.shape)
     call = contender.setup(data, case.k)
     gc.collect()
-    # Hand freed pages back, or the call would reuse them unseen.
+    # Return freed pages to the system; the call could otherwise reuse them without a rise in resident memory.
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # sets the peak to the present
+        file.write("5")  # resets the peak to the current value
     before = _status("VmRSS")
     result = call()
     after = _status("VmHWM")

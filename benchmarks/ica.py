@@ -1,4 +1,4 @@
-"""ICA beside its peers: until the same relative gradient, with the likelihood that was reached."""
+"""ICA compared with other libraries: all run to the same relative gradient, and the likelihood is compared too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def laplace(shape, seed=0):
 
 
 def mixed(shape, seed=1):
-    """Laplace, uniform, Student and two-valued sources in turn."""
+    """Mixtures of Laplace, uniform, Student and two-valued sources in turn."""
     n, k = shape
     random = np.random.default_rng(seed)
     kinds = [
@@ -40,7 +40,7 @@ def mixed(shape, seed=1):
 
 
 def near_gaussian(shape, seed=2):
-    """Densities exp(-|u|^a) with a from 1.4 to 1.9; 2 is the Gaussian."""
+    """Mixtures of sources with densities exp(-|u|^a), a from 1.4 to 1.9; a = 2 is the Gaussian."""
     n, k = shape
     random = np.random.default_rng(seed)
     a = np.linspace(1.4, 1.9, k)
@@ -61,13 +61,14 @@ def patches(shape, seed=3):
     return np.array(found)
 
 
-# ---- What was reached: one rule for all contenders
+# ---- Gradient and likelihood, computed in the same way for all contenders
 
 
-def judged(density, extended, ortho):
-    """(unmixing, rows) -> the largest entry of the relative gradient, and the average log-likelihood of a row."""
+def make_error(density, extended, ortho):
+    """A function of the unmixing matrix and the rows: the largest entry of the relative gradient, and the average
+    log-likelihood of a row."""
 
-    def judge(result, X):
+    def error(result, X):
         U = (X - X.mean(axis=0)) @ result.T
         if ortho:
             scale = U.std(axis=0)
@@ -84,7 +85,7 @@ def judged(density, extended, ortho):
         likelihood = np.linalg.slogdet(result)[1] - energy.sum()
         return f"{np.abs(G).max():.0e}; {likelihood:.6f}"
 
-    return judge
+    return error
 
 
 # ---- Contenders
@@ -113,7 +114,7 @@ def by_picard(once=False, **options):
 
 
 def fast_ica(tol, whiten_solver="svd", once=False):
-    """`tol` is about the change of directions: the largest power of ten that brings the gradient below 1e-6."""
+    """FastICA's `tol` limits the change of directions: the largest power of ten that gives a gradient below 1e-6."""
 
     def setup(X, k):
         model = decomposition.FastICA(tol=tol, max_iter=1000, whiten_solver=whiten_solver, random_state=0)
@@ -130,7 +131,7 @@ def fast_ica(tol, whiten_solver="svd", once=False):
 
 
 def rivals(tol):
-    """All who look for rotations; `tol` is FastICA's."""
+    """All contenders that look for rotations; `tol` is that of FastICA."""
     return [
         ours(ortho=True),
         ours("lowdim, fixed-point", solver="fixed-point"),
@@ -141,6 +142,7 @@ def rivals(tol):
 
 
 def rows_themselves(X, k):
+    """The rows, in place of an exact answer: the error is computed from them."""
     return X
 
 
@@ -148,17 +150,17 @@ WHAT = "; error: relative gradient; log-likelihood of a row"
 
 
 def free(name, work, shape, make, density, extended, contenders):
-    """A case without constraint."""
-    judge = judged(density, extended, ortho=False)
+    """A case without the constraint of orthogonal sources."""
+    error = make_error(density, extended, ortho=False)
     must = ">= 1.5 x picard"
-    return Case(name, work + WHAT, must, shape, shape[1], make, rows_themselves, contenders, error=judge)
+    return Case(name, work + WHAT, must, shape, shape[1], make, rows_themselves, contenders, error=error)
 
 
 def rotations(name, work, shape, make, contenders):
-    """A case of orthogonal sources."""
-    judge = judged(Sech(), extended=True, ortho=True)
+    """A case with orthogonal sources."""
+    error = make_error(Sech(), extended=True, ortho=True)
     must = ">= 1.5 x the better of picard and FastICA"
-    return Case(name, work, must, shape, shape[1], make, rows_themselves, contenders, error=judge)
+    return Case(name, work, must, shape, shape[1], make, rows_themselves, contenders, error=error)
 
 
 CASES = [

@@ -1,4 +1,4 @@
-"""Kernel PCA beside its peers: which work, whose code, what must be reached."""
+"""Kernel PCA compared with other libraries: the tasks, the contenders and the targets."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import lowdim
 from benchmarks.harness import Case, Contender
 from lowdim.solvers import Nystrom
 
-GAMMA = 1 / 76  # near the median rule for both kinds of data
+GAMMA = 1 / 76  # close to the value of the median rule for both kinds of data
 
 
 # ---- Data
 
 
 def isotropic(shape, seed=0):
-    """No structure: the leading eigenvalues are close to one another."""
+    """Gaussian rows without structure: the leading eigenvalues are close to each other."""
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def clusters(shape, seed=0):
-    """Fifteen clusters."""
+    """Rows in fifteen clusters."""
     n, p = shape
     rng = np.random.default_rng(seed)
     centres = 2.0 * rng.standard_normal((15, p))
@@ -37,7 +37,7 @@ def clusters(shape, seed=0):
 
 
 def exact_eigenvalues(X, k):
-    """Of the centred matrix, by ARPACK to rounding."""
+    """Eigenvalues of the centred kernel matrix, by ARPACK to machine precision."""
     K = rbf_kernel(X, gamma=GAMMA)
     means = K.mean(axis=0)
     K -= means
@@ -46,12 +46,12 @@ def exact_eigenvalues(X, k):
 
 
 def unknown(X, k):
-    """Too large for another way to the exact answer: residuals are compared instead."""
+    """No exact answer, because the task is too large to compute one; residuals are compared instead."""
     return None
 
 
-def captured(X, k):
-    """Variance of the first components over 20,000 rows that an exact fit to these rows finds."""
+def exact_variances(X, k):
+    """Variances of the first components of an exact fit to 20,000 of the rows."""
     rows = X[np.random.default_rng(1).permutation(len(X))[:20_000]]
     return lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA).fit(rows).explained_variance_
 
@@ -60,12 +60,12 @@ def captured(X, k):
 
 
 def the_residual(value, exact):
-    """max_k ||G v - gamma v|| / gamma_1 as the solver gives it."""
+    """max_k ||G v - gamma v|| / gamma_1 as reported by the solver."""
     return float(value)
 
 
 def missing_share(values, exact):
-    """How much of the variance that an exact fit finds in the leading components is missing."""
+    """The share of the variance of the exact leading components that is missing."""
     return float(1.0 - np.sum(values) / np.sum(exact))
 
 
@@ -89,7 +89,7 @@ def sklearn_exact(solver):
 def ours_nystrom(landmarks, theirs=False):
     def setup(X, k):
         m = min(landmarks, len(X) // 2)
-        # The rows that scikit-learn takes, in its order, or as many of our own choice.
+        # The landmarks that scikit-learn draws, in the same order, or the same number of landmarks drawn by lowdim.
         rows = X[check_random_state(0).permutation(len(X))[:m]] if theirs else m
         return lambda: lowdim.KernelPCA(k, kernel="rbf", gamma=GAMMA, solver=Nystrom(rows)).fit(X)
 
@@ -111,7 +111,7 @@ def bare_product(landmarks):
         rows = np.random.default_rng(0).standard_normal((min(len(X), 50_000), landmarks))
         return lambda: [rows.T @ rows for _ in range(max(1, len(X) // len(rows)))]
 
-    return Contender("bare product of as many rows and landmarks", setup, None)
+    return Contender("bare matrix product of the same size", setup, None)
 
 
 CASES = [
@@ -172,12 +172,12 @@ CASES = [
     ),
     Case(
         name="nystrom",
-        work="KernelPCA, Nystrom with 1,000 landmarks, 500,000 x 20, K=10; error: variance that is missing",
+        work="KernelPCA, Nystrom with 1,000 landmarks, 500,000 x 20, K=10; error: share of the variance missed",
         must_reach=">= 2 x scikit-learn, no larger error",
         shape=(500_000, 20),
         k=10,
         make=clusters,
-        exact=captured,
+        exact=exact_variances,
         contenders=[ours_nystrom(1000), ours_nystrom(1000, theirs=True), sklearn_nystrom(1000), bare_product(1000)],
         error=missing_share,
     ),

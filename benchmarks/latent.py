@@ -1,4 +1,4 @@
-"""Factor analysis and probabilistic PCA beside their peers: which work, whose code, what must be reached."""
+"""Factor analysis and probabilistic PCA compared with other libraries: the tasks, the contenders and the targets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def factors(shape, low=0.01, high=1.0, seed=0):
 
 @dataclass(frozen=True)
 class Hidden:
-    """A table, and entries that were taken out of it."""
+    """A table, and the entries that were removed from it."""
 
     table: object
     rows: np.ndarray
@@ -55,7 +55,7 @@ class Hidden:
 
 
 def holes(shape, seed=0):
-    """Ten latent variables and unit noise; a fifth of the entries are missing."""
+    """Rows of ten latent variables and unit noise; a fifth of the entries is missing."""
     n, p = shape
     rng = np.random.default_rng(seed)
     whole = rng.standard_normal((n, 10)) @ rng.standard_normal((10, p)) + rng.standard_normal((n, p))
@@ -67,8 +67,10 @@ def holes(shape, seed=0):
 
 
 def ratings(shape, seed=0):
-    """Grades 1 to 5 of users for items: biases of both, eight tastes, noise; 5% known, popular items more often; a
-    tenth of what is known is hidden."""
+    """Ratings from 1 to 5 by users of items: biases of users and items, eight latent tastes, and noise.
+
+    5% of the ratings are known, more of them for popular items, and a tenth of the known ones is hidden.
+    """
     n, p = shape
     rng = np.random.default_rng(seed)
     tastes = rng.standard_normal((n, 8)) @ rng.standard_normal((8, p)) * 0.3
@@ -88,8 +90,8 @@ def ratings(shape, seed=0):
 # ---- Contenders
 
 
-def scored(name, fit):
-    """Times `fit(X, k)`, which gives a model; compared is its log-likelihood per row."""
+def likelihood_contender(name, fit):
+    """Times `fit(X, k)`, which returns a model, and compares the log-likelihood per row."""
     return Contender(name, lambda X, k: lambda: (fit(X, k), X), lambda result: result[0].score(result[1]))
 
 
@@ -112,13 +114,13 @@ def shortfall(likelihood, best):
 
 
 def from_covariance(X, k):
-    """Moments of a covariance that is there already, and factors from them."""
+    """Factor analysis of a covariance matrix that is computed before the clock starts."""
     cov = np.cov(X, rowvar=False)
     return lambda: lowdim.FactorAnalysis(k).fit_summary(lowdim.Moments.from_covariance(cov, len(X)))
 
 
 def in_r(X, k):
-    """R's factanal on the same covariance; what is timed is R with its start, so it does the work 20 times."""
+    """R's factanal on the same covariance. The time includes the start of R, so the fit is repeated 20 times."""
     folder = Path(tempfile.mkdtemp())
     np.savetxt(folder / "cov.csv", np.cov(X, rowvar=False), delimiter=",")
     code = (
@@ -131,8 +133,8 @@ def in_r(X, k):
 R_TIMES = 20
 
 
-def often(setup, times):
-    """The same work so many times in one call."""
+def repeat(setup, times):
+    """The same task, repeated so many times in one call."""
 
     def repeated(X, k):
         call = setup(X, k)
@@ -145,8 +147,8 @@ def r_contenders():
     return [Contender(f"R factanal, {R_TIMES} times", in_r, None)] if shutil.which("Rscript") else []
 
 
-def filling(name, fill, once=False):
-    """Times `fill(table, k)`, a completed table; compared is the error in the hidden entries."""
+def imputation_contender(name, fill, once=False):
+    """Times `fill(table, k)`, which returns a completed table, and compares the errors of the hidden entries."""
 
     def hidden(result):
         filled, data = result
@@ -177,8 +179,8 @@ def fill_by_mean(X, k):
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
 
 
-def guessing(name, guess):
-    """Times `guess(data, k)`, values for the hidden entries."""
+def prediction_contender(name, guess):
+    """Times `guess(data, k)`, which returns values for the hidden entries."""
     return Contender(name, lambda data, k: lambda: (guess(data, k), data), lambda r: r[0] - r[1].values)
 
 
@@ -194,7 +196,7 @@ def guess_by(prior):
 
 
 def guess_by_biases(data, k):
-    """Mean + bias of the user + bias of the item, by a few rounds of shrunken averages."""
+    """Mean + bias of the user + bias of the item, estimated by a few rounds of shrunken averages."""
     X = data.table.tocoo()
     mean = X.data.mean()
     user, item = np.zeros(X.shape[0]), np.zeros(X.shape[1])
@@ -216,7 +218,7 @@ CASES = [
         10,
         factors,
         best_likelihood,
-        [scored("lowdim", our_factors), scored("scikit-learn", their_factors)],
+        [likelihood_contender("lowdim", our_factors), likelihood_contender("scikit-learn", their_factors)],
         error=shortfall,
     ),
     Case(
@@ -227,18 +229,18 @@ CASES = [
         10,
         partial(factors, low=0.2, high=2.0),
         best_likelihood,
-        [scored("lowdim", our_factors), scored("scikit-learn", their_factors)],
+        [likelihood_contender("lowdim", our_factors), likelihood_contender("scikit-learn", their_factors)],
         error=shortfall,
     ),
     Case(
         "factors-cov",
         f"the same from the covariance alone, {R_TIMES} times",
-        ">= 3 x faster than R's factanal where R is installed",
+        ">= 3 x faster than R's factanal if R is installed",
         (50_000, 100),
         10,
         factors,
         lambda X, k: None,
-        [Contender("lowdim", often(from_covariance, R_TIMES), None), *r_contenders()],
+        [Contender("lowdim", repeat(from_covariance, R_TIMES), None), *r_contenders()],
     ),
     Case(
         "factors-500",
@@ -248,7 +250,7 @@ CASES = [
         20,
         factors,
         best_likelihood,
-        [scored("lowdim", our_factors), scored("scikit-learn", their_factors)],
+        [likelihood_contender("lowdim", our_factors), likelihood_contender("scikit-learn", their_factors)],
         error=shortfall,
     ),
     Case(
@@ -259,7 +261,7 @@ CASES = [
         20,
         partial(factors, low=0.2, high=2.0),
         best_likelihood,
-        [scored("lowdim", our_factors), scored("scikit-learn", their_factors)],
+        [likelihood_contender("lowdim", our_factors), likelihood_contender("scikit-learn", their_factors)],
         error=shortfall,
     ),
     Case(
@@ -271,25 +273,25 @@ CASES = [
         holes,
         lambda data, k: None,
         [
-            filling("lowdim", fill_by_ppca),
-            *([filling("statsmodels fill-em", fill_by_statsmodels)] if StatsmodelsPCA else []),
-            filling("scikit-learn IterativeImputer, once", fill_by_chained_regressions, once=True),
-            filling("means of the columns", fill_by_mean),
+            imputation_contender("lowdim", fill_by_ppca),
+            *([imputation_contender("statsmodels fill-em", fill_by_statsmodels)] if StatsmodelsPCA else []),
+            imputation_contender("scikit-learn IterativeImputer, once", fill_by_chained_regressions, once=True),
+            imputation_contender("means of the columns", fill_by_mean),
         ],
         error=rmse,
     ),
     Case(
         "ratings",
-        "PPCA 5,000 x 2,000 grades, 95% missing, K=20, EM(tol=1e-3, max_iter=200) (error: RMSE of the hidden entries)",
-        "RMSE below plain maximum likelihood and below biases alone; memory of the stored entries, never n x p",
+        "PPCA 5,000 x 2,000 ratings, 95% missing, K=20, EM(tol=1e-3, max_iter=200) (error: RMSE of the hidden entries)",
+        "RMSE below plain maximum likelihood and below biases alone; memory for the stored entries, never n x p",
         (5_000, 2_000),
         20,
         ratings,
         lambda data, k: None,
         [
-            guessing("lowdim vb", guess_by("vb")),
-            guessing("lowdim maximum likelihood", guess_by(None)),
-            guessing("biases of users and items", guess_by_biases),
+            prediction_contender("lowdim vb", guess_by("vb")),
+            prediction_contender("lowdim maximum likelihood", guess_by(None)),
+            prediction_contender("biases of users and items", guess_by_biases),
         ],
         error=rmse,
     ),

@@ -1,4 +1,4 @@
-"""The rows of the PCA table: what is done, by whom, and what must be reached."""
+"""PCA compared with other libraries: the tasks, the contenders and the targets."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def theirs(svd_solver):
 
 
 def intel(**options):
-    """scikit-learn-intelex, where it is installed."""
+    """scikit-learn-intelex, if it is installed."""
     return [fitting("scikit-learn-intelex", intelex.PCA, **options)] if intelex else []
 
 
 def bare(name, product):
-    """A lower limit: product(data, k) and nothing else."""
+    """Times product(data, k) alone, as a lower limit."""
     return Contender(name, lambda data, k: lambda: product(data, k), None)
 
 
@@ -62,7 +62,7 @@ def fit_and_transform(name, model_class):
 
 
 def transforming(name, model_class):
-    """transform alone: the model is fitted before the clock starts."""
+    """Times transform alone: the model is fitted before the clock starts."""
 
     def setup(data, k):
         return partial(model_class(k).fit(data).transform, data)
@@ -193,7 +193,7 @@ CASES = [
     ),
     Case(
         "sparse-flat",
-        "the same without decay: columns alike, a spectrum of noise",
+        "the same without decay: columns of equal scale, the spectrum of noise",
         "(no target: the hardest case for both)",
         (50_000, 20_000),
         20,

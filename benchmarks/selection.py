@@ -1,4 +1,4 @@
-"""Cross-validation beside its peers: every number of components and every fold, the same splits for all."""
+"""Cross-validation compared with other libraries: all folds and all numbers of components, with the same splits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def labels_of(n, folds):
-    """Rows in turn, so that no contender finds the rows of a fold side by side."""
+    """The fold of each row: rows go to the folds in turn, so that the rows of a fold are not consecutive."""
     return np.arange(n) % folds
 
 
@@ -26,7 +26,7 @@ def labels_of(n, folds):
 
 
 def exact_rmse(tables, k, folds=10):
-    """PLS of standardized tables by deflating the rows of each training set: root mean squared errors for 1 to k."""
+    """Root mean squared errors for 1 to k components: PLS by deflating the standardized rows of each training set."""
     X, Y = tables.all
     labels = labels_of(len(X), folds)
     squares = np.zeros(k)
@@ -47,7 +47,7 @@ def exact_rmse(tables, k, folds=10):
 
 
 def exact_likelihood(X, k, folds=5):
-    """Average log-density of rows left out under PCA of the others, for 1 to k components, from their covariances."""
+    """Average log-density of held-out rows under PCA of the others, for 1 to k components, from their covariances."""
     labels, p = labels_of(len(X), folds), X.shape[1]
     total = np.zeros(k)
     for fold in range(folds):
@@ -127,7 +127,7 @@ def sklearn_likelihood(X, k):
 
 
 def latent_rows(shape, seed=0):
-    """Twenty latent variables of falling variance, and noise."""
+    """Rows of twenty latent variables of decreasing variance, and noise."""
     n, p = shape
     rng = np.random.default_rng(seed)
     k = min(20, p // 2)
@@ -156,7 +156,7 @@ CASES = [
     Case("cv-likelihood", "5-fold held-out likelihood of PCA, 1 to 30 components, 100,000 x 100; error: likelihood",
          "within 3 x of one PCA fit", (100_000, 100), 30, latent_rows, exact_likelihood,
          [Contender("lowdim", ours_likelihood, itself),
-          Contender("lowdim, folds of rows that follow each other", contiguous_likelihood, None),
+          Contender("lowdim, folds of consecutive rows", contiguous_likelihood, None),
           Contender("lowdim, one PCA fit", lambda X, k: lambda: lowdim.PCA(k).fit(X), None),
           Contender("scikit-learn cross_validate for each K", sklearn_likelihood, itself, once=True)]),
 ]  # fmt: skip

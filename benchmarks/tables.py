@@ -1,4 +1,4 @@
-"""PLS, CCA and GCCA beside their peers: which work, whose code, what must be reached."""
+"""PLS, CCA and GCCA compared with other libraries: the tasks, the contenders and the targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ImportError:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of one set of rows."""
+    """Tables of the same rows."""
 
     all: list = field(default_factory=list)
 
@@ -37,7 +37,7 @@ class Tables:
 
 
 def common(widths, noise=3, seed=0):
-    """(n, p) -> tables that share ten latent variables, under noise so many times as strong as each."""
+    """A function that makes tables with ten common latent variables, and noise that is `noise` times as strong."""
 
     def make(shape):
         n = shape[0]
@@ -51,7 +51,7 @@ def common(widths, noise=3, seed=0):
 
 
 def process(shape, seed=0):
-    """Columns of thirty latent variables and noise; three responses that depend on ten of them."""
+    """Columns made of thirty latent variables and noise, and three responses that depend on ten of them."""
     n, p = shape
     rng = np.random.default_rng(seed)
     latent = rng.standard_normal((n, 30)) * np.linspace(3, 0.5, 30)
@@ -60,7 +60,7 @@ def process(shape, seed=0):
 
 
 def spectra(shape, seed=0):
-    """Sums of sixty peaks of falling height and a little noise; the response depends on thirty of them."""
+    """Rows of sixty peaks of decreasing height and a little noise; the response depends on thirty of the peaks."""
     n, p = shape
     rng = np.random.default_rng(seed)
     grid, centres = np.linspace(0, 1, p), rng.uniform(0, 1, 60)
@@ -81,7 +81,7 @@ def exact_correlations(tables, k):
 
 def ridge_correlations(c):
     def exact(tables, k):
-        """By the singular value decompositions of both tables: correlations of regularized variates."""
+        """Correlations of regularized variates, from the singular value decompositions of both tables."""
         n = len(tables.all[0])
         parts = []
         for A in tables.all:
@@ -96,13 +96,13 @@ def ridge_correlations(c):
 
 
 def exact_eigenvalues(tables, k):
-    """Of the sum of the projections on the tables: the leading squared singular values of all bases side by side."""
+    """Eigenvalues of the sum of the projections on the tables: squared singular values of all bases side by side."""
     Qs = [linalg.qr(A - A.mean(axis=0), mode="economic")[0] for A in tables.all]
     return linalg.svdvals(np.hstack(Qs))[:k] ** 2
 
 
 def exact_coefficients(tables, k):
-    """PLS of standardized tables by deflating their rows."""
+    """Coefficients of PLS of standardized tables, by deflating their rows."""
     X, Y = ((A - A.mean(axis=0)) / A.std(axis=0, ddof=1) for A in tables.all)
     sd = [A.std(axis=0, ddof=1) for A in tables.all]
     E, W, P, Q = X.copy(), [], [], []
@@ -122,22 +122,22 @@ def _correlations(variates):
 
 
 def of_largest(values, exact):
-    """The largest difference, in units of the largest number."""
+    """The largest difference, relative to the largest exact number."""
     return float(np.abs(np.asarray(values) - exact).max() / np.abs(exact).max())
 
 
 # ---- Contenders
 
 
-def fitted(name, fit, values, once=False):
-    """Times `fit(tables, k)`; compared is what `values(model, tables)` finds."""
+def contender(name, fit, values, once=False):
+    """Times `fit(tables, k)`, and compares what `values(model, tables)` returns."""
     return Contender(
         name, lambda data, k: lambda: (fit(data.all, k), data.all), lambda result: values(*result), once=once
     )
 
 
-def quietly(fit):
-    """scikit-learn's power iterations often end at their limit, and say so."""
+def without_warnings(fit):
+    """`fit` without warnings: scikit-learn's power iterations often reach their limit."""
 
     def run(tables, k):
         with warnings.catch_warnings():
@@ -148,7 +148,7 @@ def quietly(fit):
 
 
 def of_variates(model, tables):
-    """Correlations of the variates that a model gives to its rows."""
+    """Correlations of the variates of the rows of the fit."""
     theirs = cca_zoo is not None and type(model).__module__.startswith("cca_zoo")
     return _correlations(model.transform(tables) if theirs else model.transform(*tables))
 
@@ -158,8 +158,10 @@ def descending(model, tables):
 
 
 def explained(model, tables):
-    """Eigenvalues of the sum of projections, from the variates: variance of their sum over the sum of variances, which
-    is right where the variates are scaled as one common variate explains them."""
+    """Eigenvalues of the sum of projections: the variance of the sum of the variates over the sum of their variances.
+
+    This is right if each variate is scaled as the projection of one common variate.
+    """
     if isinstance(model, lowdim.GCCA):
         return model.eigenvalues_
     Z = [A - A.mean(axis=0) for A in model.transform(tables)]
@@ -172,36 +174,46 @@ def last_coefficients(model, tables):
 
 
 def of_ikpls(model, tables):
-    """ikpls keeps coefficients for every number of components, between standardized columns."""
+    """The coefficients of ikpls in the units of the columns; it keeps them for standardized columns and every k."""
     return np.asarray(model.B)[-1] * np.asarray(model.Y_std) / np.asarray(model.X_std).T
 
 
 def contenders(*rows):
+    """The contenders whose library is installed."""
     return [row for row in rows if row is not None]
 
 
 CCA_PEERS = contenders(
-    fitted("lowdim", lambda t, k: lowdim.CCA(k).fit(*t), descending),
-    fitted("scikit-learn (one call)", quietly(lambda t, k: cross_decomposition.CCA(k).fit(*t)), descending, once=True),
-    cca_zoo and fitted("cca-zoo CCA", lambda t, k: cca_zoo.CCA(k).fit(t), descending),
+    contender("lowdim", lambda t, k: lowdim.CCA(k).fit(*t), descending),
+    contender(
+        "scikit-learn (one call)",
+        without_warnings(lambda t, k: cross_decomposition.CCA(k).fit(*t)),
+        descending,
+        once=True,
+    ),
+    cca_zoo and contender("cca-zoo CCA", lambda t, k: cca_zoo.CCA(k).fit(t), descending),
 )
 RIDGE_PEERS = contenders(
-    fitted("lowdim", lambda t, k: lowdim.CCA(k, regularization=0.5, scale=False).fit(*t), of_variates),
-    cca_zoo and fitted("cca-zoo RidgeCCA", lambda t, k: cca_zoo.RidgeCCA(k, shrinkage=0.5).fit(t), of_variates),
+    contender("lowdim", lambda t, k: lowdim.CCA(k, regularization=0.5, scale=False).fit(*t), of_variates),
+    cca_zoo and contender("cca-zoo RidgeCCA", lambda t, k: cca_zoo.RidgeCCA(k, shrinkage=0.5).fit(t), of_variates),
 )
 GCCA_PEERS = contenders(
-    fitted("lowdim", lambda t, k: lowdim.GCCA(k).fit(t), explained),
-    cca_zoo and fitted("cca-zoo GCCA", lambda t, k: cca_zoo.GCCA(k).fit(t), explained),
-    cca_zoo and fitted("cca-zoo MCCA", lambda t, k: cca_zoo.MCCA(k).fit(t), explained),
+    contender("lowdim", lambda t, k: lowdim.GCCA(k).fit(t), explained),
+    cca_zoo and contender("cca-zoo GCCA", lambda t, k: cca_zoo.GCCA(k).fit(t), explained),
+    cca_zoo and contender("cca-zoo MCCA", lambda t, k: cca_zoo.MCCA(k).fit(t), explained),
 )
 
 
 def pls_peers(algorithm):
     return contenders(
-        fitted("lowdim", lambda t, k: lowdim.PLSRegression(k).fit(*t), last_coefficients),
-        fitted("scikit-learn", quietly(lambda t, k: cross_decomposition.PLSRegression(k).fit(*t)), last_coefficients),
+        contender("lowdim", lambda t, k: lowdim.PLSRegression(k).fit(*t), last_coefficients),
+        contender(
+            "scikit-learn",
+            without_warnings(lambda t, k: cross_decomposition.PLSRegression(k).fit(*t)),
+            last_coefficients,
+        ),
         IKPLS
-        and fitted(
+        and contender(
             f"ikpls algorithm {algorithm}",
             lambda t, k: _ikpls(algorithm, t, k),
             of_ikpls,

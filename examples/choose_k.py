@@ -1,7 +1,7 @@
 """How often each rule finds the true number of components: the table of docs/choosing_k.md.
 
-Rows are K random orthonormal directions with Gaussian scores, plus noise. Each cell is the share of 100 tables for
-which the rule was right, and the median of what it said. Takes a few seconds.
+The rows have Gaussian scores along K random orthonormal directions, plus noise. Each cell of the printed table gives
+the share of 100 random tables for which the rule found K, and the median of its answers. This takes a few seconds.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def white(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
 
 
 def neighbours(rng: np.random.Generator, n: int, p: int, rho: float = 0.5) -> np.ndarray:
-    """AR(1) along the columns: noise of columns i and j is correlated by rho^|i - j|."""
+    """AR(1) noise along the columns: the noise of columns i and j has correlation rho^|i - j|."""
     E = rng.standard_normal((n, p))
     for j in range(1, p):
         E[:, j] = rho * E[:, j - 1] + np.sqrt(1 - rho**2) * E[:, j]
@@ -29,26 +29,26 @@ def neighbours(rng: np.random.Generator, n: int, p: int, rho: float = 0.5) -> np
 
 
 def heavy(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-    """Student's t with 3 degrees of freedom, variance 1."""
+    """Noise with Student's t distribution with 3 degrees of freedom, scaled to variance 1."""
     return rng.standard_t(3, (n, p)) / np.sqrt(3)
 
 
 def table(rng: np.random.Generator, n: int, p: int, variances: np.ndarray, noise: Noise) -> np.ndarray:
-    """Rows whose components have these variances, in noise of variance 1."""
+    """Rows whose components have these variances, plus noise of variance 1."""
     directions = np.linalg.qr(rng.standard_normal((p, len(variances))))[0]
     return rng.standard_normal((n, len(variances))) * np.sqrt(variances) @ directions.T + noise(rng, n, p)
 
 
-def above_the_edge(n: int, p: int, times: np.ndarray) -> np.ndarray:
-    """A component shows in the eigenvalues if its variance is above sqrt(p / n) times that of the noise."""
+def weak_variances(n: int, p: int, times: np.ndarray) -> np.ndarray:
+    """`times` sqrt(p / n), the variance below which a component cannot be seen in the eigenvalues."""
     return times * np.sqrt(p / n)
 
 
 STRONG = np.array([9.0, 7.0, 5.0, 3.0])
 SCENES: dict[str, tuple[int, int, np.ndarray, Noise]] = {
     "strong": (500, 20, STRONG, white),
-    "weak": (500, 20, above_the_edge(500, 20, np.linspace(2.5, 2.0, 4)), white),
-    "very weak": (500, 20, above_the_edge(500, 20, np.linspace(2.0, 1.6, 4)), white),
+    "weak": (500, 20, weak_variances(500, 20, np.linspace(2.5, 2.0, 4)), white),
+    "very weak": (500, 20, weak_variances(500, 20, np.linspace(2.0, 1.6, 4)), white),
     "correlated noise": (500, 20, STRONG, neighbours),
     "heavy tails": (500, 20, STRONG, heavy),
     "n < p": (60, 200, 5 * STRONG, white),
@@ -57,7 +57,7 @@ SCENES: dict[str, tuple[int, int, np.ndarray, Noise]] = {
 
 
 def answers(n: int, p: int, variances: np.ndarray, noise: Noise) -> dict[str, np.ndarray]:
-    """What each rule says about 100 tables; rules that cannot be had are left out."""
+    """The answers of each rule for 100 tables; rules that are not available are left out."""
     rng = np.random.default_rng(SEED)
     found: dict[str, list[int]] = {}
     for _ in range(REPETITIONS):

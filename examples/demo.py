@@ -1,4 +1,4 @@
-"""Fit PCA to the handwritten digits of scikit-learn and say how many components to keep."""
+"""Fit PCA to scikit-learn's handwritten digits and print how many components to keep."""
 
 from sklearn.datasets import load_digits
 
@@ -20,8 +20,8 @@ def main() -> None:
 
     kept = PCA(WANTED).fit(X)
     share = kept.explained_variance_ratio_.sum()
-    print(f"\nFor {WANTED:.0%} of the variance keep {kept.n_components_} of {p} components.")
-    print(f"They hold {share:.1%}.")
+    print(f"\nTo explain {WANTED:.0%} of the variance, keep {kept.n_components_} of {p} components.")
+    print(f"They explain {share:.1%}.")
 
 
 if __name__ == "__main__":

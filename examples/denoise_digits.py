@@ -1,6 +1,6 @@
-"""Take noise out of images of digits by kernel PCA, and by PCA for comparison.
+"""Remove noise from images of digits by kernel PCA, and by PCA for comparison.
 
-Prints mean squared errors; with a file name (and matplotlib installed) it also draws the images.
+The script prints mean squared errors. With a file name as its argument it also draws the images, by matplotlib.
 """
 
 import sys
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from lowdim import PCA, KernelPCA
 from lowdim.kernels import Gaussian
 
-NOISE = 4.0  # pixels are from 0 to 16
+NOISE = 4.0  # standard deviation; pixels have values from 0 to 16
 
 
 def main(figure: str | None = None) -> None:
@@ -20,23 +20,23 @@ def main(figure: str | None = None) -> None:
     rows, clean = digits[order[:1500]], digits[order[1500:]]
     noisy = clean + NOISE * np.random.default_rng(1).standard_normal(clean.shape)
 
-    # Only components that real digits have are kept of a noisy one.
+    # The components of real digits contain little of the noise, so projecting a noisy digit on them removes most of it.
     linear = min((PCA(k).fit(rows) for k in range(4, 41, 4)), key=lambda model: error(model, noisy, clean))
     kernel = KernelPCA(256, kernel=Gaussian(sigma=25.0)).fit(rows)
-    print(f"{len(clean)} new images, mean squared error of a pixel")
+    print(f"Mean squared error of a pixel, for {len(clean)} new images")
     print(f"  with noise                      {((noisy - clean) ** 2).mean():6.2f}")
     print(f"  PCA, best number of components  {error(linear, noisy, clean):6.2f}  ({linear.n_components_})")
     print(f"  KernelPCA                       {error(kernel, noisy, clean):6.2f}  ({kernel.n_components_})")
     if figure:
-        draw(figure, [clean, noisy, denoised(linear, noisy), denoised(kernel, noisy)])
+        draw(figure, [clean, noisy, denoise(linear, noisy), denoise(kernel, noisy)])
 
 
-def denoised(model, X):
+def denoise(model, X):
     return model.inverse_transform(model.transform(X))
 
 
 def error(model, noisy, clean):
-    return float(((denoised(model, noisy) - clean) ** 2).mean())
+    return float(((denoise(model, noisy) - clean) ** 2).mean())
 
 
 def draw(figure, images):

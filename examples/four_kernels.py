@@ -1,6 +1,7 @@
-"""What the first component of kernel PCA sees in the plane, with four kernels.
+"""The first two components of kernel PCA for points in the plane, with four kernels.
 
-Prints how much of the variance it holds; with a file name (and matplotlib installed) it also draws its level lines.
+The script prints the shares of the variance. With a file name as its argument it also draws the components as contour
+plots, by matplotlib.
 """
 
 import sys
@@ -25,7 +26,7 @@ def main(figure: str | None = None) -> None:
     models = {}
     for name, kernel in KERNELS.items():
         with warnings.catch_warnings():
-            # Two of the kernels are not positive semidefinite. How far from it is printed below.
+            # Two of the kernels are not positive semidefinite. Their negative mass is printed below.
             warnings.simplefilter("ignore", IndefiniteWarning)
             models[name] = KernelPCA(2, kernel=kernel).fit(X)
         share, negative = models[name].explained_variance_ratio_, models[name].negative_mass_
@@ -35,7 +36,7 @@ def main(figure: str | None = None) -> None:
 
 
 def points():
-    """Three clouds, one of them bent."""
+    """Three groups of points, one of them along an arc."""
     rng = np.random.default_rng(0)
     angle = rng.uniform(0.2, 2.9, 60)
     bent = np.column_stack([0.75 * np.cos(angle), 0.75 * np.sin(angle) - 0.35])

@@ -1,7 +1,7 @@
-"""Take apart pictures that were mixed with one another, by ICA, and by PCA and scikit-learn's FastICA for comparison.
+"""Separate images that were mixed with each other, by ICA, and by PCA and scikit-learn's FastICA for comparison.
 
-The pictures come with scikit-learn; to read them, pillow has to be installed. Prints correlations with the originals;
-with a file name (and matplotlib installed) it also draws the pictures.
+The images come with scikit-learn, and pillow is needed to read them. The script prints correlations with the originals.
+With a file name as its argument it also draws the images, by matplotlib.
 
 Photographs by the Flickr users danielbuechele (temple, lake) and vultilion (dahlia), CC BY 2.0, cropped and in grey.
 """
@@ -16,7 +16,7 @@ from sklearn.decomposition import FastICA
 from lowdim import ICA, PCA
 
 NAMES = ["temple", "lake", "dahlia", "digits"]
-# How much of each picture is in each mixture.
+# The share of each image (column) in each mixture (row).
 MIXING = np.array(
     [
         [0.40, 0.20, 0.15, 0.25],
@@ -28,12 +28,12 @@ MIXING = np.array(
 
 
 def main(figure: str | None = None) -> None:
-    originals = pictures()
-    # What a camera or a scanner would store: whole numbers from 0 to 255.
+    originals = load_images()
+    # A camera or a scanner would store whole numbers from 0 to 255.
     mixtures = np.rint(np.tensordot(MIXING, originals, axes=1))
     pixels, steps = mixtures.reshape(4, -1).T, differences(mixtures)
 
-    # The unmixing matrix of the differences is that of the pictures too, and is found better from them.
+    # Differences of pixels are mixed by the same matrix as the images, and give a better estimate of its inverse.
     unmixing = {
         "PCA of pixels": PCA().fit(pixels).components_,
         "FastICA of pixels": FastICA(random_state=0).fit(pixels).components_,
@@ -41,21 +41,21 @@ def main(figure: str | None = None) -> None:
         "ICA of pixels": ICA().fit(pixels).components_,
         "ICA of differences": ICA().fit(steps).components_,
     }
-    print("correlation of two originals at most")
+    print("largest correlation of two originals")
     for name, rows in [("pixels", originals.reshape(4, -1).T), ("differences", differences(originals))]:
         print(f"  {name:24}{np.abs(np.corrcoef(rows.T) - np.eye(4)).max():8.4f}")
     print(f"{'correlation with originals':26}" + "".join(f"{name:>8}" for name in NAMES))
     found = {}
     for name, W in unmixing.items():
-        found[name], correlations = matched(np.tensordot(W, mixtures, axes=1), originals)
+        found[name], correlations = match_originals(np.tensordot(W, mixtures, axes=1), originals)
         print(f"  {name:24}" + "".join(f"{value:8.4f}" for value in correlations))
     if figure:
         columns = ["PCA of pixels", "ICA of pixels", "ICA of differences"]
         draw(figure, {"mixtures": mixtures, **{name: found[name] for name in columns}, "originals": originals})
 
 
-def pictures():
-    """Two parts of a photograph, a part of another one, and a sheet of digits: 240 x 320 pixels, from 0 to 255."""
+def load_images():
+    """Two parts of a photograph, a part of another, and a sheet of digits: 240 x 320 pixels, values 0 to 255."""
     china, flower = (photograph @ [0.299, 0.587, 0.114] for photograph in load_sample_images().images)
     digits = np.pad(load_digits().images[:48], [(0, 0), (1, 1), (1, 1)])
     digits = digits.reshape(6, 8, 10, 10).swapaxes(1, 2).reshape(60, 80)
@@ -64,13 +64,13 @@ def pictures():
 
 
 def differences(images):
-    """Of neighbouring pixels, down and across: a row for each pair, a column for each picture."""
+    """Differences of vertical and horizontal neighbours: a row for each pair of pixels, a column for each image."""
     down, across = np.diff(images, axis=1), np.diff(images, axis=2)
     return np.concatenate([part.reshape(len(images), -1) for part in (down, across)], axis=1).T
 
 
-def matched(images, originals):
-    """Pictures in the order and with the sign of the originals that they are most like, and how much they are."""
+def match_originals(images, originals):
+    """The images in the order and with the signs of the most similar originals, and their correlations with these."""
     k = len(images)
     correlations = np.corrcoef(originals.reshape(k, -1), images.reshape(k, -1))[:k, k:]
     rows, order = linear_sum_assignment(-np.abs(correlations))
@@ -89,7 +89,7 @@ def draw(figure, columns):
     for column, (name, images) in zip(axes.T, columns.items(), strict=True):
         column[0].set_title(name, fontsize=13)
         for ax, image in zip(column, images, strict=True):
-            # Scales are unknown as well: from black to white go all but the most extreme pixels.
+            # The scale is unknown too, so the greys range over all but the most extreme pixels.
             low, high = np.quantile(image, [0.005, 0.995])
             ax.imshow(image, cmap="gray", vmin=low, vmax=high, interpolation="antialiased")
             ax.set_axis_off()

@@ -1,7 +1,8 @@
-"""Settings of all tests: hypothesis draws the same examples in every run, others with --hypothesis-profile=explore.
+"""Settings of all tests.
 
-BLAS keeps to one thread unless a test raises that itself, and scikit-learn's checks of other array libraries are on;
-both are read when NumPy and SciPy are first imported.
+Hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws others. BLAS is limited to one
+thread, unless a test raises the limit itself, and scikit-learn's checks of other array libraries are enabled. These two
+are environment variables that are read when NumPy and SciPy are first imported.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""All the things rows can be handed over in, as one table: the tests of sources run over it.
+"""All kinds of input that models accept, in one table that the tests of sources run over.
 
-A new kind of input is one row here, and every grid picks it up.
+A new kind of input needs one row here, and every grid of tests then includes it.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ BOTH = ("float64", "float32")
 
 @dataclass(frozen=True)
 class Input:
-    """A way to hand over the rows of a NumPy array."""
+    """A kind of input, made from the rows of a NumPy array."""
 
     make: Callable[[np.ndarray], Any]
-    #: Whole-number rows of these dtypes can be handed over; results come in the dtype `result` says.
+    #: Dtypes of the rows that can be passed; `result_dtype` gives the dtype of the results.
     dtypes: tuple[str, ...] = BOTH
-    #: The rows can be read again, and by columns.
+    #: Whether the rows can be read again, and by columns.
     again: bool = True
     by_column: bool = True
-    #: Namespace of the results.
+    #: Array library of the results.
     xp: str = "numpy"
-    #: Columns have names.
+    #: Whether columns have names.
     named: bool = False
-    #: What is asked of each row is answered when it is computed: `transform` returns a Dask array.
+    #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
 
     def result_dtype(self, dtype: str) -> Any:
-        """Of arrays made from rows of `dtype`: float32 stays, all else is float64."""
+        """The dtype of results for rows of `dtype`: float32 stays float32, all others become float64."""
         return getattr(namespace(self.xp), "float32" if self.dtypes == BOTH and dtype == "float32" else "float64")
 
     def weights(self, w: np.ndarray) -> Any:
-        """Weights of the kind of the rows."""
+        """Weights as an array of the same library as the rows."""
         return w if self.xp == "numpy" else namespace(self.xp).asarray(w)
 
 
 def namespace(name: str) -> Any:
-    """The array library, or a skip that says it is missing."""
+    """The array library; skips the test, with a reason, if it is not installed."""
     if name == "numpy":
         return np
     return pytest.importorskip(name, reason=f"{name} is not installed")
@@ -58,7 +58,7 @@ def names(p: int) -> list[str]:
 
 
 def on_disk(X: np.ndarray) -> np.memmap:
-    """A memory map of a file that goes away with it."""
+    """A memory map of a temporary file."""
     with tempfile.TemporaryFile() as file:
         mapped = np.memmap(file, dtype=X.dtype, shape=X.shape)
     mapped[:] = X
@@ -80,7 +80,7 @@ def strided(X: np.ndarray) -> np.ndarray:
 
 
 def untidy_csr(X: np.ndarray) -> Any:
-    """CSR with unsorted columns, entries given twice and stored zeros."""
+    """A CSR matrix with unsorted columns, duplicate entries and stored zeros."""
     coo = sparse.coo_array(X)
     i, j = (np.concatenate([a, a]) for a in coo.coords)
     values = np.concatenate([3 * coo.data, -2 * coo.data])
@@ -105,13 +105,13 @@ def table(library: str, X: np.ndarray) -> Any:
 
 
 def blocks(X: np.ndarray) -> list[np.ndarray]:
-    """Blocks of any sizes: one row, none, several."""
+    """Blocks of different sizes: one row, no rows, several rows."""
     cuts = [0, 1, 1, 4, len(X) // 2 + 1, len(X)]
     return [X[i:j] for i, j in pairwise(cuts)]
 
 
 def chunked(X: np.ndarray) -> Any:
-    """A Dask array whose chunks cut rows and columns, one chunk without rows."""
+    """A Dask array whose chunks divide rows and columns, with one chunk without rows."""
     cuts = [0, 1, 1, 4, len(X) // 2 + 1, len(X)]
     rows = tuple(j - i for i, j in pairwise(cuts))
     array = pytest.importorskip("dask.array", reason="Dask is not installed")
@@ -182,12 +182,12 @@ FLOAT_INPUTS = [name for name, kind in INPUTS.items() if not {"int64", "int16", 
 
 
 def to_numpy(a: Any) -> np.ndarray:
-    """Results on the host."""
+    """Results as a NumPy array."""
     return np.asarray(a) if isinstance(a, np.ndarray | float) or hasattr(a, "compute") else np.array(np.from_dlpack(a))
 
 
 def with_holes(X, share=0.2, seed=1):
-    """A copy of `X` with this share of its entries NaN."""
+    """A copy of `X` in which this share of the entries is NaN."""
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X

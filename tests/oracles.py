@@ -1,7 +1,7 @@
-"""Slow and obviously right answers, for the tests to compare with. Nothing here imports lowdim.
+"""Slow but obviously correct answers, which the tests compare with. Nothing here imports lowdim.
 
-Small matrices: mpmath with 60 digits, every entry taken as the exact double it is.
-Larger ones: two passes in long double. Plus the one rule for tolerances.
+Small matrices use mpmath with 60 digits; every entry is converted exactly. Larger matrices use two passes in long
+double. The rule for tolerances is also here.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ DIGITS = 60
 
 
 def tolerance(dtype=np.float64, condition=1.0):
-    """The relative error allowed in a quantity of this conditioning: 50 eps condition.
+    """The relative error allowed in a quantity with this condition number: 50 eps condition.
 
-    `condition` says how many times a relative error of one rounding is magnified by problem and method:
+    `condition` is the factor by which the problem and the method magnify a relative rounding error:
 
-    - an eigenvalue lambda_j by the covariance: lambda_1 / lambda_j (its entries are rounded to eps lambda_1);
-    - the same through a triangle or an SVD of the rows: sqrt(lambda_1 / lambda_j);
-    - an eigenvector: lambda_1 / gap, its distance to the nearest other eigenvalue;
+    - an eigenvalue lambda_j from the covariance: lambda_1 / lambda_j (its entries are rounded to eps lambda_1);
+    - the same from a triangle or an SVD of the rows: sqrt(lambda_1 / lambda_j);
+    - an eigenvector: lambda_1 / gap, where gap is the distance of its eigenvalue to the nearest other one;
     - a plain sum or product: 1.
 
-    The factor 50 stands for the growth of rounding with the size of the test matrices. `condition` may be an
+    The factor 50 allows for the growth of rounding errors with the size of the test matrices. `condition` may be an
     array.
     """
     return 50 * np.finfo(dtype).eps * np.asarray(condition)
@@ -35,7 +35,7 @@ def tolerance(dtype=np.float64, condition=1.0):
 
 
 class Spectrum(NamedTuple):
-    """A covariance and its eigenpairs, rounded to float64 after everything was computed."""
+    """A covariance and its eigenpairs, rounded to float64 at the end of the computation."""
 
     mean: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p)
@@ -46,7 +46,7 @@ class Spectrum(NamedTuple):
 def exact_spectrum(X, weights=None, ddof=1):
     """Mean, covariance and its eigenpairs in 60 digits, for matrices of up to about 15 columns.
 
-    Integer weights are taken by their meaning: row i stands there weights[i] times.
+    Weights must be whole numbers: row i is repeated weights[i] times.
     """
     X = repeated(X, weights)
     with mpmath.workdps(DIGITS):
@@ -63,7 +63,7 @@ def exact_spectrum(X, weights=None, ddof=1):
 
 
 def exact_whitened_covariance(W, covariance):
-    """W S W', which is the identity for a whitening matrix W of S. In 60 digits: only W's error shows."""
+    """W S W', which is the identity for a whitening matrix W of S. In 60 digits, so only the error of W remains."""
     with mpmath.workdps(DIGITS):
         W, S = mpmath.matrix(np.asarray(W).tolist()), mpmath.matrix(np.asarray(covariance).tolist())
         return _to_float(W * S * W.T)
@@ -74,26 +74,26 @@ def long_moments(X, ddof=1):
     X = np.asarray(X, dtype=np.longdouble)
     mean = X.mean(axis=0)
     centred = X - mean
-    # The second term is the square of what rounding left in the mean: the "corrected two-pass" formula.
+    # The second term corrects for the rounding error of the mean: the "corrected two-pass" formula.
     scatter = centred.T @ centred - np.outer(centred.sum(axis=0), centred.sum(axis=0)) / len(X)
     return mean.astype(np.float64), (scatter / (len(X) - ddof)).astype(np.float64)
 
 
 def long_spectrum(X, ddof=1):
-    """Eigenpairs of long_moments in float64: good to about eps lambda_1 in every eigenvalue."""
+    """Eigenpairs of long_moments in float64: each eigenvalue is accurate to about eps lambda_1."""
     mean, cov = long_moments(X, ddof)
     values, vectors = linalg.eigh(cov)
     return Spectrum(mean, cov, values[::-1], signed(vectors.T[::-1]))
 
 
 def repeated(X, weights=None):
-    """The rows, each as often as its whole-number weight says; as float64."""
+    """The rows as float64, each repeated as often as its weight, a whole number, says."""
     X = np.asarray(X, dtype=np.float64)
     if weights is None:
         return X
     counts = np.asarray(weights).astype(int)
     if not np.array_equal(counts, weights):
-        raise ValueError("weights must be whole numbers here: they are taken as repetitions")
+        raise ValueError("weights must be whole numbers here, because rows are repeated")
     return np.repeat(X, counts, axis=0)
 
 
@@ -103,7 +103,7 @@ def repeated(X, weights=None):
 def signed(components):
     """The sign rule: in each row the entry of largest magnitude is positive (the first one on a tie).
 
-    Magnitudes that agree to half the digits are a tie, or rounding would decide between them.
+    Magnitudes that agree to half of the digits count as a tie; otherwise rounding would decide between them.
     """
     rows = np.array(components)
     same = 1 - np.sqrt(np.finfo(rows.dtype).eps)
@@ -116,7 +116,7 @@ def signed(components):
 
 
 def matched(components, reference):
-    """`components` with each row flipped, if need be, to point along the same row of `reference`."""
+    """`components` with the sign of each row chosen so that it agrees with the same row of `reference`."""
     components, reference = np.asarray(components), np.asarray(reference)
     along = np.sum(components * reference, axis=1, keepdims=True)
     return np.where(along < 0, -components, components)
@@ -125,13 +125,13 @@ def matched(components, reference):
 def principal_angles(A, B):
     """Angles in radians between the spans of the rows of A and of B, largest first.
 
-    Small angles come from sines, since an arc cosine loses half the digits near 1 (Bjorck and Golub, 1973).
+    Small angles are computed from sines: an arc cosine loses half of the digits near 1 (Bjorck and Golub, 1973).
     """
     return linalg.subspace_angles(np.asarray(A).T, np.asarray(B).T)
 
 
 def vector_condition(values, keep=None):
-    """lambda_1 / gap for each of the first `keep` eigenvectors; `values` are all of them, descending."""
+    """lambda_1 / gap for each of the first `keep` eigenvectors; `values` are all eigenvalues, descending."""
     values = np.asarray(values)
     gaps = np.full(len(values), np.inf)
     steps = -np.diff(values)
@@ -151,7 +151,7 @@ def ppca_covariance(values, vectors, k):
 
 
 def noise_variance(values, k, p):
-    """Mean of the p - k discarded eigenvalues; those not listed in `values` are zeros. Zero when k = p."""
+    """Mean of the p - k discarded eigenvalues; those that are not in `values` are zeros. Zero if k = p."""
     return float(np.sum(values[k:]) / (p - k)) if k < p else 0.0
 
 
@@ -179,11 +179,11 @@ def _to_float(matrix):
     return np.array(matrix.tolist(), dtype=np.float64)
 
 
-# ---- Tables with holes
+# ---- Tables with missing entries
 
 
 def observed_loglike(X, mean, C):
-    """ln N(x_o; mean_o, C_oo) of the observed entries o of each row, one row after the other."""
+    """ln N(x_o; mean_o, C_oo) of the observed entries o of each row, computed row by row."""
     out = np.zeros(len(X))
     for i, x in enumerate(X):
         o = np.flatnonzero(~np.isnan(x))

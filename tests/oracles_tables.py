@@ -1,4 +1,4 @@
-"""Slow and obviously right answers for two tables: rows are deflated, nothing is summarised. No lowdim in here."""
+"""Slow but obviously correct answers for two tables, computed by deflating rows. Nothing here imports lowdim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Components(NamedTuple):
 
 
 def standard(A, scale):
-    """Centred, and divided by standard deviations (n - 1) if `scale`; constant columns are left alone."""
+    """The table, centred and, if `scale`, divided by standard deviations (n - 1); constant columns are not divided."""
     A = np.asarray(A, dtype=float)
     Z = A - A.mean(axis=0)
     sd = A.std(axis=0, ddof=1) if scale else np.ones(A.shape[1])
@@ -27,7 +27,7 @@ def standard(A, scale):
 
 
 def deflated(X, Y, k, mode):
-    """PLS by the book: singular vectors of X'Y of the deflated rows. `mode` is "regression" or "canonical"."""
+    """Textbook PLS: singular vectors of X'Y of the deflated rows. `mode` is "regression" or "canonical"."""
     E, F = X.copy(), Y.copy()
     parts = {name: [] for name in ("w", "p", "t", "c", "q", "u")}
     for _ in range(k):
@@ -76,5 +76,5 @@ def maxvar(tables, ridges):
 
 
 def up_to_signs(actual, wanted):
-    """`actual` with each column flipped, if need be, to point along the same column of `wanted`."""
+    """`actual` with the sign of each column chosen so that it agrees with the same column of `wanted`."""
     return actual * np.where(np.sum(actual * wanted, axis=0) < 0, -1.0, 1.0)

@@ -2,7 +2,7 @@
 
 
 class RecordedProgress:
-    """What a pass tells: its name and number of blocks, the blocks, its end."""
+    """Records the reports of each pass: its name and number of blocks, each block, and its end."""
 
     def __init__(self):
         self.passes, self.steps, self.ended = [], [], 0

@@ -1,4 +1,4 @@
-"""All summaries, rows that hypothesis draws for them, and what it means that two of them agree."""
+"""All summaries, random rows for them drawn by hypothesis, and the comparison of two summaries."""
 
 import copy
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def columns(s):
 
 
 def products(summary):
-    """Inner products as solvers take them: of centred samples."""
+    """Inner products of centred samples, as solvers use them."""
     return {"n_rows": summary.n_rows, "product": None if summary.product is None else summary.centred()}
 
 
@@ -57,7 +57,11 @@ def completed(s):
 
 
 def sampled(s):
-    """Which rows are kept depends on them and so on an offset; with room for all, their scatter does not."""
+    """Weight and scatter of the sampled rows.
+
+    The choice of rows depends on their values, and so on an offset. If the sample has room for all rows, their scatter
+    does not depend on it.
+    """
     if s.rows is None:
         return {"weight": 0.0, "scatter": None}
     rows = dense(s.rows)
@@ -71,13 +75,13 @@ def scored(s):
 
 
 def labelled(s):
-    """What is seen of each part."""
+    """The moments of each part."""
     parts = [(f"{r} {label}", part) for r, parts in enumerate(s.parts) for label, part in enumerate(parts)]
     return {f"{place} {name}": value for place, part in parts for name, value in moments(part).items()}
 
 
 def with_labels(X):
-    """Rows with two columns of labels, -1, 0 or 1, that depend on the row alone and not on an offset."""
+    """Rows with two more columns, of labels -1, 0 or 1, which depend only on the row and not on an offset."""
     D = dense(X)
     first, second = (D[:, 0] > D[:, 1]) + 0.0, np.clip(D[:, 0] - D[:, 1] + 1, -1, 1) // 1
     labels = np.column_stack([first, second])
@@ -85,7 +89,7 @@ def with_labels(X):
 
 
 def gaussian(width, offset, uncertain=False):
-    """A model of two latent variables, with certain or uncertain loadings."""
+    """A model of two latent variables, with known loadings or, if `uncertain`, with a covariance of the loadings."""
     spread = None
     if uncertain:
         root = np.random.default_rng(4).standard_normal((3, 3, WIDTH)) / 3
@@ -98,15 +102,15 @@ def gaussian(width, offset, uncertain=False):
 
 @dataclass(frozen=True)
 class Case:
-    """How to make a summary of rows of `width` entries that are `offset` off, and what to see of it."""
+    """How to make an empty summary of rows of `width` entries that are shifted by `offset`, and what to compare."""
 
     make: Callable  # (cls, width, offset) -> summary
-    see: Callable  # summary -> {name: number or array}: what may not depend on cuts and order
+    see: Callable  # summary -> {name: number or array}: values that must not depend on the blocks and their order
     row_weights: bool = True
-    rows: Callable = lambda X: X  # rows of numbers -> the rows that are taken in
+    rows: Callable = lambda X: X  # rows of numbers -> the rows passed to the summary
 
 
-#: One row a way of making a summary; a class may have several.
+#: One entry for each way of making a summary; a class may have several.
 FACTORIES = {
     "Moments": {
         "": Case(lambda cls, width, offset: cls(width), moments),
@@ -132,7 +136,7 @@ FACTORIES = {
     "Sketch": {
         "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset), lambda s: {"product": s.product}),
         "implicit": Case(
-            # Centring afterwards is for small means only, so there is no offset to be tried.
+            # Implicit centring is only for small means, so no offset is tried.
             lambda cls, width, offset: cls(V[:width], ABOUT[:width], implicit=True),
             lambda s: {"product": s.product},
         ),
@@ -167,12 +171,12 @@ each_row_weighted = pytest.mark.parametrize("label", ROW_WEIGHTED)
 moderately = settings(max_examples=25, deadline=None)
 
 
-# ---- What hypothesis draws
+# ---- Random data drawn by hypothesis
 
 
 @st.composite
 def tables(draw, min_rows=1, max_rows=14):
-    """Rows of eighths: sums with 1e8 are exact, so an offset changes nothing but the arithmetic."""
+    """Rows of multiples of 1/8: adding 1e8 is exact, so an offset changes only the rounding errors of what follows."""
     n = draw(st.integers(min_rows, max_rows))
     entries = st.integers(-40, 40)
     rows = draw(st.lists(st.lists(entries, min_size=WIDTH, max_size=WIDTH), min_size=n, max_size=n))
@@ -181,7 +185,7 @@ def tables(draw, min_rows=1, max_rows=14):
 
 @st.composite
 def weighted_blocks(draw, row_weighted, min_blocks=1):
-    """A table cut anywhere into blocks with weights: [(rows, weights or None), ...]."""
+    """A table cut at random rows into blocks, with weights: [(rows, weights or None), ...]."""
     X = draw(tables(min_rows=min_blocks))
     n = len(X)
     weights = None
@@ -203,7 +207,7 @@ def see(label, summary):
 
 
 def rows_of(label, X):
-    """`X` as the rows that the summary takes in."""
+    """`X` as the rows that are passed to the summary."""
     return CASES[label][1].rows(X)
 
 
@@ -218,17 +222,17 @@ def filled(label, block, offset=0.0):
 
 
 def plus(a, b):
-    """a + b, both left as they are."""
+    """The merge of a and b, without changing either."""
     both = copy.deepcopy(a)
     both.merge(copy.deepcopy(b))
     return both
 
 
 def assert_agree(label, a, b, X, offset=0.0, but_for=()):
-    """What is seen of two summaries of the rows of `X`, those of `a` being `offset` off, is equal to rounding.
+    """Assert that two summaries of the rows `X` are equal up to rounding; the rows of `a` are shifted by `offset`.
 
-    An offset costs nothing but the digits of the mean itself; only third and fourth order sums, which are moved from
-    one mean to another, may lose what it costs to write that mean down: offset / spread, once.
+    An offset may affect only the digits of the mean. Third and fourth order sums are the exception: they are moved from
+    one mean to another, so the rounding error of the mean enters them once, with a condition number of offset / spread.
     """
     spread = max(np.ptp(X - ABOUT, axis=0).max(), np.abs(X - ABOUT).max(), 1.0)
     power = {"scatter": 2, "squares": 2, "product": 2, "third": 3, "fourth": 4}
@@ -242,7 +246,7 @@ def assert_agree(label, a, b, X, offset=0.0, but_for=()):
         if name == "n_rows" or value is None:
             assert a[place] == value
             continue
-        # What is seen must be that of the rows without the offset.
+        # Without the offset, the values must be those of the rows that were not shifted.
         seen = a[place] - offset if name == "mean" else a[place]
         size = offset + spread if name == "mean" else 8.0 * len(X) * (2 * spread) ** power.get(name, 0)
         condition = 1.0 + offset / spread if name in ("third", "fourth") else 1.0
@@ -250,13 +254,13 @@ def assert_agree(label, a, b, X, offset=0.0, but_for=()):
 
 
 def whole(blocks):
-    """The rows and weights of all blocks in one."""
+    """The rows and weights of all blocks, joined."""
     weights = None if blocks[0][1] is None else np.concatenate([w for _, w in blocks])
     return np.concatenate([X for X, _ in blocks]), weights
 
 
 def assert_same_state(summary, before):
-    """Bit by bit."""
+    """Assert that the state of a summary is the same as before, bit for bit."""
     after = state(summary)
     assert after.keys() == before.keys()
     for name, value in before.items():
@@ -264,7 +268,7 @@ def assert_same_state(summary, before):
 
 
 def state(summary):
-    """All values that make up a summary, and the summaries inside it, by their place."""
+    """All values of a summary, and of the summaries inside it, by name."""
     return dict(_values("", summary))
 
 

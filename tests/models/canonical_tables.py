@@ -1,4 +1,4 @@
-"""Tables with something in common, and the solvers, for the tests of canonical variates."""
+"""Tables with common latent variables, and the solvers, for the tests of canonical variates."""
 
 import numpy as np
 import pytest

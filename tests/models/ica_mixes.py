@@ -1,4 +1,4 @@
-"""Mixes of known sources, and what the tests of ICA compute by hand from a fitted model."""
+"""Mixtures of known sources, and quantities that the tests of ICA compute directly from a fitted model."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ MIXES = {
 
 
 def mix(name, n=3000, seed=0):
-    """Rows, and the matrix that mixed them (columns are sources)."""
+    """Rows, and the mixing matrix (a column for each source)."""
     random = np.random.default_rng(seed)
     S = np.column_stack([source(n, random) for source in MIXES[name]])
     S = (S - S.mean(axis=0)) / S.std(axis=0)
@@ -44,7 +44,7 @@ def mix(name, n=3000, seed=0):
 
 
 def amari(components, A):
-    """Zero where the sources that `components` finds are those that `A` mixed, in any order and scale; up to 1."""
+    """Amari's error, from 0 to 1: zero if `components` finds the sources that `A` mixed, in any order and scale."""
     P = np.abs(components @ A)
     k = len(P)
     rows = (P / P.max(axis=1, keepdims=True)).sum() - k
@@ -53,7 +53,7 @@ def amari(components, A):
 
 
 def gradient(model, X, weights=None):
-    """E[psi(u) u^T] - I, from the rows; of an orthogonal fit its skew part."""
+    """E[psi(u) u^T] - I, computed from the rows; for an orthogonal fit, its skew-symmetric part."""
     U = np.asarray((X - model.mean_) @ model.components_.T, dtype=float)
     w = np.ones(len(X)) if weights is None else weights
     psi = np.column_stack([d.score(U[:, [i]]) for i, d in enumerate(model.densities_)])

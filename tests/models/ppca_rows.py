@@ -1,4 +1,4 @@
-"""Rows with and without holes, for the tests of PPCA."""
+"""Rows with and without missing entries, for the tests of PPCA."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Two tables, the regressions on components, and their solvers, for the tests that run over all of them."""
+"""Pairs of tables, regression models and solvers, for tests that run over all of them."""
 
 import numpy as np
 import pytest

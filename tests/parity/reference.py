@@ -1,4 +1,4 @@
-"""Reads the data sets and R's results in tests/parity/data; the README there says where they are from."""
+"""Reads the data sets and R's results in tests/parity/data; the README there gives their sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 DATA = Path(__file__).parent / "data"
-#: How many columns come before the measurements; gasoline's is the response, octane.
+#: Number of columns before the measurements; for gasoline this column is the response, octane.
 LABEL_COLUMNS = {
     **dict.fromkeys(["usarrests", "iris", "swiss", "gasoline", "ability_cov", "longley", "lifecyclesavings"], 1),
     "crabs": 3,
@@ -20,9 +20,9 @@ LABEL_COLUMNS = {
 
 @cache
 def data(name):
-    """The measurements of one data set as a read-only float64 array, labels and responses left out."""
+    """The measurements of one data set as a read-only float64 array, without labels and responses."""
     if name == "digits":
-        X = np.asarray(load_digits().data, dtype=np.float64)  # the same numbers as R read; the tests check it
+        X = np.asarray(load_digits().data, dtype=np.float64)  # the same numbers that R read, which the tests check
     else:
         with open(DATA / f"{name}.csv", newline="") as file:
             rows = list(csv.reader(file))[1:]
@@ -34,7 +34,7 @@ def data(name):
 
 @cache
 def results(name):
-    """What R computed: `results` of the JSON file, lists of numbers turned into arrays."""
+    """R's results: the entry `results` of the JSON file, with lists of numbers converted to arrays."""
     with open(DATA / f"{name}.json") as file:
         return _arrays(json.load(file)["results"])
 

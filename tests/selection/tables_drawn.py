@@ -1,4 +1,4 @@
-"""Tables with and without signal, and how the rules are asked about them."""
+"""Tables with and without signal, and helpers that apply the rules to them."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from lowdim import Moments, summarize
 from lowdim.selection import RULES, Eigenvalues
 
-#: All rules of eigenvalues.
+#: All rules that are computed from eigenvalues.
 NAMES = [name for name, rule in RULES.items() if rule.function is not None]
 each_rule = pytest.mark.parametrize("name", NAMES)
 
@@ -22,7 +22,7 @@ def ask(name, e):
 
 
 def with_signal(n, p, k, strength=3.0, seed=0):
-    """k directions of standard deviation about `strength` in white noise."""
+    """Rows with k directions of standard deviation of about `strength`, in white noise."""
     rng = np.random.default_rng(seed)
     W = np.linalg.qr(rng.standard_normal((p, k)))[0]
     return rng.standard_normal((n, k)) * strength * np.linspace(1.5, 1, k) @ W.T + rng.standard_normal((n, p))

@@ -14,7 +14,7 @@ STREAM_ONCE = Traits(rereadable=False, by_feature=False)
 STREAM = Traits(by_feature=False)
 SPARSE = Traits(sparse=True, stored=0.01)
 
-#: README's "which input runs how".
+#: README's "Which solver runs for which input".
 CHOICES = {
     "tall dense array": ((200_000, 256), 10, None, "covariance"),
     "tall dense array, all components": ((200_000, 256), None, None, "covariance"),
