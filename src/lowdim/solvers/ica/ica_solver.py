@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -47,6 +48,10 @@ class IcaSolver(AnySolver):
         self._check_whole("max_iter", least=1)
         if not isinstance(self.ortho, bool | np.bool_):
             raise self._refuse("ortho", "True or False")
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> IcaJob:
+        n, p = sources[0].shape
+        return IcaJob(n, p, k, sources[0].traits)
 
     @classmethod
     def options(cls) -> list[str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import over_budget, read_once
-from ...kernels import Kernel
+from ...kernels import Gaussian, Kernel
 from ...summaries import Sample
 from ..base import AnySolver, Job, RowsLike, SpectraLike
 from .explicit import explicit_map
+from .memory import memory_allowed
 
 if TYPE_CHECKING:
     from .components import Components
@@ -69,6 +71,11 @@ class KernelSolver(AnySolver):
     "auto" takes the one solver that is sensible for a job (`is_sensible`): PCA of explicit features if there are few,
     landmarks if rows come in blocks, and otherwise the eigenpairs of the kernel matrix.
     """
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> KernelJob:
+        """The job for a Gaussian kernel, in half of the free memory."""
+        n, p = sources[0].shape
+        return KernelJob(n, p, k, sources[0].traits, Gaussian(), memory_allowed(None))
 
     @property
     def sample_size(self) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...errors import needs_memory
+from ...sources import BesideSource
 from ...summaries.base import Summary
 from ..base import AnySolver
-from .problem import Tables
+from .problem import Tables, TablesJob
 from .views import Views
 
 
@@ -32,6 +33,13 @@ class Reduction(AnySolver):
     def views_of_summary(self, summary: Any, names: tuple[str, ...], standardize: Sequence[bool], ddof: int) -> Views:
         """Coordinates from a summary of the tables side by side, without their rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> TablesJob:
+        """The job of these tables side by side."""
+        joint = BesideSource(sources)
+        n, p = joint.shape
+        columns = tuple(source.shape[0] is not None and source.traits.by_feature for source in sources)
+        return TablesJob(n, p, k, joint.traits, joint.groups, columns)
 
     def too_large(self, job: Any, n_bytes: int) -> MemoryError:
         advice = "Keep fewer columns, or reduce each table by PCA first."
