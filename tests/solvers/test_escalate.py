@@ -64,7 +64,7 @@ def test_finer_solvers_until_it_is_settled(unsettled):
     result, plan, passes, ran = run(Level(), JOB, enough=2, unsettled=unsettled)
     assert (result.fineness, passes, ran) == (2, 6, [0, 1, 2])
     assert plan.solver.fineness == 2
-    assert plan.why == f"level ended {unsettled.name.lower()}, so it was solved again"
+    assert plan.why == f"level ended {unsettled.name.lower()}, so a more accurate solver ran"
 
 
 @pytest.mark.parametrize("status", [s for s in Status if s not in (Status.UNRESOLVED, Status.NOT_CONVERGED)])
