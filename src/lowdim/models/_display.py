@@ -36,7 +36,7 @@ def importance_text(model: Any) -> str:
     name_width = max(len(name) for name, _ in rows) + 2
     lines = [headline(model), " " * name_width + _joined(heads, widths)]
     lines += [f"{name:<{name_width}}{_joined(row, widths)}" for (name, _), row in zip(rows, cells, strict=True)]
-    return "\n".join(lines)
+    return "\n".join([*lines, f"plan: {model.plan_}"])
 
 
 def importance_html(model: Any) -> str:
@@ -50,7 +50,8 @@ def importance_html(model: Any) -> str:
         for name, numbers in rows
     )
     caption = f"<caption style='text-align:left'>{escape(headline(model))}</caption>"
-    return f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    plan = f"<p>plan: {escape(str(model.plan_))}</p>"
+    return f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{plan}"
 
 
 def _number(value: float) -> str:

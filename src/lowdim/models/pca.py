@@ -101,6 +101,8 @@ class PCA(SpectralModel):
     variance        9.3419  0.4081
     proportion      0.9581  0.0419
     cumulative      0.9581  1.0000
+    plan: covariance: 1 pass over the rows, about 32896 bytes beside them; one product of the rows is cheapest for 2
+    columns
     """
 
     choice_: Any
