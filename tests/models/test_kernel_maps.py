@@ -174,10 +174,10 @@ def test_nystrom_features_by_their_definition():
 )
 def test_inner_products_of_features_are_the_kernel_on_average(kernel):
     X = np.random.default_rng(6).standard_normal((40, 3))
-    phi = FourierFeatures(40_000).make(kernel, X, np.ones(40), 0).of(X)
+    phi = FourierFeatures(40_000).make(kernel, X, np.ones(40), 0).features(X)
     K = kernel(X)
     np.testing.assert_allclose(phi @ phi.T, K, atol=0.035 * K.max())
-    coarse = FourierFeatures(400).make(kernel, X, np.ones(40), 0).of(X)
+    coarse = FourierFeatures(400).make(kernel, X, np.ones(40), 0).features(X)
     assert np.abs(coarse @ coarse.T - K).mean() > 3 * np.abs(phi @ phi.T - K).mean()
 
 

@@ -68,7 +68,7 @@ def test_the_linear_kernel_goes_back_as_pca(solver):
 def test_the_learned_map_is_ridge_regression():
     """x = mean + k(z) (K + alpha I)^(-1) (X - mean), at the width of least leave-one-out error."""
     scores, rows = RNG.standard_normal((40, 2)), RNG.standard_normal((40, 3))
-    learned = Ridge(alpha=0.3).learned(scores, rows)
+    learned = Ridge(alpha=0.3).learn(scores, rows)
     kernel = Gaussian(sigma=learned.sigma)
     A = np.linalg.solve(kernel(scores) + 0.3 * np.eye(40), rows - rows.mean(axis=0))
     new = RNG.standard_normal((5, 2))

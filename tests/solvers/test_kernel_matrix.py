@@ -87,7 +87,7 @@ def test_plans_say_what_and_why():
     assert "18% of half" in kernel_plan((50_000, 5), 10, memory="1 GiB", itemsize=4).why
     assert "blocks" in kernel_plan((None, 5), 10, whole=False).why
     assert "written out" in kernel_plan((10**6, 5), 10, kernel=Polynomial(2, gamma=1.0)).why
-    assert "matrix is there" in kernel_plan((3000, 3000), 10, kernel="precomputed").why
+    assert "matrix is precomputed" in kernel_plan((3000, 3000), 10, kernel="precomputed").why
     assert kernel_plan((3000, 5), 10, solver="nystrom").why == "as requested"
 
 

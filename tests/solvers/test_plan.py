@@ -85,7 +85,7 @@ def test_why_names_the_numbers_that_decided():
     assert "for 256 columns" in plan((200_000, 256), 10).why
     assert "500 rows of 20000 columns" in plan((500, 20_000), 10).why
     assert "20 of 5000 columns" in plan((10_000, 5_000), 20).why
-    assert "read once" in plan((None, 100), 5, traits=STREAM_ONCE).why
+    assert "read only once" in plan((None, 100), 5, traits=STREAM_ONCE).why
 
 
 def test_bytes_are_about_what_it_takes():
