@@ -29,7 +29,7 @@ def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLik
     if request.unstored and rows.traits.sparse:
         return em_of(asked).plan_rows(rows, request, spectra)
     complete = solver_of(request, asked).plan_rows(rows, request, spectra)
-    return replace(complete, why=f"{complete.why} (rows with holes: em, one pass a step)")
+    return replace(complete, why=f"{complete.why} (rows with holes: em, one pass per step)")
 
 
 def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:

@@ -121,7 +121,7 @@ class VariationalBayes:
         centre, root = latent_root(latent, k)
         values, vectors = np.linalg.eigh(root @ second @ root)
         values, vectors = values[::-1], vectors[:, ::-1]
-        # Close to convergence the rotation is nearly I; with these signs it is not a reflection.
+        # Close to convergence the rotation is nearly I up to signs, which are chosen such that no axis is reversed.
         vectors = vectors * np.where(np.diagonal(vectors) < 0, -1.0, 1.0)
         T = np.eye(k + 1)
         T[:k, :k] = vectors.T @ root

@@ -41,7 +41,7 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
     the_plan = plan_job(job, asked)
     auto = is_auto(asked)
     if auto and loses_digits(rows, request):
-        why = "the stream can be read once, and the covariance of its first block loses the small eigenvalues"
+        why = "the stream can be read only once, and the covariance of its first block loses the small eigenvalues"
         the_plan = Triangle().plan(job, why)
     spectrum, the_plan, passes = escalate(the_plan, lambda solver: solver.solve(rows, request), job, allowed=auto)
     return replace(spectrum, passes=passes), replace(the_plan, passes=passes)
