@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, in_range, namespace, settled, to_numpy
+from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
 from ..errors import (
     ConvergenceWarning,
     MissingValues,
@@ -296,7 +296,7 @@ class LatentModel(Model):
             raise ValueError(f"rows must be below {found.shape[0]}, the number of rows of X, got {i.max()}.")
         xp = namespace(g.mean)
         at, column = asarray_like(i, g.mean), asarray_like(j, g.mean)
-        picked = settled(namespace(found).take(found, at, axis=0)).T
+        picked = compute_lazy(namespace(found).take(found, at, axis=0)).T
         u, covariance = picked[: g.k, :], picked[g.k :, :]
         guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
             u * xp.take(g.loadings, column, axis=1), axis=0

@@ -14,7 +14,7 @@ from sklearn.model_selection import ParameterGrid
 
 from .. import _threads
 from .._memory import memory_bytes
-from .._xp import settled, to_numpy
+from .._xp import compute_lazy, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
 from ..reading import check_weights
 from ..solvers.escalate import refine
@@ -221,7 +221,7 @@ class CrossValidator:
         with warnings.catch_warnings(), ThreadPoolExecutor(_threads.available()) as pool:
             # What a fold lacks is said by its score; a warning for each fold would say no more.
             warnings.simplefilter("ignore")
-            return list(_threads.side_by_side([partial(score, pair) for pair in pairs], pool=pool))
+            return list(_threads.run_in_parallel([partial(score, pair) for pair in pairs], pool=pool))
 
     def _refitted(self) -> np.ndarray:
         """Fits of the rows themselves, without those left out: they have weight zero."""
@@ -265,7 +265,7 @@ def _classes(y: Any) -> np.ndarray | None:
     """y as a vector, for splitters that look at it; None where it is none."""
     if y is None or callable(y) or hasattr(y, "__next__"):
         return None
-    y = settled(y)
+    y = compute_lazy(y)
     values = np.asarray(y) if isinstance(y, list | tuple) else y
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     if getattr(values, "ndim", 0) == 2 and values.shape[1] == 1:

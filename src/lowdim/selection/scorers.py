@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._xp import settled, to_numpy
+from .._xp import compute_lazy, to_numpy
 from ..solvers import Status
 from ..sources import Source
 from ..summaries import Moments, Triangle
@@ -87,7 +87,7 @@ class DensityScorer(Scorer):
         scores = []
         for k in counts:
             model = self.copy(k).fit(X, sample_weight=weights)
-            each = to_numpy(settled(model.score_samples(X))).astype(np.float64)
+            each = to_numpy(compute_lazy(model.score_samples(X))).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
@@ -253,6 +253,6 @@ def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def _columns(y: Any) -> np.ndarray:
     """Responses, or scores, as columns on the host."""
-    values = settled(y)
+    values = compute_lazy(y)
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
     return values[:, None] if values.ndim == 1 else values

@@ -252,7 +252,9 @@ class KernelMatrix:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(n_threads)
         Z: Any = None
-        for part in _threads.side_by_side([partial(self._swept, share, U, into) for share in shares], tick, self._pool):
+        for part in _threads.run_in_parallel(
+            [partial(self._swept, share, U, into) for share in shares], tick, self._pool
+        ):
             Z = part if Z is None else Z + part
         if self._progress is not None:
             self._progress.end()
