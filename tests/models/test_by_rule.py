@@ -160,7 +160,7 @@ def test_the_divisor_is_no_matter_of_rules():
 
 
 def test_a_matrix_that_does_not_fit_is_not_made(monkeypatch):
-    import lowdim.models._by_rule as module
+    import lowdim.models._rule_choice as module
 
     monkeypatch.setattr(module, "memory_bytes", lambda: 1000)
     with pytest.raises(ValueError, match="n_components='map': partial correlations need the p x p matrix"):

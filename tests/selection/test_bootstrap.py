@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
 from lowdim.errors import SmallSampleWarning
-from lowdim.selection.bootstrap import ALIGNMENTS, _aligned
+from lowdim.selection.bootstrap import ALIGNMENTS, _align
 from lowdim.solvers import Newton
 
 IRIS = load_iris().data
@@ -106,7 +106,7 @@ def test_alignment_undoes_what_says_nothing(align):
     turn = np.eye(3)[:, [2, 0, 1]] * [1, -1, -1]
     if align == "procrustes":
         turn = np.linalg.qr(random.standard_normal((3, 3)))[0]
-    found = _aligned({name: L @ turn for name, L in reference.items()}, reference, ALIGNMENTS[align])
+    found = _align({name: L @ turn for name, L in reference.items()}, reference, ALIGNMENTS[align])
     for name, L in reference.items():
         np.testing.assert_allclose(found[name], L, atol=1e-12)
 

@@ -30,7 +30,7 @@ from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
 from ._base import Model
-from ._by_rule import DENSITY_AXES, at_least_one, checked_rule, cross_validated
+from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_rule
 
 MISSING = ("nan", "unstored")
 
@@ -106,13 +106,13 @@ class LatentModel(Model):
 
     def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit with as many components as a rule says, which needs complete rows."""
-        rule = checked_rule(name, self._rules)
+        rule = check_rule(name, self._rules)
         try:
             if self.missing == "unstored" and rows.traits.sparse:
                 raise MissingValues
             if rule.needs != "folds":
                 return self._fit_ruled(rows, rule)
-            self.choice_, total = cross_validated(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
+            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
         except MissingValues as error:
             raise ValueError(
                 f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows "

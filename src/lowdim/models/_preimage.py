@@ -121,7 +121,7 @@ def _learned_map(model: Any) -> Learned:
     if kept is None or kept[0] != ridge:
         # Different rows: of two that are alike either would tell the other, and noise would be learned by heart.
         some = model._examples
-        scores = to_numpy(model._scored(open_source(some))).astype(np.float64)
+        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
         kept = (ridge, ridge.learned(scores, to_numpy(dense(some)).astype(np.float64)))
         model.__dict__["_learned"] = kept
     learned: Learned = kept[1]

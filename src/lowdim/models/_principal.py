@@ -23,7 +23,7 @@ from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
 from ..solvers.base import total_weight
 from ..solvers.results import reaching
-from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for
+from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
 from ._spectral import pairs_wanted
 
 #: Variances are divided by n: whitened rows have E[z z^T] = I.
@@ -42,7 +42,7 @@ def principal_request(rows: Rows, n_components: Any) -> Request:
             raise too_few_rows(n, weight, _DDOF)
         n = max(n, int(weight))
     if isinstance(n_components, str):
-        checked_rule(n_components)
+        check_rule(n_components)
         k = None
     else:
         upper = p if n is None else min(n, p)
@@ -55,7 +55,7 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
     them. One pass over the rows, or what `plan_.passes` of PCA says."""
     request = principal_request(rows, n_components)
     if isinstance(n_components, str):
-        spectrum, the_plan, k = _by_rule(rows, request, n_components)
+        spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
     else:
         spectrum, the_plan = spectra.solve(rows, request)
         is_share = n_components is not None and 0.0 < n_components < 1.0
@@ -77,18 +77,18 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
     return spectrum.truncated(rank), the_plan
 
 
-def _by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
+def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
     """All eigenpairs, and how many of them a rule keeps."""
     if name == "cv":
-        choice, total = cross_validated(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
+        choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
         # The summaries of the folds, merged, are all that the spectrum needs.
         spectrum, the_plan = spectra.solve_summary(total, request)
         assert choice.k is not None and choice.cross_validation is not None
         passes = choice.cross_validation.n_passes
         return replace(spectrum, passes=passes), replace(the_plan, passes=passes), at_least_one(choice.k, name)
     spectrum, the_plan = spectra.solve(rows, request)
-    rule = checked_rule(name)
-    _, k = chosen(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
+    rule = check_rule(name)
+    _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
     return spectrum, the_plan, k
 
 

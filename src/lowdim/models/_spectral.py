@@ -29,7 +29,7 @@ from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Request, Solver, Spectrum, Status, spectra
 from ..solvers.base import total_weight
 from ._base import Model
-from ._by_rule import no_partial_fit
+from ._rule_choice import no_partial_fit
 
 
 class SpectralModel(Model):

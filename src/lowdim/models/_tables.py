@@ -35,7 +35,7 @@ from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ..sources import ArraySource, BesideSource, Source, open_source, open_target
 from ._base import Model
-from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
+from ._rule_choice import apply_cv_rule, check_rule, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
@@ -164,13 +164,13 @@ class TablesModel(Model):
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
         """n_components as a number; None is all there can be."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
-        asked = self._asked()
+        asked = self._n_components()
         if hasattr(self, "held_out_scorer") and isinstance(asked, str):
-            checked_rule(asked, ("cv",))
+            check_rule(asked, ("cv",))
             raise rule_needs_rows(asked)
         return check_count(asked, upper, n, groups)
 
-    def _asked(self) -> Any:
+    def _n_components(self) -> Any:
         """n_components, or what cross-validation chose."""
         return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
@@ -202,7 +202,7 @@ class TablesModel(Model):
         dtype = rows.each[0].dtype
         self.__dict__.pop("choice_", None)
         if self._is_cross_validated():
-            self.choice_, total = cross_validated(self.held_out_scorer(), joint.source, joint.weights)
+            self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto":
                 # The summaries of the folds, merged, are all that the fit needs.
                 self._fit_from(total, dtype, passes=self.choice_.cross_validation.n_passes)
@@ -239,7 +239,7 @@ class TablesModel(Model):
 
     def _warn(self, views: Views, fit: Any) -> None:
         """Say what was lost: to rounding, or because there is no more."""
-        asked = self._asked()
+        asked = self._n_components()
         unsure = fit.status is Status.UNRESOLVED
         lost = (
             f"solver={self.solver_!r} cannot tell the smallest directions of the tables from rounding, and what "

@@ -18,13 +18,13 @@ from ..selection.choices import Choice
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
-from ..selection.scorers import USUAL, LatentScorer
+from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import EM, LatentFit, Newton, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
-from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
 from ._latent import LatentModel
+from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 
 #: What BIC and AIC assume of factors, which is less than of principal components.
 _LIKELIHOOD = (
@@ -152,7 +152,7 @@ class FactorAnalysis(LatentModel):
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_by_moments(summary, checked_rule(self.n_components, self._rules))
+                fit, the_plan = self._fit_by_moments(summary, check_rule(self.n_components, self._rules))
             else:
                 self.__dict__.pop("choice_", None)
                 fit, the_plan = self._fit_moments(summary, self._k(n, summary.n_features))
@@ -232,11 +232,11 @@ class FactorAnalysis(LatentModel):
         if rule.needs == "folds":
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = chosen(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
+            self.choice_, k = apply_rule(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
             return self._fit_moments(moments, k)
         n, p = moments.weight, moments.n_features
         most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
-        fits = [self._fit_moments(moments, k) for k in range(1, min(most, USUAL) + 1)]
+        fits = [self._fit_moments(moments, k) for k in range(1, min(most, MAX_TRIED) + 1)]
         likelihoods = [latent.independent_loglike(moments), *(fit.loglike[-1] for fit, _ in fits)]
         price = 2.0 if rule.name == "aic" else math.log(n)
         curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])

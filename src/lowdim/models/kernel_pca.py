@@ -149,7 +149,7 @@ class KernelPCA(PreImages, Model):
         vectors = self.eigenvectors_
         if vectors is not None and vectors.shape[0] == source.shape[0]:
             return vectors * astype(namespace(vectors).sqrt(self.eigenvalues_), vectors.dtype)[None, :]
-        return self._scored(source)
+        return self._scores_of(source)
 
     def transform(self, X: Any) -> Array:
         """Scores of the rows of `X`, block by block.
@@ -157,9 +157,9 @@ class KernelPCA(PreImages, Model):
         With kernel="precomputed", of rows whose kernels with those of the fit are the rows of `X`.
         """
         check_is_fitted(self)
-        return self._scored(self._open(X, reset=False, method="transform"))
+        return self._scores_of(self._open(X, reset=False, method="transform"))
 
-    def _scored(self, source: Source) -> Array:
+    def _scores_of(self, source: Source) -> Array:
         return map_rows(MappedSource(source, self._phi), self._scoring())
 
     def _scoring(self) -> Any:

@@ -17,12 +17,12 @@ from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import reaching
-from ._by_rule import (
+from ._rule_choice import (
     DENSITY_AXES,
+    apply_cv_rule,
+    apply_rule,
     at_least_one,
-    checked_rule,
-    chosen,
-    cross_validated,
+    check_rule,
     eigenvalues_for,
     rule_needs_rows,
 )
@@ -128,7 +128,7 @@ class PCA(SpectralModel):
     def _fit_rows(self, rows: Rows) -> None:
         if self.n_components == "cv":
             scorer = SpectralScorer(bool(self.standardize))
-            self.choice_, total = cross_validated(scorer, rows.source, rows.weights, self._seed())
+            self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
             if self._solver() == "auto":
                 # The summaries of the folds, merged, are all that the fit needs.
                 passes = self.choice_.cross_validation.n_passes
@@ -239,7 +239,7 @@ class PCA(SpectralModel):
         p = self.n_features_in_
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
-            k = self._by_rule(self.n_components, spectrum)
+            k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = reaching(spectrum, float(self.n_components))
         if self.whiten:
@@ -275,18 +275,18 @@ class PCA(SpectralModel):
         if not isinstance(self.n_components, str):
             self.__dict__.pop("choice_", None)
             return super()._k(n, p)
-        checked_rule(self.n_components)
+        check_rule(self.n_components)
         return None
 
-    def _by_rule(self, name: str, spectrum: Spectrum) -> int:
+    def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
         """What a rule says, from all eigenpairs."""
-        rule = checked_rule(name)
+        rule = check_rule(name)
         if rule.needs == "folds":
             if not hasattr(self, "choice_"):
                 raise rule_needs_rows(name)
             return at_least_one(int(self.choice_.k), name)
         e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
-        self.choice_, k = chosen(rule, e, self._seed())
+        self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
     def held_out_scorer(self) -> HeldOutScorer:

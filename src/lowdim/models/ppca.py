@@ -21,8 +21,8 @@ from ..solvers import EM, LatentFit, Plan, Request, Solver, latent, spectra
 from ..solvers.latent import LatentRequest
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
-from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
 from ._latent import LatentModel
+from ._rule_choice import apply_rule, check_rule, eigenvalues_for, rule_needs_rows
 
 #: The noise is kept above this fraction of the average variance while EM runs.
 _FLOOR = 1e-10
@@ -156,10 +156,10 @@ class PPCA(LatentModel):
 
     def _ruled(self, e: Eigenvalues) -> int:
         """What a rule of eigenvalues says."""
-        rule = checked_rule(self.n_components)
+        rule = check_rule(self.n_components)
         if rule.needs == "folds":
             raise rule_needs_rows(self.n_components)
-        self.choice_, k = chosen(rule, e, self._seed())
+        self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
     @property

@@ -14,7 +14,7 @@ from ..linalg import divisor, is_constant
 from ..selection.choices import Choice
 from ..selection.cross_validation import CrossValidator
 from ..selection.eigenvalues import Eigenvalues, Unavailable
-from ..selection.folds import folds_of, shuffled
+from ..selection.folds import folds_of, shuffle_folds
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
@@ -35,7 +35,7 @@ _ROUNDING = 1e-26
 _SHARE = 0.1
 
 
-def checked_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
+def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     """The rule that `n_components` names, if this model knows it."""
     names = tuple(RULES) if allowed is None else allowed
     if ALIASES.get(name, name) not in names:
@@ -72,7 +72,7 @@ def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenv
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
-def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     """What a rule of eigenvalues chooses, and how many components a model has then: one at least."""
     assert rule.function is not None
     options = {"seed": seed} if "seed" in rule.options else {}
@@ -83,12 +83,12 @@ def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
 
 
-def cross_validated(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
+def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
     """What cross-validation in folds of shuffled rows chooses, and a summary of all rows, from one reading."""
     n = source.shape[0]
     if n is not None and n < 3:
         raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
-    folds = folds_of(_FOLDS if n is None else shuffled(min(_FOLDS, n), seed), n)
+    folds = folds_of(_FOLDS if n is None else shuffle_folds(min(_FOLDS, n), seed), n)
     validator = CrossValidator([scorer], source, folds, weights)
     result = validator.run(from_zero=scorer.from_zero)
     first, rule = int(result.n_components[0]), RULES["cv"]
