@@ -202,11 +202,11 @@ def test_refusals():
         lambda: PPCA("cv").fit_summary(summarize(SCALED, Moments)),
         lambda: FactorAnalysis("cv").fit_summary(summarize(SCALED, Moments)),
     ):
-        with pytest.raises(ValueError, match="leaves rows out, and a summary has none"):
+        with pytest.raises(ValueError, match="leaves rows out, and a summary does not hold them"):
             refused()
     for model in (PCA("cv"), PLSRegression("cv")):
         with pytest.raises(AttributeError, match="partial_fit") as refusal:
             model.partial_fit(DIABETES, PROGRESS)
-        assert "partial_fit keeps none" in str(refusal.value.__cause__)
+        assert "partial_fit does not keep them" in str(refusal.value.__cause__)
     with pytest.raises(ValueError, match="how many rows"):
         PCA("cv").fit(b for b in (SCALED[:90], SCALED[90:]))

@@ -155,10 +155,10 @@ def test_tables():
         ({"align": "signs"}, "'match', 'procrustes'"),
         ({"level": 95}, "between 0 and 1"),
         ({"level": "a"}, "between 0 and 1"),
-        ({"kind": "row", "n_blocks": 5}, "leave out one"),
+        ({"kind": "row", "n_blocks": 5}, "pass only one of them"),
         ({"n_blocks": 1}, "between 2 and 150"),
         ({"n_blocks": 151}, "between 2 and 150"),
-        ({"groups": np.zeros(150)}, "at least 2 pieces"),
+        ({"groups": np.zeros(150)}, "at least 2 blocks or groups"),
         ({"groups": np.zeros(3)}, "one entry for each of the 150 rows"),
         ({"groups": np.arange(150), "n_blocks": 3}, "leave out"),
     ],
@@ -175,7 +175,7 @@ def test_other_refusals():
         bootstrap(PCA(), np.where(IRIS > 7, np.nan, IRIS))
     with pytest.raises(ValueError, match="complete rows"):
         bootstrap(PPCA(), np.where(IRIS > 7, np.nan, IRIS))
-    with pytest.warns(SmallSampleWarning, match="draws from 3 pieces"):
+    with pytest.warns(SmallSampleWarning, match="3 blocks or groups are few"):
         bootstrap(PCA(1), IRIS, n_boot=3, groups=np.arange(150) // 50)
     with pytest.raises(ValueError, match="how many rows"):
         bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))

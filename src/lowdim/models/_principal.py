@@ -1,4 +1,4 @@
-"""The principal components that whitening for ICA starts from: as many as are asked for and have variance.
+"""The principal components for the whitening step of ICA.
 
 The components, checks and warnings are those of PCA(n_components, whiten=True, ddof=0).
 """
@@ -24,16 +24,17 @@ from ..solvers import Plan, Request, Spectrum, Status, spectra
 from ..solvers.base import total_weight
 from ..solvers.results import reaching
 from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
-from ._spectral import pairs_wanted
+from ._spectral import count_pairs
 
 #: Variances are divided by n: whitened rows have E[z z^T] = I.
 _DDOF = 0
 
 
 def principal_request(rows: Rows, n_components: Any) -> Request:
-    """What is asked of the solver of spectra; refuses what the rows cannot give.
+    """The request to the solver of eigenpairs; an error if the rows do not allow it.
 
-    Of all components the units of the columns do not matter, and are divided out first: they may be far apart.
+    If all components are kept, the result does not depend on the units of the columns. They are then standardized
+    first, since their scales may be very different.
     """
     n, p = rows.shape
     if n is not None:
@@ -46,13 +47,15 @@ def principal_request(rows: Rows, n_components: Any) -> Request:
         k = None
     else:
         upper = p if n is None else min(n, p)
-        k = pairs_wanted(n_components, upper, lambda: n_components_out_of_range(n_components, upper, n, p))
+        k = count_pairs(n_components, upper, lambda: n_components_out_of_range(n_components, upper, n, p))
     return Request(k=k, ddof=_DDOF, standardize=n_components is None or n_components == p)
 
 
 def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
-    """The leading eigenpairs of the rows that `n_components` asks for and that have variance, and the plan that led to
-    them. One pass over the rows, or what `plan_.passes` of PCA says."""
+    """The leading eigenpairs with positive variance, as many as `n_components` says, and the plan of the solver.
+
+    It takes one pass over the rows, or as many as `plan_.passes` of PCA says.
+    """
     request = principal_request(rows, n_components)
     if isinstance(n_components, str):
         spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
@@ -78,10 +81,10 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
 
 
 def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
-    """All eigenpairs, and how many of them a rule keeps."""
+    """All eigenpairs, the plan, and the number of components that a rule chooses."""
     if name == "cv":
         choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
-        # The summaries of the folds, merged, are all that the spectrum needs.
+        # The spectrum is computed from the merged summaries of the folds.
         spectrum, the_plan = spectra.solve_summary(total, request)
         assert choice.k is not None and choice.cross_validation is not None
         passes = choice.cross_validation.n_passes
@@ -93,8 +96,8 @@ def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, P
 
 
 def _warn_of_status(spectrum: Spectrum, the_plan: Plan) -> None:
-    """Warn of eigenpairs that are not exact. An eigenvalue at or below the rank cut is zero, and its component is
-    dropped."""
+    """Warn if eigenpairs are inaccurate. Eigenvalues at or below the rank cut count as zero and need no warning, since
+    their components are dropped."""
     if spectrum.status is Status.NOT_CONVERGED:
         warn_user(
             f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "

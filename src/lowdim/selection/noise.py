@@ -93,9 +93,7 @@ def _above(e: Eigenvalues, factor: float, noise_variance: Any) -> tuple[int, np.
     else:
         sigma2 = float(noise_variance)
         if not 0.0 < sigma2 < math.inf:
-            raise ValueError(
-                f"noise_variance={noise_variance!r} must be a positive number, or None if it is unknown."
-            )
+            raise ValueError(f"noise_variance={noise_variance!r} must be a positive number, or None if it is unknown.")
         threshold = factor * _larger_side(e) / (e.n - e.ddof) * (sigma2 / e.values[0])
     thresholds = np.full(len(e.values), threshold)
     return leading_above(e.relative, thresholds), thresholds * e.values[0]
