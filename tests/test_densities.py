@@ -151,7 +151,7 @@ def test_custom_functions_are_checked(functions, message):
     ("density", "error", "message"),
     [
         ("cube", ValueError, "'cube' is not one of 'sech', 'infomax'"),
-        (Sech, TypeError, r"make one: Sech\(\)"),
+        (Sech, TypeError, r"pass an instance: Sech\(\)"),
         ((1, 2, 3), TypeError, "-ln p must be a function of an array, got int"),
         (np.tanh, TypeError, "or three functions"),
         ("logcosh", ValueError, "That is 'sech' here"),

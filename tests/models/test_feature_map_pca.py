@@ -135,7 +135,7 @@ def test_too_many_products_are_refused():
 def test_kernels_and_classes_are_no_maps():
     with pytest.raises(TypeError, match=r"is a kernel: pass it to KernelPCA"):
         FeatureMapPCA(feature_map=kernels.Polynomial(2)).fit(np.ones((20, 3)))
-    with pytest.raises(TypeError, match=r"make one: Polynomial\(\)"):
+    with pytest.raises(TypeError, match=r"pass an instance: Polynomial\(\)"):
         FeatureMapPCA(feature_map=Polynomial).fit(np.ones((20, 3)))
 
 

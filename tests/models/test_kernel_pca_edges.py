@@ -119,7 +119,7 @@ def test_widths_that_are_none(gamma):
 
 
 def test_a_kernel_object_has_its_own_parameters():
-    with pytest.raises(ValueError, match="set the parameters of .* in the kernel itself"):
+    with pytest.raises(ValueError, match=r"set the parameters of .* in the kernel itself"):
         KernelPCA(2, kernel=Gaussian(1.0), gamma=0.5).fit(X)
 
 

@@ -107,7 +107,7 @@ def test_more_ways_to_hand_over_texts():
 
 
 def test_a_class_is_no_kernel():
-    with pytest.raises(TypeError, match=r"make one: Gaussian\(\)"):
+    with pytest.raises(TypeError, match=r"pass an instance: Gaussian\(\)"):
         KernelPCA(2, kernel=Gaussian).fit(X)
     with pytest.raises(TypeError, match="kernel must be a name"):
         KernelPCA(2, kernel=np.eye(3)).fit(X)

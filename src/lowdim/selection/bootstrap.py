@@ -245,7 +245,7 @@ def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
     like = Moments(p, groups=[table.shape[1] for table in tables_in(source)], wide=True)
     if n is None and groups is None:
         raise ValueError(
-            "the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks, or groups "
+            "the bootstrap needs to know the number of rows; pass arrays, tables or lists of blocks, or groups "
             "with the label of each row."
         )
     if kind == "row" and n_blocks is not None:
