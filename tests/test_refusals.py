@@ -275,7 +275,7 @@ def test_more_components_than_columns_are_refused_at_the_first_block():
 
 @pytest.mark.parametrize("kind", ["zca", "cholesky", "zca-cor"])
 def test_components_of_a_square_whitening(kind):
-    with pytest.raises(ValueError, match=r"n_components=2 has a meaning for kind='pca' and 'pca-cor' only"):
+    with pytest.raises(ValueError, match=r"n_components=2 is only for kind='pca' and 'pca-cor'"):
         Whitening(kind, n_components=2).fit(X)
 
 

@@ -1,8 +1,9 @@
-"""Threads: how many there are, and who uses them.
+"""The number of threads, and how they are used.
 
-A block of a narrow table is too small a product for a threaded BLAS: its threads spend their time meeting. There
-it is quicker to give each thread its own rows and its own single-threaded BLAS. The number of threads is what
-BLAS itself would use now, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits are obeyed.
+The product of a block of a narrow table is too small for a threaded BLAS, which would spend most of its time on
+synchronization. It is faster to give each thread its own rows and a single-threaded BLAS. The number of threads is the
+number that BLAS would use at the moment, so `OPENBLAS_NUM_THREADS`, `threadpool_limits` and joblib's inner limits are
+respected.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 
 class Progress(Protocol):
-    """Told about each pass over the rows and each block in it."""
+    """Receives a call for each pass over the rows and for each block in it."""
 
     def begin(self, what: str, n_blocks: int | None) -> None: ...
     def step(self) -> None: ...
@@ -42,15 +43,18 @@ def _blas_threads() -> int:
 
 
 def available() -> int:
-    """Threads that BLAS would use, were it not for `single_threaded_blas`."""
+    """The number of threads that BLAS would use outside `single_threaded_blas`."""
     with _lock:
         return _before if _depth else _blas_threads()
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Inside, BLAS uses one thread per call. Safe to nest and to enter from several threads at once:
-    the first one in sets the limit, the last one out takes it away."""
+    """Context in which BLAS uses one thread per call.
+
+    It can be nested and entered from several threads at once: the first one to enter sets the limit, and the last one
+    to leave removes it.
+    """
     global _depth, _limit, _before
     with _lock:
         _depth += 1
@@ -67,15 +71,16 @@ def single_threaded_blas() -> Iterator[None]:
                 _limit = None
 
 
-def side_by_side(
+def run_in_parallel(
     tasks: Sequence[Callable[..., Any]],
     on_tick: Callable[[], None] | None = None,
     pool: ThreadPoolExecutor | None = None,
 ) -> Iterator[Any]:
-    """`task(tick)` for all tasks at once, a thread each with a single-threaded BLAS; answers and errors in their order.
+    """Run `task(tick)` for all tasks at once, each in its own thread with a single-threaded BLAS.
 
-    A task calls `tick()` now and then: `on_tick` hears of it in the calling thread, and where another task has failed
-    the call ends this one. Threads are those of `pool`, or new ones.
+    Results and errors come in the order of the tasks. A task calls `tick()` now and then: the calling thread then runs
+    `on_tick`, and if another task has failed, the call raises an exception that ends this task. The threads are those
+    of `pool`, or new ones.
     """
     ticks: SimpleQueue[bool] = SimpleQueue()
     stop = threading.Event()

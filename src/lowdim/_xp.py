@@ -1,8 +1,8 @@
-"""Array namespaces, devices and dtypes: the only file that knows one array library from another.
+"""Array namespaces, devices and dtypes: the only module that distinguishes between array libraries.
 
-All other files take the namespace from their input (`namespace(x)`), use what the array-API standard has, and return
-arrays of that kind on that device. NumPy, which is itself a standard namespace, is looked for first, so that small
-fits do not pay for the search.
+All other modules take the namespace from their input (`namespace(x)`), use the functions of the array-API standard,
+and return arrays of the same namespace on the same device. NumPy, which is itself a standard namespace, is tested
+first, so that small fits do not pay for the search.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def namespace(x: Array) -> Any:
 
 
 def device(x: Array) -> Any:
-    """The device of `x`, or None where arrays have no device of their own."""
+    """The device of `x`, or None for NumPy arrays and SciPy sparse matrices."""
     return None if isinstance(x, np.ndarray | Beside) or sparse.issparse(x) else compat.device(x)
 
 
 def working_dtype(x: Array) -> Any:
-    """The dtype results come in: float32 stays float32, every other real dtype becomes float64."""
+    """The dtype of results: float32 stays float32, every other real dtype becomes float64."""
     xp = namespace(x)
     if x.dtype == xp.float32:
         return xp.float32
@@ -53,7 +53,7 @@ def working_dtype(x: Array) -> Any:
 
 
 def wide_dtype(xp: Any, dev: Any) -> Any:
-    """The dtype of sums across blocks: float64, or float32 on devices that have nothing wider."""
+    """The dtype of sums across blocks: float64, or float32 on devices without float64."""
     return xp.float32 if getattr(dev, "type", None) == "mps" else xp.float64
 
 
@@ -66,13 +66,13 @@ def is_complex(x: Array) -> bool:
 
 
 def astype(x: Array, dtype: Any) -> Array:
-    """`x` in `dtype`, the same object where nothing is to be done."""
+    """`x` in `dtype`; the same object if it has that dtype already."""
     xp = namespace(x)
     return x.astype(dtype, copy=False) if xp is np else xp.astype(x, dtype, copy=False)
 
 
 def in_range(x: Array, dtype: Any) -> Array:
-    """`x` in `dtype`, or as it is where `dtype` has no room for it (squares of float32 numbers, say)."""
+    """`x` in `dtype`, or unchanged if values would overflow or underflow there (such as squares of float32 numbers)."""
     if x.dtype == dtype:
         return x
     xp = namespace(x)
@@ -83,7 +83,7 @@ def in_range(x: Array, dtype: Any) -> Array:
 
 
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
-    """`x` (NumPy or the namespace of `like`) as an array of the namespace and device of `like`."""
+    """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):
         return np.asarray(to_numpy(x), dtype=dtype)
     xp = namespace(like)
@@ -91,12 +91,12 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
         x = compat.to_device(x, device(like))
         return x if dtype is None else xp.astype(x, dtype, copy=False)
     host = to_numpy(x)
-    # Some libraries share memory with NumPy, and warn of arrays that must not be written to.
+    # Some libraries share memory with NumPy and warn about read-only arrays.
     return xp.asarray(host if host.flags.writeable else host.copy(), dtype=dtype, device=device(like))
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """`x` as a NumPy array, in the memory of the processor."""
+    """`x` as a NumPy array, in host memory."""
     if isinstance(x, np.ndarray):
         return x
     if compat.is_torch_array(x):
@@ -108,13 +108,13 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def settled(x: Array) -> Array:
-    """`x`, computed where it is a Dask array."""
+def compute_lazy(x: Array) -> Array:
+    """`x` itself, or its value if it is a Dask array."""
     return x.compute() if compat.is_dask_array(x) else x
 
 
 def free_device_bytes(like: Array) -> int | None:
-    """Bytes that are free on the device of `like`; None where it lies in the memory of the processor."""
+    """Free bytes on the device of `like`; None if `like` is in host memory."""
     if isinstance(like, np.ndarray):
         return None
     if compat.is_torch_array(like) and like.is_cuda:
@@ -134,7 +134,7 @@ def all_finite(x: Array) -> bool:
     values = x.data if is_sparse(x) else x
     xp = namespace(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        # The sum is asked first, as it needs no array of answers; it may overflow where no entry does.
+        # The sum is tested first because it needs no temporary array. It may overflow even if all entries are finite.
         return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
 
 
@@ -148,9 +148,9 @@ def concat_rows(pieces: list[Array]) -> Array:
 
 
 class Beside:
-    """NumPy arrays side by side, which are joined only where one array is needed.
+    """NumPy arrays side by side, which are joined only if a single array is needed.
 
-    It has what summaries need that can work on the pieces: shape, dtype, single rows and slices of rows.
+    It provides what summaries that work on the pieces need: shape, dtype, single rows and slices of rows.
     """
 
     ndim = 2
@@ -174,12 +174,12 @@ class Beside:
         return Beside([piece.astype(dtype, copy=copy) for piece in self.pieces])
 
     def joined(self) -> np.ndarray:
-        """One array."""
+        """The pieces as one array."""
         return np.concatenate(self.pieces, axis=1)
 
 
 def column_sums(Z: Array, weights: Array | None = None) -> Array:
-    """Weighted sums of the columns of a dense block, as one product while the block is in cache."""
+    """Weighted sums of the columns of a dense block, as one matrix product."""
     if weights is None:
         xp = namespace(Z)
         ones = _ones(Z.shape[0], Z.dtype) if xp is np else xp.ones(Z.shape[0], dtype=Z.dtype, device=Z.device)
@@ -189,30 +189,30 @@ def column_sums(Z: Array, weights: Array | None = None) -> Array:
 
 @lru_cache(maxsize=8)
 def _ones(n: int, dtype: Any) -> np.ndarray:
-    """A vector of ones, which is kept: blocks of one length follow each other, and each is summed up several times."""
+    """A vector of ones. It is cached, since most blocks have the same length and each is summed several times."""
     return np.ones(n, dtype)
 
 
 def _are_contiguous(*arrays: np.ndarray) -> bool:
-    """Whether the rows of each array lie in memory one after the other."""
+    """Whether all arrays are contiguous in memory, row by row."""
     return all(array.flags.c_contiguous for array in arrays)
 
 
-#: Rows of fewer than _NARROW columns are subtracted from _FOLD at a time.
+#: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.
 _NARROW, _FOLD = 64, 8
 
 
 class Scratch:
-    """Memory for one block, used again for the next, since new memory for each would cost more than the arithmetic.
+    """Memory for one block, which the next block reuses, since allocating it anew would cost more than the arithmetic.
 
-    One object serves one thread. Copies and pickles start empty.
+    Each thread needs its own object. Copies and pickles start empty.
     """
 
     def __init__(self) -> None:
         self._room: np.ndarray | None = None
 
     def difference(self, a: Array, b: Array) -> Array:
-        """`a - b`; for NumPy arrays in memory that the next call overwrites."""
+        """`a - b`. For NumPy arrays the result is overwritten by the next call."""
         if not isinstance(a, np.ndarray | Beside):
             return a - b
         room = self._room
@@ -222,7 +222,7 @@ class Scratch:
         out = room[: a.shape[0]]
         if isinstance(a, np.ndarray):
             if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
-                # Several short rows as one long one: loops over few columns cost more than the arithmetic.
+                # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
                 long = (a.shape[0] // _FOLD, a.shape[1] * _FOLD)
                 np.subtract(a.reshape(long), np.tile(b, _FOLD), out=out.reshape(long))
                 return out

@@ -10,24 +10,24 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-# Scripts that filter the warnings of scikit-learn's estimators filter ours.
+# ConvergenceWarning inherits from scikit-learn's, so that filters written for scikit-learn also apply to it.
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 
 class LowdimWarning(UserWarning):
-    """Parent of all warnings of this library."""
+    """Base class of all warnings of this library."""
 
 
 class RankWarning(LowdimWarning):
-    """Directions of zero variance were dropped because a division by their variance was needed."""
+    """Directions of zero variance were dropped, because the method divides by the variance."""
 
 
 class IndefiniteWarning(RankWarning):
-    """A kernel has negative eigenvalues, which were left out."""
+    """The kernel matrix has negative eigenvalues, which were left out."""
 
 
 class ResolutionWarning(LowdimWarning):
-    """Some eigenvalues are too small beside the largest to be told from rounding by the solver that ran."""
+    """Some eigenvalues are so much smaller than the largest that this solver cannot distinguish them from rounding."""
 
 
 class ConvergenceWarning(LowdimWarning, SklearnConvergenceWarning):
@@ -35,24 +35,24 @@ class ConvergenceWarning(LowdimWarning, SklearnConvergenceWarning):
 
 
 class SmallSampleWarning(LowdimWarning):
-    """There are too few rows for what was found to mean anything."""
+    """There are too few rows for the result to be reliable."""
 
 
 class NoComponentWarning(LowdimWarning):
-    """A rule that chooses the number of components found none."""
+    """The rule that chooses the number of components chose zero."""
 
 
 class GaussianWarning(LowdimWarning):
-    """Sources that look Gaussian cannot be told from each other."""
+    """Several sources look Gaussian, and Gaussian sources cannot be separated from each other."""
 
 
 class DensityWarning(LowdimWarning):
-    """Sources whose tails are heavier than those of a Gaussian where their density is made for lighter ones, or lighter
-    where it is made for heavier ones."""
+    """Sources whose tails do not suit their density: heavier than a Gaussian's where the density has lighter tails, or
+    the other way around."""
 
 
 class NonFiniteBlock(ValueError):
-    """A summary met NaN, infinity or overflow; `summarize` turns it into an error that names the row and the column."""
+    """NaN, infinity or overflow in a block; `summarize` turns it into an error that names the row and the column."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -62,23 +62,23 @@ class NonFiniteBlock(ValueError):
 
 
 class NoVariance(ValueError):
-    """Rows that are all the same, where a model needs some variance."""
+    """All rows are the same, but the model needs some variance."""
 
 
 class NoMaximum(ValueError):
-    """A likelihood without a maximum."""
+    """The likelihood has no maximum."""
 
 
 class MissingValues(ValueError):
-    """NaN in the rows, where a summary needs complete ones.
+    """The rows contain NaN, but complete rows are needed.
 
-    This is the one declared signal by which a reading (`summarize`, `map_rows`, `Rows.whole`) tells that rows have
-    holes: models that can also do without complete rows catch it and fit them another way.
+    The functions that read rows (`summarize`, `map_rows`, `Rows.whole`) raise it. Models that can also be fitted to
+    incomplete rows catch it and switch to a solver that handles missing values.
     """
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside lowdim and scikit-learn that led here."""
+    """Warn, and attribute the warning to the nearest calling line outside lowdim and scikit-learn."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowdim", "sklearn"):
         level, frame = level + 1, frame.f_back
@@ -86,12 +86,12 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def column_label(j: int, names: Sequence[str] | None) -> str:
-    """How a column is called in messages."""
+    """The name of a column in messages."""
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
 
 
 def not_finite(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """NaN or infinity in the rows. The words 'NaN' and 'infinity' are those scikit-learn's checks look for."""
+    """The error for NaN or infinity in the rows. scikit-learn's checks look for the words 'NaN' and 'infinity'."""
     where = f"{column_label(column, names)}, first in row {row}"
     if table.startswith("the "):
         # These numbers were computed from the rows, so filling them in would not help.
@@ -112,7 +112,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
 
 
 def too_large(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """Finite entries with squares that are not finite."""
+    """The error for finite entries whose squares overflow."""
     return ValueError(
         f"Input {table} holds values too large for their squares to be represented: {value:.3g} in "
         f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
@@ -120,7 +120,7 @@ def too_large(row: int, column: int, value: float, names: Sequence[str] | None, 
 
 
 def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
-    """A table has two axes."""
+    """The error for an array that does not have two axes."""
     return ValueError(
         f"Expected 2D array, got {'scalar' if ndim == 0 else f'{ndim}D'} array instead, of shape {shape}. Rows are "
         "samples and columns are features. Reshape your data: X.reshape(-1, 1) for a single feature, "
@@ -129,7 +129,7 @@ def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
 
 
 def empty(n: int, p: int, shape: tuple[int, ...]) -> ValueError:
-    """A table without rows or without columns."""
+    """The error for a table without rows or without columns."""
     what = ("sample", n) if n == 0 else ("feature", p)
     return ValueError(
         f"Found array with 0 {what[0]}(s) (shape={shape}) while a minimum of 1 is required. Check how X was selected."
@@ -137,7 +137,7 @@ def empty(n: int, p: int, shape: tuple[int, ...]) -> ValueError:
 
 
 def complex_data(dtype: Any) -> ValueError:
-    """Complex numbers where real ones are needed."""
+    """The error for complex numbers where real ones are needed."""
     return ValueError(
         f"Complex data not supported: X has dtype {dtype}, real numbers are needed. Pass X.real and X.imag side by "
         "side if both parts are features."
@@ -145,7 +145,7 @@ def complex_data(dtype: Any) -> ValueError:
 
 
 def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, reason: str) -> str:
-    """Text, dates, objects where numbers are needed (the caller chooses TypeError or ValueError)."""
+    """The message for text, dates or objects where numbers are needed; the caller raises TypeError or ValueError."""
     where = "X" if column is None else column_label(column, names)
     return (
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
@@ -156,8 +156,11 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
 def n_components_out_of_range(
     k: Any, upper: float, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
 ) -> ValueError:
-    """K must lie between 1 and what the table, or the tables of these widths, can give; with `of_rows` the number of
-    columns is no limit."""
+    """The error for a number of components that is not between 1 and `upper`.
+
+    `p` is the number of columns of one table, or a tuple of them for several tables. With `of_rows` the number of
+    components is limited by the number of rows only.
+    """
     if isinstance(p, tuple):
         widths = " and ".join(str(width) for width in p)
         allowed = "1" if upper == 1 else f"a whole number between 1 and {upper}"
@@ -173,7 +176,7 @@ def n_components_out_of_range(
 
 
 def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
-    """A covariance with divisor weight - ddof needs more than ddof; a `fixed` one cannot be chosen."""
+    """The error for a covariance whose divisor weight - ddof is not positive; `fixed`: the user cannot choose ddof."""
     start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
     start += "is needed."
     if n > 1 and 0 < weight < n:
@@ -186,41 +189,41 @@ def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> Value
 
 
 def no_variance(purpose: str, table: str = "X") -> ValueError:
-    """Rows that are all the same, where some variance is needed."""
+    """The error for rows that are all the same, where some variance is needed."""
     return NoVariance(
         f"all rows of {table} are the same: there is no variance, and {purpose} needs some. Check how {table} was made."
     )
 
 
 def no_rows_seen() -> ValueError:
-    """A summary without rows, where some are needed."""
-    return ValueError("the summary is empty: it has seen no rows. Update it, or merge others into it, first.")
+    """The error for a summary that holds no rows yet."""
+    return ValueError("the summary is empty: it has seen no rows. First update it with rows, or merge others into it.")
 
 
 def never_observed(columns: Sequence[int], names: Sequence[str] | None) -> ValueError:
-    """Columns without a single observed entry."""
+    """The error for columns without a single observed entry."""
     listed = ", ".join(column_label(j, names) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
-    return ValueError(f"nothing was observed in {listed}: there is nothing to learn about it. Drop it first.")
+    return ValueError(f"no entry was observed in {listed}: nothing can be estimated for it. Drop it first.")
 
 
 def one_row() -> ValueError:
-    """A single row, where a model with noise needs two."""
+    """The error for a single row, where a model with noise needs two."""
     return ValueError("n_samples=1: a model with noise needs at least 2 rows. Give more rows.")
 
 
 def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> ValueError:
-    """A word that is not among those allowed."""
+    """The error for a value of the parameter `name` that is not among those allowed."""
     listed = ", ".join(repr(a) for a in allowed)
     return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
 
 
 def other_width(width: int, expected: int) -> ValueError:
-    """A stream whose number of columns is not that of the fit."""
+    """The error for a stream whose number of columns differs from that of the fit."""
     return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features.")
 
 
 def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
-    """Blocks of one stream must agree on the columns."""
+    """The error for blocks of one stream with different numbers of columns."""
     return ValueError(
         f"block {index} of the stream has {width} columns, the blocks before it had {expected}. All blocks must "
         "have the same columns in the same order."
@@ -228,7 +231,7 @@ def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
 
 
 def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
-    """Blocks of one stream must agree on array library, storage and dtype."""
+    """The error for blocks of one stream that differ in array library, storage or dtype."""
     return ValueError(
         f"block {index} of the stream is {kind}, the blocks before it were {expected}: they must have one dtype and "
         "kind. Convert them, for example with block.astype('float64') or block.toarray()."
@@ -238,22 +241,22 @@ def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
 def other_names(
     index: int | None, names: Sequence[str] | None, expected: Sequence[str] | None, table: str = "the stream"
 ) -> ValueError:
-    """Tables of one model must have the same columns in the same order."""
+    """The error for columns with other names, or in another order, than those of the fit."""
     where = table if index is None else f"block {index} of the stream"
     return ValueError(
-        f"{where} has columns {_listed(names)}, expected were {_listed(expected)}. The feature names should match "
+        f"{where} has columns {_list_names(names)}, expected {_list_names(expected)}. The feature names should match "
         "those that were passed during fit, in the same order; select them: block[names]."
     )
 
 
-def _listed(names: Sequence[str] | None, most: int = 6) -> str:
+def _list_names(names: Sequence[str] | None, most: int = 6) -> str:
     if names is None:
         return "without names"
     return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")
 
 
 def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -> ValueError:
-    """Tables side by side need one row each for every sample."""
+    """The error for tables with different numbers of rows."""
     listed = ", ".join(f"{t} has {'more' if n is None else n}" for t, n in zip(tables, lengths, strict=True))
     return ValueError(
         f"Found input variables with inconsistent numbers of samples: {listed} rows. Row i of each table belongs to "
@@ -262,15 +265,15 @@ def inconsistent_lengths(tables: Sequence[str], lengths: Sequence[int | None]) -
 
 
 def units_too_far(x: float, y: float) -> ValueError:
-    """Tables whose coefficients have no room in the range of numbers."""
+    """The error for tables whose scales differ so much that regression coefficients overflow or underflow."""
     return ValueError(
-        f"the columns of X and y are of sizes {x:.0e} and {y:.0e}: coefficients between them leave the range of "
-        "numbers. Rescale one of the tables (multiply it by a constant) and fit again."
+        f"the columns of X and y have magnitudes {x:.0e} and {y:.0e}: coefficients between them are outside the range "
+        "of floating-point numbers. Rescale one of the tables (multiply it by a constant) and fit again."
     )
 
 
 def exhausted_stream(purpose: str) -> ValueError:
-    """An iterator that has no block, or none left."""
+    """The error for an iterator that gave no block, or that was used up before."""
     return ValueError(
         f"the iterator of blocks gave no block: found array with 0 sample(s) {purpose}. A generator can be read once "
         "only; pass a new one, a list of blocks, or a function that returns a fresh iterator."
@@ -278,7 +281,7 @@ def exhausted_stream(purpose: str) -> ValueError:
 
 
 def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> ValueError:
-    """A solver that needs several passes, and a stream that allows only one."""
+    """The error for a solver that needs several passes over a stream that allows only one."""
     return ValueError(
         f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
         f"or a function that returns a fresh iterator, or {instead}."
@@ -286,16 +289,16 @@ def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'
 
 
 def other_namespace(model: str, method: str, fitted: Any, given: Any) -> ValueError:
-    """Rows of another array library or device than those of the fit."""
+    """The error for rows from another array library or device than those of the fit."""
     kinds = [f"{type(a).__module__}.{type(a).__name__} on {getattr(a, 'device', 'cpu')}" for a in (fitted, given)]
     return ValueError(
-        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): that "
-        f"was {kinds[0]}, this is {kinds[1]}. Convert X, or fit on arrays of that kind."
+        f"Inputs passed to {model}.{method}() must use the same namespace and device as those passed to fit(): fit() "
+        f"got {kinds[0]}, {method}() got {kinds[1]}. Convert X, or fit on arrays of that kind."
     )
 
 
 def bad_weights(reason: str, got: str) -> ValueError:
-    """Sample weights are frequencies: one per row, not negative, not all zero."""
+    """The error for sample weights that are not frequencies: one per row, not negative, not all zero."""
     return ValueError(
         f"sample_weight {reason}: got {got}. Weights are frequencies (weight 2 equals repeating the row): one "
         "non-negative finite number per row, at least one of them positive."
@@ -303,60 +306,60 @@ def bad_weights(reason: str, got: str) -> ValueError:
 
 
 def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
-    """A job that needs more memory than the machine has; raised before any is allocated."""
+    """The error for a computation that needs more memory than the machine has; raised before it starts."""
     return MemoryError(
-        f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in all. {advice}"
+        f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in total. {advice}"
     )
 
 
 def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
-    """A job that needs more memory than the user allows; raised before any is allocated."""
+    """The error for a computation that needs more memory than the user allows; raised before it starts."""
     sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
     return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:
-    """A given kernel matrix that is not symmetric."""
+    """The error for a precomputed kernel matrix that is not symmetric."""
     return ValueError(
         f"kernel='precomputed' needs symmetric matrices, but {table} and its transpose differ by up to {worst:.3g} "
-        f"(entries {place} and {place[::-1]}). Pass ({table} + {table}.T) / 2 if that is rounding."
+        f"(entries {place} and {place[::-1]}). If that is rounding, pass ({table} + {table}.T) / 2."
     )
 
 
 def kernel_not_finite(kernel: Any) -> ValueError:
-    """A kernel with NaN or infinity for rows that are finite."""
-    what = "the matrix that was given holds" if kernel is None else f"the kernel {kernel} gives"
-    return ValueError(f"{what} NaN or infinity; rescale the rows or change its parameters.")
+    """The error for a kernel that is NaN or infinite for finite rows."""
+    what = "the given kernel matrix contains" if kernel is None else f"the kernel {kernel} gives"
+    return ValueError(f"{what} NaN or infinity; rescale the rows or change the parameters of the kernel.")
 
 
 def no_positive_eigenvalue(what: str) -> ValueError:
-    """A kernel matrix without a positive eigenvalue, and so without a direction to project on."""
+    """The error for a kernel matrix without a positive eigenvalue, and so without a direction to project on."""
     return NoVariance(
-        f"no eigenvalue of {what} is positive: rows have the same features, or no variance above rounding, or the "
-        "kernel is no inner product (a matrix of distances d is none; exp(-gamma d^2) is). Check the rows, the kernel "
-        "and its width."
+        f"no eigenvalue of {what} is positive: all rows have the same features, or no variance above rounding, or the "
+        "kernel is not an inner product (distances d are not one; exp(-gamma d^2) is). Check the rows, the kernel and "
+        "its width."
     )
 
 
 def not_symmetric_kernel(kernel: Any, asymmetry: float) -> ValueError:
-    """A kernel function whose value depends on the order of its two arguments."""
+    """The error for a kernel function whose value depends on the order of its two arguments."""
     return ValueError(
         f"the kernel {kernel} is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.3g}. Pass a function "
-        "that gives the same for both, (f(x, y) + f(y, x)) / 2 for example."
+        "that gives the same value for both orders, for example (f(x, y) + f(y, x)) / 2."
     )
 
 
 def no_maximum() -> ValueError:
-    """A likelihood that grows with the scale of a source without bound."""
+    """The error for a likelihood that grows without bound with the scale of a source."""
     return NoMaximum(
-        "the likelihood has no maximum: it grows without end with the scale of a source, as it does where most rows "
-        "have the very same value of it and the tails of the density are heavy. Use ortho=True, or density='sech'."
+        "the likelihood has no maximum: it grows without bound with the scale of a source. This happens if the source "
+        "has exactly the same value in most rows and the density has heavy tails. Use ortho=True, or density='sech'."
     )
 
 
 def density_not_finite(density: Any, value: float) -> ValueError:
-    """A density with NaN or infinity for a source that is finite."""
+    """The error for a density that is NaN or infinite at a finite value of a source."""
     return ValueError(
-        f"the density {density} gives NaN or infinity for a source of {value:.3g}. Functions must be finite for large "
-        "numbers too: ln cosh u, for example, is np.logaddexp(u, -u) - np.log(2)."
+        f"the density {density} gives NaN or infinity at {value:.3g}. Its functions must be finite for large numbers "
+        "too: write ln cosh u, for example, as np.logaddexp(u, -u) - np.log(2)."
     )

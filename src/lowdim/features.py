@@ -1,4 +1,4 @@
-"""Explicit feature maps: functions of a block of rows that give a block of features, one row for each."""
+"""Explicit feature maps: functions that map a block of rows to a block of features, row by row."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ import numpy as np
 from ._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace
 from .linalg import row_lengths
 
-#: Features that a map of products may have.
+#: The largest number of features of a polynomial map.
 _MOST = 2_000_000
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """All products of `degree` entries of a row, or of up to as many.
+    """All products of `degree` entries of a row, or of up to `degree` entries.
 
     Parameters
     ----------
     degree : int
+        Number of entries in a product.
     up_to : bool
-        Lower degrees too.
+        Whether to include the lower degrees as well.
     coef0 : float
-        Weight of the lower degrees, with `up_to`.
+        Weight of the lower degrees; used only with `up_to`.
 
     Notes
     -----
-    The product x_1^{a_1} x_2^{a_2} ... of exact degree M carries sqrt(M! / (a_1! a_2! ...)), so that
-    phi(x) . phi(y) = (x . y)^M. Up to degree M, x has the further entry sqrt(coef0), and
-    phi(x) . phi(y) = (x . y + coef0)^M; the constant feature is among them.
+    The product x_1^{a_1} x_2^{a_2} ... of degree M is multiplied by sqrt(M! / (a_1! a_2! ...)), so that
+    phi(x) . phi(y) = (x . y)^M. With `up_to`, the entry sqrt(coef0) is appended to x, so that
+    phi(x) . phi(y) = (x . y + coef0)^M; one of the features is then constant.
     """
 
     degree: int = 2
@@ -49,7 +50,7 @@ class Polynomial:
             raise ValueError(f"Polynomial(coef0={self.coef0!r}): a positive number is needed.")
 
     def width(self, p: int) -> int:
-        """Features of a row of p entries."""
+        """The number of features of a row with p entries."""
         return math.comb(p + self.up_to + self.degree - 1, self.degree)
 
     def __call__(self, block: Array) -> Array:
@@ -66,12 +67,12 @@ class Polynomial:
         return out
 
     def names(self, entries: Sequence[str]) -> list[str]:
-        """Features in words, such as 'x0^2' and 'x0 x1'."""
+        """Names of the features, such as 'x0^2' and 'x0 x1'."""
         index, _ = _products(len(entries) + self.up_to, self.degree)
-        return [_in_words(factors, entries) for factors in index.tolist()]
+        return [_product_name(factors, entries) for factors in index.tolist()]
 
     def scales(self, p: int) -> np.ndarray:
-        """What each product of entries is multiplied by."""
+        """The factor by which each product of entries is multiplied."""
         index, scale = _products(p + self.up_to, self.degree)
         lower = (index == p).sum(axis=1) if self.up_to else 0
         return scale * math.sqrt(self.coef0) ** lower
@@ -93,7 +94,8 @@ class Polynomial:
 class KernelColumns:
     """phi(x) = (k(x, l_1), ..., k(x, l_m)) for m rows l_j.
 
-    Nystrom's features are linear in these: L^(-1/2) U^T phi(x), for U L U^T the kernels of the l_j with one another.
+    The features of Nystrom's method are linear in these: L^(-1/2) U^T phi(x), where U L U^T is the kernel matrix of the
+    rows l_j.
     """
 
     kernel: Any
@@ -107,7 +109,7 @@ class KernelColumns:
         return self._against(block)
 
     def on(self, like: Array) -> KernelColumns:
-        """The same map for arrays of the kind of `like`."""
+        """The same map for arrays of the namespace, device and dtype of `like`."""
         return KernelColumns(self.kernel, asarray_like(self.rows, like, dtype=like.dtype))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -118,8 +120,8 @@ class KernelColumns:
 class Fourier:
     """phi(x) = sqrt(a / m) (cos w_1.x, ..., cos w_m.x, sin w_1.x, ..., sin w_m.x) for m frequencies w_j.
 
-    For random w_j with the density of the Fourier transform of a shift-invariant kernel, phi(x) . phi(y) is k(x, y) on
-    average, a = k(x, x) [1]_.
+    If the density of the random w_j is the Fourier transform of a shift-invariant kernel, the expectation of
+    phi(x) . phi(y) is k(x, y), where a = k(x, x) [1]_.
 
     References
     ----------
@@ -130,7 +132,7 @@ class Fourier:
     amplitude: float = 1.0
 
     def on(self, like: Array) -> Fourier:
-        """The same map for arrays of the kind of `like`."""
+        """The same map for arrays of the namespace and device of `like`."""
         return Fourier(asarray_like(self.frequencies, like), self.amplitude)
 
     def __call__(self, block: Array) -> Array:
@@ -149,7 +151,7 @@ class Scaled:
     shift: Any = None
 
     def on(self, like: Array) -> Scaled:
-        """The same map for arrays of the kind of `like`."""
+        """The same map for arrays of the namespace and device of `like`."""
         inner = self.feature_map.on(like) if hasattr(self.feature_map, "on") else self.feature_map
         return Scaled(inner, self.factor, None if self.shift is None else asarray_like(self.shift, like))
 
@@ -169,7 +171,7 @@ class Same:
 
 @dataclass(frozen=True)
 class UnitLength:
-    """phi(x) = x / |x|; zero for rows of zeros"""
+    """phi(x) = x / |x|, and zero for rows of zeros"""
 
     def __call__(self, block: Array) -> Array:
         lengths = row_lengths(block)
@@ -182,12 +184,12 @@ class UnitLength:
 
 @lru_cache(maxsize=64)
 def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Entries that are multiplied, (features, degree), and the roots of how often each occurs in (sum x)^degree."""
+    """The entries in each product, shape (features, degree), and the square roots of the multinomial coefficients."""
     count = math.comb(p + degree - 1, degree)
     if count > _MOST:
         raise MemoryError(
-            f"products of {degree} of {p} entries are {count:,} features, and {_MOST:,} are allowed. Lower the degree, "
-            "or use KernelPCA with a polynomial kernel, which needs none of them."
+            f"products of {degree} of {p} entries are {count:,} features, and at most {_MOST:,} are allowed. Lower the "
+            "degree, or use KernelPCA with a polynomial kernel, which does not compute them."
         )
     index = np.array(list(combinations_with_replacement(range(p), degree)), dtype=np.int64)
     logs = np.zeros(len(index))
@@ -195,14 +197,14 @@ def _products(p: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     for j in range(1, degree):
         run = np.where(index[:, j] == index[:, j - 1], run + 1, 1.0)
         logs += np.log(run)
-    # Logarithms: factorials of high degrees have no room in a number.
+    # Logarithms are used because factorials of high degrees overflow.
     scale = np.exp(0.5 * (math.lgamma(degree + 1) - logs))
     index.setflags(write=False)
     scale.setflags(write=False)
     return index, scale
 
 
-def _in_words(factors: list[int], entries: Sequence[str]) -> str:
+def _product_name(factors: list[int], entries: Sequence[str]) -> str:
     words = []
     for i in sorted(set(factors)):
         power = factors.count(i)
@@ -216,32 +218,35 @@ FEATURE_MAPS = {"polynomial": Polynomial}
 
 
 def affine(A: Array, mean: Array, deviation: float) -> Any:
-    """block -> (block - mean) A, in the dtype of the block. Sparse blocks are centred after the product, which costs
-    digits where the mean is far away beside the deviation of the answer: then they are made dense, block by block."""
-    ready: dict[Any, tuple[Array, Array, Array]] = {}
-    own = _PerThread()
+    """The function block -> (block - mean) A, computed in the dtype of the block.
+
+    Sparse blocks are centred after the product. This costs digits if the mean is large compared to the standard
+    deviation `deviation` of the result; in that case sparse blocks are made dense one at a time.
+    """
+    converted: dict[Any, tuple[Array, Array, Array]] = {}
+    local = _PerThread()
 
     def apply(block: Array) -> Array:
-        if block.dtype not in ready:
-            ready[block.dtype] = (
+        if block.dtype not in converted:
+            converted[block.dtype] = (
                 astype(A, block.dtype),
                 astype(mean, block.dtype),
                 astype(mean @ A, block.dtype),
             )
-        matrix, centre, offset = ready[block.dtype]
+        matrix, centre, offset = converted[block.dtype]
         if is_sparse(block):
             if np.abs(offset).max() <= 1e3 * deviation:
                 return block @ matrix - offset
             block = dense(block)
-        if not hasattr(own, "scratch"):
-            own.scratch = Scratch()
-        return own.scratch.difference(block, centre) @ matrix
+        if not hasattr(local, "scratch"):
+            local.scratch = Scratch()
+        return local.scratch.difference(block, centre) @ matrix
 
     return apply
 
 
 class _PerThread(threading.local):
-    """What each thread has for itself; copies and pickles start empty."""
+    """Thread-local storage that can be copied and pickled; the copy starts empty."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _PerThread, ()

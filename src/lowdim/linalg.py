@@ -1,5 +1,5 @@
-"""The small dense algebra that all layers share. Rules of sign, order, rank and divisor are decided here and nowhere
-else."""
+"""Small dense linear algebra used by all other modules. The conventions for signs, order, rank and divisors are defined
+only here."""
 
 from __future__ import annotations
 
@@ -13,48 +13,51 @@ from scipy import linalg as scipy_linalg
 from ._threads import single_threaded_blas
 from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
 
-#: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K:
-#: its rounding errors are about eps * lambda_1, so six digits are left at 1e-10.
+#: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K.
+#: Its rounding errors are about eps * lambda_1, so about six digits are left at 1e-10.
 RESOLUTION = 1e-10
-#: The same for products in float32, which are right to about 1e-7 of lambda_1: four digits are left.
+#: The same for products in float32, whose errors are about 1e-7 lambda_1: about four digits are left.
 RESOLUTION_FLOAT32 = 1e-3
 
-#: Rounding of products in either precision.
+#: Relative rounding errors of products in float64 and in float32.
 FLOAT64_EPS = 2.0**-52
 FLOAT32_EPS = 2.0**-23
 
-#: Squared distances below this share of the squared spread are taken from differences: in float64, and in float32.
+#: Squared distances below this fraction of the squared spread are recomputed from differences: float64, float32.
 _CLOSE, _CLOSE_FLOAT32 = 1e-6, 1e-3
-#: Pairs whose differences are formed at a time, for about this many numbers.
+#: Size, in numbers, of the array of differences that is formed at a time.
 _DIFFERENCES = 1 << 20
 
-#: From this size on LAPACK is asked for the leading eigenvectors only.
+#: The smallest matrix for which only the leading eigenvectors are computed.
 _PARTIAL_FROM = 128
-#: Matrices of these sizes are worked on by one thread.
+#: For matrices larger than the first size and up to the second one, BLAS uses a single thread.
 _SMALL, _MEDIUM = 32, 512
 
 
 def divisor(weight: float, ddof: int) -> float:
-    """What a scatter matrix is divided by to give a covariance: total weight minus `ddof`, zero up to rounding."""
+    """The divisor of a covariance, total weight minus `ddof`; zero if that is negative or zero up to rounding."""
     left = weight - ddof
     return left if left > 1e-9 * weight else 0.0
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:
-    """How many components rows can have: min(n, p), n counting repetitions (weight 2 equals repeating the row)."""
+    """The largest number of components: min(n, p), where n counts repetitions (weight 2 equals repeating the row)."""
     return min(max(n_rows, int(weight)), n_features)
 
 
 def quiet_blas(p: int) -> AbstractContextManager[None]:
-    """Around the algebra of p x p matrices: up to a medium size threads of BLAS gain nothing there, and would go on
-    spinning beside whatever reads the rows next."""
+    """Context for the algebra of p x p matrices.
+
+    Up to a medium size, several BLAS threads are no faster than one, and they keep spinning for a while afterwards,
+    which slows down the next pass over the rows.
+    """
     return single_threaded_blas() if _SMALL < p <= _MEDIUM else nullcontext()
 
 
 def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array]:
     """Eigenpairs of symmetric `A`, largest first: values (m,), vectors as rows (m, p).
 
-    All p of them, or only the first `at_least` where that is cheaper (many columns, NumPy).
+    Returns all p of them, or only the first `at_least` if that is cheaper (NumPy arrays with many columns).
     """
     p = A.shape[0]
     if not isinstance(A, np.ndarray):
@@ -65,7 +68,7 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
             values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
             if len(values) < at_least:
-                # Where all eigenvalues are nearly the same LAPACK's search by index may come back with none.
+                # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
                 values, vectors = np.linalg.eigh(A)
         else:
             values, vectors = np.linalg.eigh(A)
@@ -73,8 +76,8 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
 
 
 def svd_thin(A: Array) -> tuple[Array, Array, Array]:
-    """`A = U diag(s) Vt`, thin, s descending. For NumPy arrays the slower and more reliable driver of LAPACK is used
-    where the fast one fails."""
+    """The thin decomposition `A = U diag(s) Vt`, s descending. For NumPy arrays, if LAPACK's fast driver fails, the
+    slower and more reliable one is used."""
     if isinstance(A, np.ndarray):
         try:
             return np.linalg.svd(A, full_matrices=False)
@@ -84,16 +87,17 @@ def svd_thin(A: Array) -> tuple[Array, Array, Array]:
 
 
 def r_factor(A: Array) -> Array:
-    """The triangle R of `A = Q R`; Q is not formed where the library can leave it out."""
+    """The triangular factor R of `A = Q R`; NumPy does not form Q."""
     if isinstance(A, np.ndarray):
         return np.linalg.qr(A, mode="r")
     return namespace(A).linalg.qr(A, mode="reduced")[1]
 
 
 def signs(vectors: Array) -> Array:
-    """+1 or -1 per row, such that the entry of largest magnitude times it is positive; the first one on a tie.
+    """+1 or -1 for each row, which makes its entry of largest magnitude positive; the first such entry on a tie.
 
-    Entries within sqrt(eps) of the largest count as tied: otherwise rounding, and so the solver, would decide.
+    Entries within sqrt(eps) of the largest count as tied. Otherwise the sign would depend on rounding errors, and so on
+    the solver.
     """
     xp = namespace(vectors)
     size = xp.abs(vectors)
@@ -113,19 +117,19 @@ def fix_signs(vectors: Array) -> Array:
 
 
 def column_lengths(A: np.ndarray) -> np.ndarray:
-    """Euclidean lengths of the columns; squares need not fit the range of numbers."""
+    """Euclidean lengths of the columns, computed so that squares do not overflow or underflow."""
     largest = np.abs(A).max(axis=0, initial=0.0)
     safe = np.where(largest > 0, largest, 1.0)
     return largest * np.sqrt(((A / safe) ** 2).sum(axis=0))
 
 
 def is_constant(deviation: Array, mean: Array) -> Array:
-    """Columns whose deviation is no more than the rounding of their entries."""
+    """Which columns are constant: those whose standard deviation is at most the rounding error of their entries."""
     return deviation <= 2.0 * FLOAT64_EPS * namespace(mean).abs(mean)
 
 
 def rank_cut(largest: float, n_features: int, epsilon: float) -> float:
-    """Eigenvalues at or below this are zero as far as arithmetic can tell: D * eps * lambda_1."""
+    """The value at or below which eigenvalues count as zero: n_features * epsilon * largest."""
     return n_features * epsilon * largest
 
 
@@ -136,7 +140,7 @@ def resolution(epsilon: float, needed: float = RESOLUTION) -> float:
 
 
 def numerical_rank(values: Array, n_features: int, epsilon: float | None = None) -> int:
-    """How many of the descending eigenvalues `values` stand above the rank cut."""
+    """The number of the descending eigenvalues `values` that are above the rank cut."""
     if values.shape[0] == 0:
         return 0
     xp = namespace(values)
@@ -145,11 +149,11 @@ def numerical_rank(values: Array, n_features: int, epsilon: float | None = None)
 
 
 def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:
-    """Orthonormal Q, R and C with `Z = basis C + Q R` and Q orthogonal to `basis`.
+    """Q, R and C with `Z = basis C + Q R`, where Q has orthonormal columns that are orthogonal to `basis`.
 
-    Directions that vanish (the block has met an invariant subspace) are replaced by random ones with zero rows in
-    R, as many as the space still has room for. Returns also how many new ones came in. Gram-Schmidt is done
-    twice, which is enough [1].
+    Directions that vanish, because the block has reached an invariant subspace, are replaced by random ones with zero
+    rows in R, as many as the dimension of the space allows. The fourth result is the number of random directions.
+    Gram-Schmidt is applied twice, which is enough [1].
 
     References
     ----------
@@ -159,7 +163,7 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array
     size = math.sqrt(float(xp.sum(Z * Z)))
     C = basis.T @ Z
     Q, R = _qr_of_thin(Z - basis @ C)
-    # What is left of a nearly dependent column is mostly rounding: only at unit length can it be projected once more.
+    # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
     again = basis.T @ Q
     Q, turn = _qr_of_thin(Q - basis @ again)
     kept = np.flatnonzero(
@@ -183,8 +187,10 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array
 
 
 def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
-    """Q and R of a tall and thin block: by the Cholesky factor of Z^T Z where its columns are far from dependent, which
-    is products only; done twice, as here, this is as orthogonal as Householder's [1].
+    """Q and R of a tall and thin block.
+
+    If the columns are far from linearly dependent, R is the Cholesky factor of Z^T Z, which needs only matrix products.
+    Applied twice, as the caller does, this gives a Q as orthogonal as that of Householder's method [1].
 
     References
     ----------
@@ -205,7 +211,7 @@ def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
 
 
 def inner_products(X: Array, Y: Array) -> Array:
-    """x_i . y_j of rows, dense or sparse, as a dense matrix."""
+    """Inner products x_i . y_j of rows, which may be dense or sparse, as a dense matrix."""
     if is_sparse(X) or is_sparse(Y):
         K = X @ Y.T
         return K.toarray() if is_sparse(K) else np.asarray(K)
@@ -213,7 +219,7 @@ def inner_products(X: Array, Y: Array) -> Array:
 
 
 def row_lengths(X: Array) -> Array:
-    """Euclidean lengths of rows; one for rows of zeros."""
+    """Euclidean lengths of the rows; 1 for rows of zeros."""
     if is_sparse(X):
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         return np.sqrt(np.where(squares > 0, squares, 1.0)).astype(X.dtype)
@@ -223,11 +229,11 @@ def row_lengths(X: Array) -> Array:
 
 
 def squared_distances(X: Array, Y: Array) -> Array:
-    """|x_i - y_j|^2 of rows, from their products.
+    """Squared distances |x_i - y_j|^2 of rows, from inner products.
 
-    Dense rows are measured from a common point first, so that an offset of all rows costs no digits; those of rows with
-    themselves (`X is Y`) are exactly zero. Rounding leaves about eps times the square of the spread; NumPy rows that
-    are closer than a thousandth of it (float32: a thirtieth) are measured entry by entry.
+    Dense rows are centred first, so that an offset common to all rows costs no digits. The distance of a row to itself
+    (`X is Y`) is exactly zero. The rounding error is about eps times the squared spread of the rows. For dense NumPy
+    rows, distances below a thousandth of the spread (a thirtieth in float32) are recomputed from differences.
     """
     same = X is Y
     if is_sparse(X) or is_sparse(Y):
@@ -256,8 +262,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
 
 def _measure_again(D: np.ndarray, X: Any, Y: Any, below: float) -> None:
-    """Compute squared distances smaller than `below` once more, from differences: from products they are mostly
-    rounding."""
+    """Recompute squared distances smaller than `below` from differences, since from products they are mostly rounding
+    error."""
     if is_sparse(X) or is_sparse(Y):
         return
     i, j = np.nonzero(below > D)

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _threads
 from ._threads import Progress
-from ._xp import Array, all_finite, asarray_like, concat_rows, is_sparse, namespace, settled, to_numpy
+from ._xp import Array, all_finite, asarray_like, compute_lazy, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights
 from .sources import (
     CountedSource,
@@ -228,7 +228,7 @@ class Rows:
 
 def check_weights(weights: Any, source: Source) -> Array:
     """Frequency weights, checked, as an array of the kind and dtype of the rows."""
-    w = to_numpy(settled(weights))
+    w = to_numpy(compute_lazy(weights))
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":
@@ -305,7 +305,7 @@ def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress
     """`run(part, first_row, tick)` for all parts at once; answers and errors in the order of the rows."""
     starts = np.cumsum([0] + [part.shape[0] or 0 for part in parts])
     tasks = [partial(run, part, int(start)) for part, start in zip(parts, starts, strict=False)]
-    return _threads.side_by_side(tasks, None if progress is None else progress.step)
+    return _threads.run_in_parallel(tasks, None if progress is None else progress.step)
 
 
 def _summary_of_part(

@@ -129,15 +129,15 @@ def normal(u):
         ((normal, lambda u: u, lambda u: 1.0), r"its second derivative gave shape \(\)"),
         ((lambda u: np.log(u), lambda u: 1 / u, lambda u: -1 / u**2), "-ln p is not finite at -3.1"),
         ((lambda u: u, lambda u: np.ones_like(u), lambda u: np.zeros_like(u)), "symmetric about zero"),
-        ((lambda u: -u * u, lambda u: -2 * u, lambda u: -2 * np.ones_like(u)), "no density"),
-        ((lambda u: 0 * u, lambda u: 0 * u, lambda u: 0 * u), "no density"),
+        ((lambda u: -u * u, lambda u: -2 * u, lambda u: -2 * np.ones_like(u)), "not a density"),
+        ((lambda u: 0 * u, lambda u: 0 * u, lambda u: 0 * u), "not a density"),
         (
             (
                 lambda u: -np.exp(-u * u / 2),
                 lambda u: u * np.exp(-u * u / 2),
                 lambda u: (1 - u * u) * np.exp(-u * u / 2),
             ),
-            "no density",
+            "not a density",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def test_custom_functions_are_checked(functions, message):
     ("density", "error", "message"),
     [
         ("cube", ValueError, "'cube' is not one of 'sech', 'infomax'"),
-        (Sech, TypeError, r"make one: Sech\(\)"),
+        (Sech, TypeError, r"pass an instance: Sech\(\)"),
         ((1, 2, 3), TypeError, "-ln p must be a function of an array, got int"),
         (np.tanh, TypeError, "or three functions"),
         ("logcosh", ValueError, "That is 'sech' here"),

@@ -91,7 +91,7 @@ def test_a_quadratic_kernel_has_its_degree():
 def test_things_that_are_no_kernels():
     with pytest.raises(TypeError, match="feature map, for FeatureMapPCA"):
         as_kernel(PolynomialMap(2))
-    with pytest.raises(ValueError, match="or None to have it found"):
+    with pytest.raises(ValueError, match="or None for the default"):
         Gaussian(gamma="scale")
 
 
@@ -202,16 +202,22 @@ def test_functions():
     [
         (lambda: Gaussian(sigma=0), r"Gaussian\(sigma=0\): a positive number is needed"),
         (lambda: Gaussian(gamma=-1.0), "a positive number is needed"),
-        (lambda: Gaussian(sigma=1.0, gamma=1.0), "they mean the same; give one"),
+        (lambda: Gaussian(sigma=1.0, gamma=1.0), "both set the width; pass only one"),
         (lambda: Polynomial(degree=True), "a positive number is needed"),
         (lambda: Polynomial(coef0=np.nan), "a finite number is needed"),
         (lambda: Matern(nu=1.0), "nu is 0.5, 1.5 or 2.5"),
         (lambda: as_kernel("gauss"), "kernel='gauss' is not one of 'linear'"),
-        (lambda: as_kernel(Linear(), gamma=1.0), r"gamma=1.0 is for kernels by name; Linear\(\) has its own"),
+        (
+            lambda: as_kernel(Linear(), gamma=1.0),
+            r"gamma=1.0 is for kernels given by name; set the parameters of Linear\(\) in",
+        ),
         (lambda: as_kernel("linear", gamma=1.0), "kernel='linear' has no gamma, got gamma=1.0; leave gamma at None"),
         (lambda: as_kernel("rbf", degree=2), "kernel='rbf' has no degree, got degree=2; leave degree at None"),
         (lambda: as_kernel("laplacian", coef0=0.0), "kernel='laplacian' has no coef0"),
-        (lambda: as_kernel(max, coef0=0.0), "coef0=0.0 is for kernels by name; a function is called with two rows"),
+        (
+            lambda: as_kernel(max, coef0=0.0),
+            "coef0=0.0 is for kernels given by name; a function is called with two rows",
+        ),
     ],
 )
 def test_what_is_refused(make, message):

@@ -160,7 +160,7 @@ def test_the_divisor_is_no_matter_of_rules():
 
 
 def test_a_matrix_that_does_not_fit_is_not_made(monkeypatch):
-    import lowdim.models._by_rule as module
+    import lowdim.models._rule_choice as module
 
     monkeypatch.setattr(module, "memory_bytes", lambda: 1000)
     with pytest.raises(ValueError, match="n_components='map': partial correlations need the p x p matrix"):
@@ -202,11 +202,11 @@ def test_refusals():
         lambda: PPCA("cv").fit_summary(summarize(SCALED, Moments)),
         lambda: FactorAnalysis("cv").fit_summary(summarize(SCALED, Moments)),
     ):
-        with pytest.raises(ValueError, match="leaves rows out, and a summary has none"):
+        with pytest.raises(ValueError, match="leaves rows out, and a summary does not hold them"):
             refused()
     for model in (PCA("cv"), PLSRegression("cv")):
         with pytest.raises(AttributeError, match="partial_fit") as refusal:
             model.partial_fit(DIABETES, PROGRESS)
-        assert "partial_fit keeps none" in str(refusal.value.__cause__)
-    with pytest.raises(ValueError, match="how many rows"):
+        assert "partial_fit does not keep them" in str(refusal.value.__cause__)
+    with pytest.raises(ValueError, match="needs to know the number of rows"):
         PCA("cv").fit(b for b in (SCALED[:90], SCALED[90:]))

@@ -25,7 +25,7 @@ def test_correlations_of_exactly_one(solver):
 @each_solver
 def test_tables_of_lost_rank(solver):
     deficient = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(80, 3.0)])
-    with pytest.warns(RankWarning, match="only 4 of n_components=5 could be taken"):
+    with pytest.warns(RankWarning, match="only 4 of n_components=5 could be computed"):
         cca = CCA(5, solver=solver).fit(deficient, np.column_stack([Y, Y[:, 0]]))
     assert cca.rank_ == (5, 4)
     np.testing.assert_allclose(cca.correlations_, CCA().fit(X, Y).correlations_, rtol=1e-9)
@@ -64,7 +64,7 @@ def test_units_do_no_harm(solver):
 
 
 def test_too_few_rows_are_warned_about():
-    with pytest.warns(SmallSampleWarning, match="only 12 rows: correlations of 1 can be found whatever the rows hold"):
+    with pytest.warns(SmallSampleWarning, match="only 12 rows: correlations of 1 can be found in any data"):
         cca = CCA().fit(WIDE_X, WIDE_Y)
     np.testing.assert_allclose(cca.correlations_, 1.0)
     assert cca.n_components_ == 11
@@ -110,7 +110,8 @@ def test_a_stream_that_loses_directions_says_so():
     rng = np.random.default_rng(0)
     Z, hidden = rng.standard_normal((100, 3)), rng.standard_normal((100, 1))
     x, y = np.hstack([Z, Z[:, :1] + 1e-8 * hidden]), np.hstack([hidden, rng.standard_normal((100, 1))])
-    with pytest.warns(ResolutionWarning, match="cannot tell the smallest directions of the tables from rounding"):
+    message = "cannot distinguish the smallest directions of the tables from rounding"
+    with pytest.warns(ResolutionWarning, match=message):
         CCA().fit((x[i : i + 10] for i in range(0, 100, 10)), (y[i : i + 10] for i in range(0, 100, 10)))
     np.testing.assert_allclose(CCA().fit(x, y).correlations_[0], 1.0, rtol=1e-6)
 
@@ -152,7 +153,7 @@ def test_tables_at_transform_belong_together():
     cca = CCA(2).fit(X, frame)
     with pytest.raises(ValueError, match="X has 80, y has 78 rows"):
         cca.transform(X, frame[:78])
-    with pytest.raises(ValueError, match="y has columns 'b', 'a', 'c', 'd', expected were 'a', 'b', 'c', 'd'"):
+    with pytest.raises(ValueError, match="y has columns 'b', 'a', 'c', 'd', expected 'a', 'b', 'c', 'd'"):
         cca.transform(X, frame[list("bacd")])
     with pytest.raises(ValueError, match="table 0 has 80, table 1 has 5 rows"):
         GCCA(1).fit([X, Y]).transform([X, Y[:5]])
@@ -219,11 +220,11 @@ def test_scores_of_held_out_rows():
 
 
 def test_calls_that_are_nearly_right():
-    with pytest.raises(ValueError, match=r"Tables are given as one list: fit\(\[A, B, C\]\)"):
+    with pytest.raises(ValueError, match=r"Pass all tables as one list: fit\(\[A, B, C\]\)"):
         GCCA().fit(X, Y, THIRD)
     with pytest.raises(TypeError, match=r"got a dict: pass list\(X.values\(\)\)"):
         GCCA().fit({"a": X, "b": Y})
-    with pytest.raises(ValueError, match="Streams are given as two, one for each table"):
+    with pytest.raises(ValueError, match="Pass two streams, one for each table"):
         CCA().fit(row for row in [(X, Y)])
 
 

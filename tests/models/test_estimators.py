@@ -293,7 +293,8 @@ def test_solvers_of_scikit_learn(theirs, ours):
 
 @pytest.mark.parametrize("svd_solver", ["auto", "full"])
 def test_solver_and_svd_solver_name_the_same_choice(svd_solver):
-    with pytest.raises(ValueError, match=r"solver='triangle' and svd_solver='.*' name the same choice; give one"):
+    message = r"solver='triangle' and svd_solver='.*' both select the solver; pass only one"
+    with pytest.raises(ValueError, match=message):
         PCA(2, solver="triangle", svd_solver=svd_solver).fit(X)
 
 

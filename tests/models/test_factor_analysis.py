@@ -300,7 +300,7 @@ def test_a_heywood_case_is_flagged_from_either_side():
 
 
 def test_no_test_without_complete_rows_or_enough_of_them():
-    with pytest.raises(ValueError, match=r"no test: the rows have holes.*by bic"):
+    with pytest.raises(ValueError, match=r"no test: the rows have missing values.*by bic"):
         FactorAnalysis(2).fit(HOLES).test()
     with pytest.raises(ValueError, match="too few to test"):
         FactorAnalysis(1).fit_summary(Moments.from_covariance(np.eye(8) + 0.5, 4)).test()

@@ -125,7 +125,8 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 
 
 def test_fewer_components_than_asked():
-    with pytest.warns(RankWarning, match="only 3 of n_components=10 could be taken: the ranks of the kernel matrices"):
+    message = "only 3 of n_components=10 could be computed: the ranks of the kernel matrices"
+    with pytest.warns(RankWarning, match=message):
         KernelCCA(10, kernel="linear").fit(X, Y)
 
 
@@ -139,7 +140,7 @@ def test_missing_values_are_named():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": ("rbf",)}, "must be one for both tables, or a pair"),
+        ({"kernel": ("rbf",)}, "must be one value for both tables, or a pair"),
         ({"gamma": -1.0}, "a positive number is needed"),
         ({"gamma": "a"}, "a positive number is needed"),
     ],
@@ -170,7 +171,7 @@ def test_small_directions_and_too_few_rows_are_warned_about():
     rng = np.random.default_rng(0)
     U, V = np.linalg.qr(rng.standard_normal((50, 5)))[0], np.linalg.qr(rng.standard_normal((5, 5)))[0]
     x = (U * np.logspace(0, -8, 5)) @ V.T
-    with pytest.warns(ResolutionWarning, match="cannot be told from rounding"):
+    with pytest.warns(ResolutionWarning, match="cannot be distinguished from rounding"):
         KernelCCA(1, kernel="linear", regularization=0.0).fit(x, U[:, 4])
     with pytest.warns(SmallSampleWarning, match="correlations of 1 can be found"):
         KernelCCA(1, kernel="rbf", gamma=1.0, regularization=0.0).fit(X, Y)

@@ -174,7 +174,7 @@ def test_a_column_never_observed_is_named():
     pandas = pytest.importorskip("pandas")
     bad = HOLES.copy()
     bad[:, 3] = np.nan
-    with pytest.raises(ValueError, match=r"nothing was observed in column 3: .* Drop it"):
+    with pytest.raises(ValueError, match=r"no entry was observed in column 3: .* Drop it"):
         PPCA(2).fit(bad)
     with pytest.raises(ValueError, match=r"column 'd' \(number 3\)"):
         PPCA(2).fit(pandas.DataFrame(bad, columns=list("abcdef")))
@@ -302,7 +302,7 @@ def test_one_answer_whatever_the_rows_are_stored_as(name, model):
 
 
 def test_weights_beside_a_prior_are_frequencies():
-    with pytest.raises(ValueError, match=r"must count at least two rows beside a prior: got a total of 1\."):
+    with pytest.raises(ValueError, match=r"must add up to at least two rows with a prior: got a total of 1\."):
         PPCA(2, prior="vb").fit(HOLES, sample_weight=np.full(60, 1 / 60))
     small, plain = PPCA(2, solver=TIGHT).fit(HOLES, sample_weight=np.full(60, 1e-3)), PPCA(2, solver=TIGHT).fit(HOLES)
     np.testing.assert_allclose(small.loadings_, plain.loadings_, atol=1e-6)

@@ -209,7 +209,7 @@ def test_summaries_of_tables_can_be_saved(tmp_path):
 def test_a_summary_that_has_lost_the_digits_says_so():
     x = np.column_stack([X[:, 0], X[:, 0] + 1e-7 * X[:, 1]])
     seen = summarize(np.column_stack([x, X[:, 1]]), Moments(3, groups=(2, 1)))
-    with pytest.warns(ResolutionWarning, match="solver='covariance' cannot tell the smallest directions"):
+    with pytest.warns(ResolutionWarning, match="solver='covariance' cannot distinguish the smallest directions"):
         CCA(1).fit_summary(seen)
 
 

@@ -138,7 +138,7 @@ def test_streams_that_cannot_be_read_by_columns_or_again():
     assert "solver='gram' keeps no summary" in str(caught.value.__cause__)
     with pytest.raises(ValueError, match="for fits without a part of the rows"):
         PLSRegression(1).fit(X, Y).jackknife(iter([X]), iter([Y]))
-    with pytest.raises(ValueError, match="needs to know how many rows there are"):
+    with pytest.raises(ValueError, match="needs to know the number of rows"):
         PLSRegression(1).fit(X, Y).jackknife(lambda: iter([X]), lambda: iter([Y]))
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
 from lowdim.errors import SmallSampleWarning
-from lowdim.selection.bootstrapping import ALIGNMENTS, _aligned
+from lowdim.selection.bootstrapping import ALIGNMENTS, _align
 from lowdim.solvers import Newton
 
 IRIS = load_iris().data
@@ -106,7 +106,7 @@ def test_alignment_undoes_what_says_nothing(align):
     turn = np.eye(3)[:, [2, 0, 1]] * [1, -1, -1]
     if align == "procrustes":
         turn = np.linalg.qr(random.standard_normal((3, 3)))[0]
-    found = _aligned({name: L @ turn for name, L in reference.items()}, reference, ALIGNMENTS[align])
+    found = _align({name: L @ turn for name, L in reference.items()}, reference, ALIGNMENTS[align])
     for name, L in reference.items():
         np.testing.assert_allclose(found[name], L, atol=1e-12)
 
@@ -155,10 +155,10 @@ def test_tables():
         ({"align": "signs"}, "'match', 'procrustes'"),
         ({"level": 95}, "between 0 and 1"),
         ({"level": "a"}, "between 0 and 1"),
-        ({"kind": "row", "n_blocks": 5}, "leave out one"),
+        ({"kind": "row", "n_blocks": 5}, "pass only one of them"),
         ({"n_blocks": 1}, "between 2 and 150"),
         ({"n_blocks": 151}, "between 2 and 150"),
-        ({"groups": np.zeros(150)}, "at least 2 pieces"),
+        ({"groups": np.zeros(150)}, "at least 2 blocks or groups"),
         ({"groups": np.zeros(3)}, "one entry for each of the 150 rows"),
         ({"groups": np.arange(150), "n_blocks": 3}, "leave out"),
     ],
@@ -175,9 +175,9 @@ def test_other_refusals():
         bootstrap(PCA(), np.where(IRIS > 7, np.nan, IRIS))
     with pytest.raises(ValueError, match="complete rows"):
         bootstrap(PPCA(), np.where(IRIS > 7, np.nan, IRIS))
-    with pytest.warns(SmallSampleWarning, match="draws from 3 pieces"):
+    with pytest.warns(SmallSampleWarning, match="3 blocks or groups are few"):
         bootstrap(PCA(1), IRIS, n_boot=3, groups=np.arange(150) // 50)
-    with pytest.raises(ValueError, match="how many rows"):
+    with pytest.raises(ValueError, match="needs to know the number of rows"):
         bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))
     draws = bootstrap(PCA(1), IRIS, n_boot=3)
     with pytest.raises(ValueError, match="is not one of"):

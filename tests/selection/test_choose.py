@@ -89,7 +89,7 @@ def test_far_fewer_rows_than_columns(monkeypatch):
     for standardize in (False, True):
         without = choose_n_components(WIDE, standardize=standardize)
         assert without.eigenvalues.matrix is None and without["map"].k is None
-        assert "was not formed" in without["map"].note and len(without["map"].curve) == 0
+        assert "is not computed" in without["map"].note and len(without["map"].curve) == 0
         full = with_matrix if not standardize else choose_n_components(summarize(WIDE, Moments), standardize=True)
         for name in set(NAMES) - {"map"}:
             assert without[name].k == full[name].k
@@ -126,9 +126,9 @@ def test_a_single_rule_and_aliases():
     assert list(choices) == ["minka", "parallel"] and len(choices) == 2
     assert choices["mle"] is choices["minka"] and "kaiser" not in choices
     assert list(choose_n_components(WINE, "velicer")) == ["map"]
-    with pytest.raises(KeyError, match="'kaiser' was not asked; asked were 'minka', 'parallel'"):
+    with pytest.raises(KeyError, match="'kaiser' was not requested; the requested rules are 'minka', 'parallel'"):
         choices["kaiser"]
-    with pytest.raises(KeyError, match="'scree' was not asked"):
+    with pytest.raises(KeyError, match="'scree' was not requested"):
         choices["scree"]
     assert choices.get("scree") is None
     assert "mle" in choices
@@ -238,7 +238,7 @@ def test_bad_options(bad, words):
 def test_other_refusals():
     with pytest.raises(TypeError, match="rules must be"):
         choose_n_components(WINE, 3)
-    with pytest.raises(ValueError, match="sample_weight belongs to rows"):
+    with pytest.raises(ValueError, match="sample_weight is for rows"):
         choose_n_components(summarize(WINE, Moments), sample_weight=np.ones(178))
     with pytest.raises(MissingValues):
         choose_n_components(np.where(WINE > 1000, np.nan, WINE))

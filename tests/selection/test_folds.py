@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from lowdim import Moments, summarize
-from lowdim.selection.folds import folds_of, trained, union
+from lowdim.selection.folds import folds_of, split_summaries, union
 from lowdim.sources import ArraySource, BesideSource
 from lowdim.summaries import Labelled
 
@@ -88,7 +88,7 @@ def test_all_but_one_is_a_merge_of_the_others():
     tables = BesideSource([ArraySource(X), ArraySource(folds.labels.astype(float))])
     parts = summarize(tables, Labelled(Moments(3), folds.counts)).parts
     before = [part.scatter.copy() for part in parts[0]]
-    for (train, test), (kept, left) in zip(trained(parts, folds), KFold(5).split(X), strict=True):
+    for (train, test), (kept, left) in zip(split_summaries(parts, folds), KFold(5).split(X), strict=True):
         np.testing.assert_allclose(train.scatter, summarize(X[kept], Moments).scatter, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(test.scatter, summarize(X[left], Moments).scatter, rtol=1e-9, atol=1e-9)
         assert train.n_rows == len(kept)

@@ -11,7 +11,7 @@ from lowdim import Moments
 from lowdim.selection import Eigenvalues
 from lowdim.selection.noise import gavish_donoho, hard_threshold, marchenko_pastur, median_of_law, omega
 from lowdim.selection.partial import velicer
-from lowdim.selection.resampling import parallel, simulated
+from lowdim.selection.resampling import parallel, simulate_eigenvalues
 
 #: All rules of eigenvalues.
 from selection.tables_drawn import TALL, UNITS, WIDE, eigenvalues, with_signal
@@ -107,7 +107,7 @@ def test_simulated_eigenvalues_are_those_of_simulated_rows(n, p, standardize):
     deviations = np.linspace(0.5, 2, p)
     draws, m = 600, min(n - 1, p)
     rng = np.random.default_rng(1)
-    quick = np.array([simulated(rng, n, deviations, standardize)[:m] for _ in range(draws)])
+    quick = np.array([simulate_eigenvalues(rng, n, deviations, standardize)[:m] for _ in range(draws)])
     slow = []
     for _ in range(draws):
         Z = rng.standard_normal((n, p)) * deviations

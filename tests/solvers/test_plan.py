@@ -168,7 +168,7 @@ def test_streams_through_the_model(name, solver):
 def test_more_than_the_memory_there_is(monkeypatch):
     monkeypatch.setattr(base, "memory_bytes", lambda: 2**30)
     with pytest.raises(
-        MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in all\. Pass n_comp"
+        MemoryError, match=r"on 20000 columns would need .* GiB, this machine has 1\.0 GiB in total\. Pass n_comp"
     ):
         plan((30_000, 20_000), None)
     assert plan((30_000, 20_000), 10).solver.name == "krylov"

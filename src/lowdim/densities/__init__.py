@@ -1,7 +1,7 @@
-"""Densities of independent sources: small parameter objects with -ln p(u), its derivative and the derivative of that.
+"""Densities of independent sources: small parameter objects with -ln p(u) and its first two derivatives.
 
-A density is symmetric about zero, smooth, and of no particular scale: the scale of a source is part of the unmixing
-matrix. `DENSITIES` names them.
+A density is symmetric about zero and smooth. Its scale is arbitrary, since the scale of a source is part of the
+unmixing matrix. `DENSITIES` lists the densities by name.
 """
 
 from .base import Density, Flipped

@@ -1,4 +1,4 @@
-"""What a density of a source is, and its partner on the other side of the Gaussian."""
+"""The base class of densities, and the flipped density for sources on the other side of the Gaussian."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .._xp import Array, column_sums
 
 
 class Density(ABC):
-    """p(u), normalised; `energy` is -ln p, `score` its derivative psi, `slope` the derivative of psi."""
+    """A normalised density p(u): `energy` is -ln p, `score` its derivative psi, and `slope` the derivative of psi."""
 
     #: Shorthand.
     name: ClassVar[str]
-    #: The largest slope of the score, or None where there is none: what `flipped` needs.
+    #: The largest slope of the score, which `flipped` needs, or None if the slope is unbounded.
     bound: float | None = None
-    #: Whether the score never falls.
+    #: Whether -ln p is convex, so that the score never decreases.
     convex: bool = True
-    #: Whether FastICA's rotations, which look for sources far from Gaussian, lead towards likely ones.
+    #: Whether FastICA's rotations, which maximise the distance from a Gaussian, also increase the likelihood.
     prefers_rotations: ClassVar[bool] = True
 
     @abstractmethod
@@ -42,15 +42,19 @@ class Density(ABC):
     def terms(
         self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
     ) -> tuple[Array, Array, Array]:
-        """psi, psi' and, if `measured`, the (weighted) sums of -ln p over the rows of `Y`. `room` holds three arrays of
-        the shape of `Y` that may be used for the answers, or is None."""
+        """psi, psi' and, if `measured`, the (weighted) sums of -ln p over the rows of `Y`.
+
+        `room` is None, or holds three arrays of the shape of `Y` that may be used for the results.
+        """
         total = column_sums(self.energy(Y), weights) if measured else None
         return self.score(Y), self.slope(Y), total
 
     @cached_property
     def flipped(self) -> Flipped | None:
-        """q with -ln q(u) = c u^2 / 2 + ln p(u) + constant, for sources on the other side of the Gaussian, where c is
-        `bound`; None where there is none."""
+        """The density q with -ln q(u) = c u^2 / 2 + ln p(u) + constant, where c is `bound`; None without a `bound`.
+
+        It is for sources on the other side of the Gaussian: with light tails if p has heavy ones, and vice versa.
+        """
         return None if self.bound is None else Flipped(self)
 
     def __str__(self) -> str:
@@ -62,8 +66,9 @@ class Density(ABC):
 class Flipped(Density):
     """-ln p(u) = c u^2 / 2 - f(u) + constant, where f is -ln of another density and c its `bound`.
 
-    Of `Sech` this is the average of two Gaussians with variance 1 at -1 and 1: psi = u - tanh u. The score of another
-    side of the Gaussian, of the same functions: moments of it follow from those of the other and from second moments.
+    For `Sech` this is the average of two Gaussians with variance 1 and means -1 and 1: psi = u - tanh u. Since the
+    score consists of u and the score of the other density, its moments follow from the moments of that score and from
+    second moments.
 
     References
     ----------
@@ -76,12 +81,12 @@ class Flipped(Density):
     @cached_property
     def _curvature(self) -> float:
         if self.other.bound is None:
-            raise ValueError(f"{self.other} has no largest slope, so that it cannot be flipped.")
+            raise ValueError(f"{self.other} cannot be flipped, because the slope of its score has no upper bound.")
         return self.other.bound
 
     @property
     def constant(self) -> float:
-        """What makes it a density."""
+        """The constant that normalises the density."""
         return _flipped_constant(self.other, self._curvature)
 
     def energy(self, Y: Array) -> Array:
@@ -98,7 +103,7 @@ class Flipped(Density):
 
 
 def log_integral(energy: Callable[[float], float]) -> float:
-    """ln of the integral of exp(-energy) over the line, for an even `energy`; infinity where there is none."""
+    """ln of the integral of exp(-energy) over the real line, for an even `energy`; infinity if it diverges."""
     lowest = energy(0.0)
     with np.errstate(all="ignore"):
         value, error = integrate.quad(

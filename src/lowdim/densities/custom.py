@@ -1,4 +1,4 @@
-"""A density given by functions, checked before it is used."""
+"""Densities given by functions, which are checked before they are used."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from .._xp import Array, asarray_like, astype, to_numpy
 from .base import Density, log_integral
 
-#: Where the functions of a custom density are evaluated to check them.
+#: The points at which the functions of a custom density are checked.
 _PROBES = np.array([-3.1, -1.7, -0.9, -0.35, 0.2, 0.6, 1.3, 2.4, 4.2])
 
 
 @dataclass(frozen=True)
 class CustomDensity(Density):
-    """A density given by three functions of NumPy arrays, entry by entry: -ln p (up to a constant), its derivative, and
-    the derivative of that. They are checked against each other, and -ln p is normalised."""
+    """A density given by three elementwise functions of NumPy arrays: -ln p (up to a constant) and its first and second
+    derivatives. They are checked against each other, and -ln p is normalised."""
 
     name = "custom"
     minus_log: Callable[[Any], Any]
@@ -32,25 +32,26 @@ class CustomDensity(Density):
         for what, function in zip(("-ln p", "its derivative", "its second derivative"), functions, strict=True):
             if not callable(function):
                 raise TypeError(f"density: {what} must be a function of an array, got {type(function).__name__}.")
-            _probed(function, what)
+            _probe_values(function, what)
         for what, function, derivative in (
             ("the derivative of -ln p", functions[0], functions[1]),
             ("the second derivative of -ln p", functions[1], functions[2]),
         ):
             _check_derivative(what, function, derivative)
-        asymmetry = np.abs(_probed(functions[0], "-ln p") - _values(functions[0], -_PROBES)).max()
+        asymmetry = np.abs(_probe_values(functions[0], "-ln p") - _values(functions[0], -_PROBES)).max()
         if asymmetry > 1e-6:
             raise ValueError(
                 f"density: -ln p must be symmetric about zero, but -ln p(u) and -ln p(-u) differ by {asymmetry:.2g}."
             )
         with np.errstate(all="ignore"):
             near, far = _values(functions[0], np.array([1e3, 1e6]))
-        # Tails as heavy as 1/u have no integral, and quadrature would not see that. What overflows is light enough.
+        # Tails as heavy as 1/u have an infinite integral, which quadrature does not notice. If -ln p overflows, the
+        # tails are light enough.
         heavy = math.isfinite(far) and far - near <= 1.001 * math.log(1e3)
         if not math.isfinite(self._log_normaliser) or heavy:
-            raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so that p is no density.")
-        if np.ptp(_probed(functions[2], "its second derivative")) < 1e-9:
-            raise ValueError("density: this is the Gaussian, under which sources cannot be told apart.")
+            raise ValueError("density: the integral of p = exp(-(-ln p)) is not finite, so p is not a density.")
+        if np.ptp(_probe_values(functions[2], "its second derivative")) < 1e-9:
+            raise ValueError("density: this is the Gaussian, under which sources cannot be separated.")
 
     @cached_property
     def _log_normaliser(self) -> float:
@@ -73,13 +74,13 @@ def _values(function: Callable[[Any], Any], at: np.ndarray) -> np.ndarray:
     return np.asarray(function(at), dtype=np.float64)
 
 
-def _probed(function: Callable[[Any], Any], what: str) -> np.ndarray:
-    """What a function gives for a few numbers: one finite number for each."""
+def _probe_values(function: Callable[[Any], Any], what: str) -> np.ndarray:
+    """The values of a function at the probe points; an error unless there is one finite number for each."""
     try:
         values = _values(function, _PROBES.copy())
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"density: {what} failed on an array: {error}. It must work entry by entry: np.log, not math.log, say."
+            f"density: {what} failed on an array: {error}. It must work entry by entry: use np.log, not math.log."
         ) from error
     if values.shape != _PROBES.shape:
         raise ValueError(
@@ -92,7 +93,7 @@ def _probed(function: Callable[[Any], Any], what: str) -> np.ndarray:
 
 
 def _check_derivative(what: str, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> None:
-    """A derivative must be that of its function, by central differences."""
+    """Check a derivative against central differences of its function."""
     step = 1e-5
     measured = (_values(function, _PROBES + step) - _values(function, _PROBES - step)) / (2.0 * step)
     given = _values(derivative, _PROBES.copy())
@@ -106,6 +107,6 @@ def _check_derivative(what: str, function: Callable[[Any], Any], derivative: Cal
 
 
 def _through_numpy(function: Callable[[Any], Any], Y: Array) -> Array:
-    """A function of NumPy arrays, of any array; in float64, whose range it may need."""
+    """Apply a function of NumPy arrays to an array of any library, in float64, whose range it may need."""
     values = np.asarray(function(to_numpy(Y).astype(np.float64)))
     return astype(asarray_like(values, Y), Y.dtype)

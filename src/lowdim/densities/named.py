@@ -1,4 +1,4 @@
-"""The densities with names, and their table."""
+"""The predefined densities, and the table of their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .custom import CustomDensity
 class _LogCosh(Density):
     """-ln p(u) = q u^2 / 2 + ln cosh u + constant: psi = q u + tanh u."""
 
-    #: q.
+    #: The coefficient q.
     quadratic: ClassVar[float]
     _log_normaliser: float
 
@@ -56,7 +56,7 @@ class _LogCosh(Density):
 
 @dataclass(frozen=True)
 class Sech(_LogCosh):
-    """p(u) = 1 / (pi cosh u): psi = tanh u. Heavier tails than a Gaussian."""
+    """p(u) = 1 / (pi cosh u): psi = tanh u. The tails are heavier than those of a Gaussian."""
 
     name = "sech"
     bound = 1.0
@@ -66,8 +66,10 @@ class Sech(_LogCosh):
 
 @dataclass(frozen=True)
 class Infomax(_LogCosh):
-    """p(u) proportional to exp(-u^2 / 2) / cosh u: psi = u + tanh u. Tails a little heavier than a Gaussian's; flipped,
-    psi = u - tanh u. The pair of extended infomax [1].
+    """p(u) proportional to exp(-u^2 / 2) / cosh u: psi = u + tanh u, and psi = u - tanh u if flipped.
+
+    The tails are a little heavier than those of a Gaussian. With its flipped density it forms the pair of densities of
+    extended infomax [1].
 
     References
     ----------
@@ -80,13 +82,16 @@ class Infomax(_LogCosh):
     prefers_rotations = False
 
     @cached_property
-    def _log_normaliser(self) -> float:  # type: ignore[override] # computed when it is asked for
+    def _log_normaliser(self) -> float:  # type: ignore[override] # computed on first use
         return log_integral(lambda u: 0.5 * u * u + math.log(math.cosh(u)) if abs(u) < 300 else math.inf)
 
 
 @dataclass(frozen=True)
 class Student(Density):
-    """p(u) of Student's t with `freedom` degrees: psi = (nu + 1) u / (nu + u^2). Tails as heavy as one likes."""
+    """Student's t density with nu = `freedom` degrees of freedom: psi = (nu + 1) u / (nu + u^2).
+
+    The smaller nu, the heavier the tails.
+    """
 
     name = "student"
     convex = False
@@ -114,11 +119,11 @@ class Student(Density):
 
 @dataclass(frozen=True)
 class GeneralizedGaussian(Density):
-    """p(u) proportional to exp(-(u^2 + e^2)^(shape/2)): shape 1 is Laplace's density, 2 the Gaussian, and above that
-    tails are lighter than a Gaussian's.
+    """p(u) proportional to exp(-(u^2 + e^2)^(shape/2)).
 
-    `smoothing` e rounds the cusp at zero that shapes below 2 have, where a likelihood would have no derivative; it is
-    not used from shape 2 on.
+    Shape 1 is Laplace's density, shape 2 the Gaussian, and larger shapes have lighter tails than a Gaussian. The
+    parameter `smoothing`, e in the formula, smooths the cusp at zero of shapes below 2, where the likelihood would have
+    no derivative. It is not used for larger shapes.
     """
 
     name = "generalized-gaussian"
@@ -129,7 +134,7 @@ class GeneralizedGaussian(Density):
         _check_positive("shape", self.shape)
         _check_positive("smoothing", self.smoothing)
         if self.shape == 2.0:
-            raise ValueError("shape=2.0 is the Gaussian, under which sources cannot be told apart.")
+            raise ValueError("shape=2.0 is the Gaussian, under which sources cannot be separated.")
 
     @property
     def bound(self) -> float | None:  # type: ignore[override] # depends on the parameters
@@ -166,10 +171,10 @@ class GeneralizedGaussian(Density):
         return a * r2 ** (a / 2 - 1.0) * (1.0 + (a - 2.0) * squares / r2)
 
 
-#: Densities by shorthand.
+#: The densities by name.
 DENSITIES: dict[str, type[Density]] = {cls.name: cls for cls in (Sech, Infomax, Student, GeneralizedGaussian)}
-#: What densities are called elsewhere.
-_ELSEWHERE = {
+#: Names of densities in other libraries, and what they correspond to here.
+_OTHER_NAMES = {
     "logcosh": "'sech'",
     "tanh": "'sech'",
     "laplace": "nearly 'generalized-gaussian', whose default shape is 1,",
@@ -178,17 +183,17 @@ _ELSEWHERE = {
 
 
 def as_density(density: Any) -> Density:
-    """A density by name, as an object, or from three functions."""
+    """The density for a name, a density object, or three functions."""
     if isinstance(density, Density):
         return density
     if isinstance(density, str):
         if density not in DENSITIES:
-            known = f"That is {_ELSEWHERE[density]} here." if density in _ELSEWHERE else ""
+            known = f"That is {_OTHER_NAMES[density]} here." if density in _OTHER_NAMES else ""
             advice = known or "Or pass an object from lowdim.densities, or three functions."
             raise choice("density", density, list(DENSITIES), advice)
         return DENSITIES[density]()
     if isinstance(density, type) and issubclass(density, Density):
-        raise TypeError(f"density={density.__name__} is a class; make one: {density.__name__}().")
+        raise TypeError(f"density={density.__name__} is a class; pass an instance: {density.__name__}().")
     if isinstance(density, tuple | list) and len(density) == 3:
         return CustomDensity(*density)
     raise TypeError(
@@ -198,7 +203,7 @@ def as_density(density: Any) -> Density:
 
 
 def parse_density(text: str) -> Density:
-    """The density that prints itself as `text`."""
+    """The density whose `str` is `text`."""
     found = re.fullmatch(r"(\w+)\((.*)\)", text)
     kinds = {cls.__name__: cls for cls in DENSITIES.values()}
     if found is None or found[1] not in kinds:
@@ -208,7 +213,7 @@ def parse_density(text: str) -> Density:
 
 
 def _log_cosh_sums(Y: np.ndarray, t: np.ndarray, spare: np.ndarray) -> np.ndarray:
-    """The sums of ln cosh u = |u| - ln(1 + |t|) over the rows, t = tanh u, which loses no digits anywhere."""
+    """The sums over the rows of ln cosh u = |u| - ln(1 + |t|), t = tanh u; this form is accurate for all u."""
     np.abs(t, out=spare)
     np.log1p(spare, out=spare)
     energy = column_sums(spare)
@@ -217,7 +222,7 @@ def _log_cosh_sums(Y: np.ndarray, t: np.ndarray, spare: np.ndarray) -> np.ndarra
 
 
 def _log_cosh(Y: Array) -> Array:
-    """ln cosh u, for any u."""
+    """ln cosh u, without overflow for large u."""
     xp = namespace(Y)
     size = xp.abs(Y)
     return size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)

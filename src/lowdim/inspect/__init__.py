@@ -1,4 +1,4 @@
-"""Reading fitted models."""
+"""Diagnostics of fitted models."""
 
 from .diagnostics import (
     Diagnostics,

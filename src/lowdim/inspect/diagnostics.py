@@ -1,6 +1,6 @@
-"""How well single rows and columns are seen in a fitted model: contributions, cos2, T2 and Q with their limits.
+"""How well a fitted model represents single rows and columns: contributions, cos2, T2 and Q with their limits.
 
-Rows may be those of the fit or supplementary ones: they are looked at with the fitted model and change nothing in it.
+The rows may be those of the fit or supplementary ones. The fitted model is not changed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..linalg import divisor
 
 
 def contributions(model: Any, X: Any = None) -> Array:
-    """Shares in the variance of each component.
+    """Contributions of columns or rows to the variance of each component.
 
-    Of columns (X None): w_kj^2, shape (p, K), adding up to 1 over the columns. Of rows: z_ik^2 / (lambda_k (n - ddof)),
-    shape (n, K), adding up to 1 over the rows of the fit.
+    Without `X`, the contributions of the columns: w_kj^2, shape (p, K), which add up to 1 over the columns. With `X`,
+    those of its rows: z_ik^2 / (lambda_k (n - ddof)), shape (n, K), which add up to 1 over the rows of the fit.
     """
     _check_orthonormal(model, "contributions")
     xp = namespace(model.components_)
@@ -35,9 +35,9 @@ def contributions(model: Any, X: Any = None) -> Array:
 
 
 def cos2(model: Any, X: Any) -> Array:
-    """z_ik^2 / |x_i - mean|^2: how much of a row's distance from the mean each component shows, shape (n, K).
+    """z_ik^2 / |x_i - mean|^2: the part of a row's squared distance from the mean along each component, shape (n, K).
 
-    A row at the mean has no direction: zeros.
+    For a row at the mean it is zero.
     """
     _check_orthonormal(model, "cos2")
     Z = model.scores(X)
@@ -48,21 +48,24 @@ def cos2(model: Any, X: Any) -> Array:
 
 
 def hotelling_t2(model: Any, X: Any) -> Array:
-    """T2_i = sum_k z_ik^2 / lambda_k: distance from the mean inside the subspace, along components with variance."""
+    """T2_i = sum_k z_ik^2 / lambda_k: squared distance from the mean within the subspace, in units of the variances.
+
+    Components of zero variance are left out.
+    """
     Z = model.scores(X)[:, : _rank(model)]
     return namespace(Z).sum(Z * Z / model.explained_variance_[: Z.shape[1]][None, :], axis=1)
 
 
 def q_residuals(model: Any, X: Any) -> Array:
-    """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of scaled columns, if the model scales)."""
+    """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales)."""
     return model.reconstruction_error(X, scaled=True)
 
 
 def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float:
     """The value that T2 exceeds with probability `alpha`.
 
-    For rows that were not in the fit K (n^2 - 1) / (n (n - K)) F(K, n - K); for its own rows
-    (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) [1]_.
+    The distribution is K (n^2 - 1) / (n (n - K)) F(K, n - K) for rows that were not in the fit, and
+    (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) for the rows of the fit [1]_.
 
     References
     ----------
@@ -71,10 +74,10 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
     _check_alpha(alpha)
     n, k = round(model.total_weight_), _rank(model)
     if k == 0:
-        raise ValueError("the T2 limit needs a component with variance, and the model has none.")
+        raise ValueError("the T2 limit needs a component with positive variance, and the model has none.")
     if n <= k + 1:
         raise ValueError(f"the T2 limit needs more than K + 1 = {k + 1} rows, the model was fitted on {n}.")
-    # T2 divides by variances with divisor n - ddof.
+    # The variances in T2 have the divisor n - ddof.
     unit = divisor(n, model.ddof) / divisor(n, 1)
     if new_rows:
         return float(unit * k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
@@ -82,11 +85,12 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = True) -> float
 
 
 def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
-    """The value that Q exceeds with probability `alpha`: a + b chi2(c) with the mean, variance and skewness of Q [1]_.
+    """The value that Q exceeds with probability `alpha`.
 
-    For Gaussian rows these follow from the discarded eigenvalues: Q has cumulants sum l, 2 sum l^2 and 8 sum l^3. Given
-    rows `X`, its mean and variance are taken from their Q instead. Solvers that do not see all eigenvalues (krylov)
-    need `X`; where the sum of cubes is missing (many columns), a = 0 and two moments are matched.
+    Q is approximated by a + b chi2(c) with the same mean, variance and skewness [1]_. For Gaussian rows these follow
+    from the discarded eigenvalues l: the cumulants of Q are sum l, 2 sum l^2 and 8 sum l^3. If rows `X` are given, mean
+    and variance are those of their Q instead. `X` is needed after solvers that do not compute all eigenvalues (krylov).
+    If the sum of cubes is not known (many columns), a = 0 and only mean and variance are matched.
 
     References
     ----------
@@ -101,23 +105,23 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
         Q = to_numpy(q_residuals(model, X)).astype(float)
         mean = float(Q.mean())
         squares, cubes = (float(Q.var()) / (2 * mean * mean) if mean > 0 else 1.0), None
-    # What is left after all directions of variance is rounding, and no row is far away for that.
+    # If no variance is left outside the components, Q is rounding error, and no row is an outlier because of it.
     rounding = float(model.rank_cut_)
     if mean <= rounding:
         return rounding
     if squares is None:
         raise ValueError(
-            f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: "
+            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues; pass rows: "
             "q_limit(model, X=X)."
         )
     dof = model.total_weight_ - 1 - model.n_components_
     if X is None and dof > 2 and squares < 10.0 / dof:
-        # Few rows make eigenvalues look more unequal than they are [2].
+        # With few rows the estimated eigenvalues are more unequal than the true ones [2].
         squares = dof**2 / ((dof - 1) * (dof + 2)) * (squares - 1.0 / dof)
         squares, cubes = max(squares, 1.0 / (model.n_features_in_ - model.n_components_)), None
     if not cubes:
         return mean * squares * float(special.chdtri(1 / squares, alpha))
-    # In units of the mean: variance 2 squares, third cumulant 8 cubes.
+    # In units of the mean, the variance is 2 squares and the third cumulant 8 cubes.
     scale, dof = cubes / squares, squares**3 / cubes**2
     return mean * (1 - squares**2 / cubes + scale * float(special.chdtri(dof, alpha)))
 
@@ -125,8 +129,8 @@ def q_limit(model: Any, alpha: float = 0.05, X: Any = None) -> float:
 def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
     """Correlations of columns with components, shape (columns, K).
 
-    The columns of `X` itself, or supplementary ones: `Y` has a row for each row of `X`. A constant column has
-    correlation zero. Squared, they are the cos2 of columns.
+    The columns are those of `X`, or supplementary columns `Y` with one row for each row of `X`. The correlation of a
+    constant column is zero. The squared correlations are the cos2 of the columns.
     """
     _check_scores(model, "correlations")
     Z = to_numpy(model.scores(X)).astype(float)
@@ -141,7 +145,7 @@ def correlations(model: Any, X: Any, Y: Any = None) -> np.ndarray:
 
 
 def _unit_columns(A: np.ndarray) -> np.ndarray:
-    """Columns of `A` centred (about their first entry first, for large offsets) and at unit length."""
+    """The columns of `A`, centred and of unit length. The first entry is subtracted first, in case of large offsets."""
     A = A - A[:1]
     A = A - A.mean(axis=0)
     norms = np.sqrt((A * A).sum(axis=0))
@@ -150,7 +154,7 @@ def _unit_columns(A: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class Diagnostics:
-    """Scores, cos2, T2 and Q of the rows of one table, and the limits that a share `alpha` of ordinary rows exceeds."""
+    """Scores, cos2, T2 and Q of the rows of a table, and the limits that a fraction `alpha` of usual rows exceeds."""
 
     scores: Array
     #: None for models whose components are not orthonormal, such as PLS.
@@ -163,17 +167,17 @@ class Diagnostics:
 
     @property
     def t2_outliers(self) -> np.ndarray:
-        """Numbers of the rows far out inside the subspace."""
+        """Indices of the rows whose T2 is above its limit: far from the mean within the subspace."""
         return np.flatnonzero(to_numpy(self.t2) > self.t2_limit)
 
     @property
     def q_outliers(self) -> np.ndarray:
-        """Numbers of the rows far from the subspace."""
+        """Indices of the rows whose Q is above its limit: far from the subspace."""
         return np.flatnonzero(to_numpy(self.q) > self.q_limit)
 
     @property
     def outliers(self) -> np.ndarray:
-        """Numbers of the rows beyond one of the limits."""
+        """Indices of the rows above at least one of the limits."""
         return np.union1d(self.t2_outliers, self.q_outliers)
 
     def __repr__(self) -> str:
@@ -196,7 +200,9 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     model : fitted PCA, PCR or PLSRegression
     X : rows of the fit, or supplementary rows with `new_rows=True`
     alpha : float
-        Share of ordinary rows expected beyond each limit.
+        The fraction of ordinary rows that is expected above each limit.
+    new_rows : bool
+        Whether the rows of `X` were not part of the fit.
 
     Examples
     --------
@@ -215,9 +221,9 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
     needs_rows = model.tail_.squares is None
     if needs_rows and new_rows:
         raise ValueError(
-            f"{type(model).__name__} by solver {model.solver_!r} does not know all discarded eigenvalues, and the Q "
-            "limit of new rows has to come from the rows of the fit: q_limit(model, X=X_fit), t2_limit(model), "
-            "hotelling_t2(model, X), q_residuals(model, X)."
+            f"{type(model).__name__} with solver {model.solver_!r} does not know all discarded eigenvalues, and the Q "
+            "limit for new rows has to come from the rows of the fit: use q_limit(model, X=X_fit), t2_limit(model), "
+            "hotelling_t2(model, X) and q_residuals(model, X)."
         )
     return Diagnostics(
         scores=model.scores(X),
@@ -231,7 +237,7 @@ def diagnose(model: Any, X: Any, *, alpha: float = 0.05, new_rows: bool = False)
 
 
 def _rank(model: Any) -> int:
-    """Components that have variance; the others cannot be divided by it."""
+    """The number of components with positive variance; warns if the others have to be left out."""
     rank: int = model.rank_
     if rank < model.n_components_:
         lost = model.n_components_ - rank
@@ -240,13 +246,13 @@ def _rank(model: Any) -> int:
 
 
 def _check_scores(model: Any, what: str) -> None:
-    """Measures of rows are of models with scores and the variances of these."""
+    """Refuse models without scores."""
     if not hasattr(type(model), "scores"):
         raise TypeError(f"{what} needs a fitted PCA, PCR or PLS as its first argument, got {type(model).__name__}.")
 
 
 def _check_orthonormal(model: Any, what: str) -> None:
-    """Some measures split squared distances, which takes orthonormal components."""
+    """Refuse models without orthonormal components, which are needed to split squared distances."""
     _check_scores(model, what)
     if not hasattr(model, "components_"):
         raise TypeError(

@@ -1,7 +1,7 @@
-"""Kernels: inner products of rows in a feature space, as small parameter objects, and the table of them.
+"""Kernels: inner products of rows in a feature space, as small parameter objects.
 
-A kernel is called with two blocks of rows, `kernel(X, Y)`, and gives the matrix of k(x_i, y_j). Kernels can be added
-and multiplied, and the result is a kernel again.
+A kernel is called with two blocks of rows, `kernel(X, Y)`, and returns the matrix of k(x_i, y_j). Kernels can be added
+and multiplied, and the result is again a kernel. `KERNELS` lists the kernels by name.
 """
 
 from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies

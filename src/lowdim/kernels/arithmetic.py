@@ -1,4 +1,4 @@
-"""The arithmetic of kernels: distances, widths by the median rule, checks of parameters."""
+"""Helper functions of kernels: distances, widths by the median rule, and checks of parameters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..linalg import squared_distances
 if TYPE_CHECKING:
     from .base import Kernel
 
-#: Rows that the median rule looks at.
+#: The largest number of rows that the median rule uses.
 MEDIAN_ROWS = 500
 
 
 def affine(K: Array, a: float, c: float) -> Array:
-    """a K + c, in place where that can be."""
+    """a K + c, in place for NumPy arrays."""
     if isinstance(K, np.ndarray):
         np.multiply(K, K.dtype.type(a), out=K)
         return np.add(K, K.dtype.type(c), out=K)
@@ -29,7 +29,7 @@ def affine(K: Array, a: float, c: float) -> Array:
 
 
 def power(K: Array, degree: float) -> Array:
-    """K^degree by products where the degree is small and whole."""
+    """K^degree, by products if the degree is 2 or 3."""
     if degree == 1:
         return K
     if degree == 2:
@@ -40,7 +40,7 @@ def power(K: Array, degree: float) -> Array:
 
 
 def exponential(D: Array, rate: float) -> Array:
-    """exp(rate D), in place where that can be."""
+    """exp(rate D), in place for NumPy arrays."""
     if isinstance(D, np.ndarray):
         np.multiply(D, D.dtype.type(rate), out=D)
         return np.exp(D, out=D)
@@ -48,7 +48,7 @@ def exponential(D: Array, rate: float) -> Array:
 
 
 def city_block(X: Array, Y: Array) -> Array:
-    """sum_d |x_d - y_d|, without an array of all differences."""
+    """City-block distances sum_d |x_d - y_d|, without an array of all differences."""
     if is_sparse(X) or is_sparse(Y):
         X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
     if isinstance(X, np.ndarray):
@@ -63,7 +63,7 @@ def city_block(X: Array, Y: Array) -> Array:
 def median_distance(
     X: Array, weights: np.ndarray | None, seed: int, metric: Callable[[Array, Array], Array] | None = None
 ) -> float:
-    """The median distance between (some) rows that are not the same; one where all are."""
+    """The median distance between different rows, from a sample of them; 1 if all rows are the same."""
     n = X.shape[0]
     rows, w = X, np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if n > MEDIAN_ROWS:
@@ -77,12 +77,12 @@ def median_distance(
         return 1.0
     median = _weighted_median(D[i, j][apart], (w[i] * w[j])[apart])
     if not 0.0 < median < math.inf:
-        raise ValueError("distances between rows leave the range of numbers; rescale the rows (divide by a constant).")
+        raise ValueError("distances between rows overflow or underflow; rescale the rows (divide by a constant).")
     return math.sqrt(median) if metric is None else median
 
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """The median of values that are each there `weights` times; between two of them their mean."""
+    """The median of values that are each repeated `weights` times; halfway between two values, their mean."""
     order = np.argsort(values)
     values, reached = values[order], np.cumsum(weights[order])
     half = reached[-1] / 2.0
@@ -91,24 +91,24 @@ def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     return float(values[low] + values[min(high, len(values) - 1)]) / 2.0
 
 
-def needed(value: float | None, kernel: Kernel) -> float:
-    """A width that must be known by now."""
+def require_width(value: float | None, kernel: Kernel) -> float:
+    """The width `value` of a kernel; an error if it is None, that is, not known yet."""
     if value is None:
-        raise ValueError(f"the width of {kernel} is not known yet; give it, or call fitted(X) first.")
+        raise ValueError(f"the width of {kernel} is not known yet; pass it, or call fitted(X) first.")
     return value
 
 
-def positive(kernel: Any, *names: str) -> None:
+def check_positive(kernel: Any, *names: str) -> None:
     """Refuse parameters that are not positive numbers (or None)."""
     for name in names:
         value = getattr(kernel, name)
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if value is not None and not (real and 0.0 < float(value) < math.inf):
-            rule = ", or None to have it found" if type(kernel).__dataclass_fields__[name].default is None else ""
+            rule = ", or None for the default" if type(kernel).__dataclass_fields__[name].default is None else ""
             raise ValueError(f"{type(kernel).__name__}({name}={value!r}): a positive number is needed{rule}.")
 
 
-def finite(kernel: Any, *names: str) -> None:
+def check_finite(kernel: Any, *names: str) -> None:
     """Refuse parameters that are not finite numbers."""
     for name in names:
         value = getattr(kernel, name)

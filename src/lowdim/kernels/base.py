@@ -1,4 +1,4 @@
-"""What a kernel is, and kernels made of others."""
+"""The base class of kernels, and kernels made of other kernels or of functions."""
 
 from __future__ import annotations
 
@@ -15,38 +15,39 @@ from .._xp import Array, asarray_like, is_array, is_sparse
 
 
 class Kernel(ABC):
-    """k(x, y): an inner product in some feature space, if `semidefinite`."""
+    """A function k(x, y) of two rows, which is an inner product in some feature space if `semidefinite`."""
 
     #: Shorthand.
     name: ClassVar[str]
-    #: Whether all its matrices are positive semidefinite.
+    #: Whether all kernel matrices are positive semidefinite.
     semidefinite: bool = True
-    #: Whether it depends on x - y alone.
+    #: Whether k(x, y) depends only on x - y.
     shift_invariant: bool = False
 
     @property
     def shift_free(self) -> bool:
-        """Whether the matrix about the mean of the features does not change when all rows are shifted."""
+        """Whether the centred kernel matrix does not change when the same vector is added to all rows."""
         return self.shift_invariant
 
     @property
     def takes_anything(self) -> bool:
-        """Whether rows may be something else than numbers."""
+        """Whether rows may be objects other than vectors of numbers."""
         return False
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """k(x_i, y_j) for the rows of `X` and `Y` (default: of `X` itself), (n, m)."""
+        """The matrix of k(x_i, y_j) for the rows of `X` and `Y` (default: `X` itself), of shape (n, m)."""
         X = as_floats(X)
         return self._between(X, X if Y is None else as_floats(Y))
 
     @abstractmethod
     def _between(self, X: Array, Y: Array) -> Array:
-        """The matrix of two blocks of rows."""
+        """The kernel matrix of two blocks of rows."""
 
     def against(self, Y: Array) -> Callable[..., Array]:
-        """X -> k(x_i, y_j) for one `Y` and many `X` of floats: what depends on `Y` alone is worked out once.
+        """The function X -> k(x_i, y_j) for a fixed `Y` and many `X` of floats.
 
-        The function may be given an array `out` beside `X`, and may use it for the answer or not.
+        What depends only on `Y` is computed once. The function takes an optional array `out`, which it may use for the
+        result.
         """
         return self._against(as_floats(Y))
 
@@ -54,7 +55,7 @@ class Kernel(ABC):
         return lambda X, out=None: self._between(X, Y)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        """m draws of w with k(x, y) = k(0, 0) E cos(w . (x - y)), (p, m), for shift-invariant kernels [1].
+        """m random vectors w with k(x, y) = k(0, 0) E cos(w . (x - y)), (p, m), for shift-invariant kernels [1].
 
         References
         ----------
@@ -64,21 +65,23 @@ class Kernel(ABC):
 
     @property
     def has_frequencies(self) -> bool:
-        """Whether it has random `frequencies`, and so random Fourier features."""
+        """Whether the kernel has `frequencies`, and so random Fourier features."""
         return type(self).frequencies is not Kernel.frequencies
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has a number for each parameter, so that `fitted` changes nothing."""
+        """Whether all parameters are known, so that `fitted` changes nothing."""
         return all(getattr(self, f.name) is not None for f in fields(self))  # type: ignore[arg-type] # dataclasses
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
-        """This kernel with a number for each parameter that was None: widths by the median rule on the rows of `X`,
-        each counted `weights` times."""
+        """This kernel with numbers in place of parameters that are None.
+
+        Widths are found by the median rule from the rows of `X`, each repeated `weights` times.
+        """
         return self
 
     def __str__(self) -> str:
-        """As it is made, with the parameters that are known, to four digits."""
+        """The kernel with the parameters that are known, to four digits."""
         known = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type] # dataclasses
         shown = [f"{name}={v:.4g}" if isinstance(v, float) else f"{name}={v}" for name, v in known if v is not None]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -106,11 +109,11 @@ class Sum(Kernel):
         return f"{self.left} + {self.right}"
 
     @property
-    def semidefinite(self) -> bool:  # type: ignore[override] # as its parts are
+    def semidefinite(self) -> bool:  # type: ignore[override] # depends on the parts
         return self.left.semidefinite and self.right.semidefinite
 
     @property
-    def shift_invariant(self) -> bool:  # type: ignore[override] # as its parts are
+    def shift_invariant(self) -> bool:  # type: ignore[override] # depends on the parts
         return self.left.shift_invariant and self.right.shift_invariant
 
     @property
@@ -136,7 +139,7 @@ class Sum(Kernel):
         return lambda X, out=None: left(X) + right(X)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        """Each draw is from either part, as often as its share of k(0, 0)."""
+        """Each draw is from one of the two kernels, with probabilities in proportion to their k(0, 0)."""
         origin = np.zeros((1, p))
         share = float(self.left(origin)[0, 0] / self(origin)[0, 0])
         of_left = random.random(m) < share
@@ -169,7 +172,7 @@ class Product(Sum):
         return lambda X, out=None: left(X) * right(X)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        """Frequencies of a product add up."""
+        """The frequencies of a product are sums of those of its factors."""
         return self.left.frequencies(p, m, random) + self.right.frequencies(p, m, random)
 
 
@@ -190,11 +193,11 @@ class Multiple(Kernel):
         return f"{self.factor:.4g} * {inner}"
 
     @property
-    def semidefinite(self) -> bool:  # type: ignore[override] # as the other is
+    def semidefinite(self) -> bool:  # type: ignore[override] # depends on the kernel
         return self.kernel.semidefinite
 
     @property
-    def shift_invariant(self) -> bool:  # type: ignore[override] # as the other is
+    def shift_invariant(self) -> bool:  # type: ignore[override] # depends on the kernel
         return self.kernel.shift_invariant
 
     @property
@@ -225,13 +228,13 @@ class Multiple(Kernel):
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """A function of two rows that gives a number, or of two blocks of n and m rows that gives an n x m matrix.
+    """A function of two rows that returns a number, or of two blocks of n and m rows that returns an n x m matrix.
 
-    Rows may be anything that the function knows what to do with.
+    Rows may be any objects that the function accepts.
     """
 
     name = "function"
-    #: Nothing is known of it.
+    #: A function need not be positive semidefinite.
     semidefinite = False
     function: Callable[[Any, Any], Any]
 
@@ -249,7 +252,7 @@ class Function(Kernel):
         try:
             of_rows = np.asarray(self.function(X[0], Y[0])).ndim == 0
         except Exception as error:
-            # Functions of blocks may not take single rows.
+            # Functions of blocks may not accept single rows.
             failure = error
         if of_rows:
             K = np.array([[_number(self.function(X[i], Y[j])) for j in range(m)] for i in range(n)])
@@ -270,21 +273,21 @@ class Function(Kernel):
 
 
 def no_frequencies(kernel: Kernel) -> TypeError:
-    """The error for a kernel that depends on x - y alone and has no random frequencies all the same."""
+    """The error for a kernel without random frequencies, although it depends only on x - y."""
     return TypeError(
-        f"{kernel} is not the Fourier transform of a probability, so there are no random Fourier features of it; use "
+        f"{kernel} is not the Fourier transform of a probability density, so it has no random Fourier features; use "
         "solver='nystrom'."
     )
 
 
 def as_floats(X: Array) -> Array:
-    """Rows of whole numbers as float64; others as they are."""
+    """Rows of whole numbers as float64; other rows unchanged."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     return X.astype(np.float64) if kind and kind in "iub" else X
 
 
 def _number(value: Any) -> float:
-    """What a function of two rows gave."""
+    """The result of a function of two rows as a float."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The kernels, their table, and how a name becomes one. A new kernel is one class here and one row in `KERNELS`."""
+"""The predefined kernels and the table of their names. A new kernel needs one class here and one entry in `KERNELS`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ import numpy as np
 from .._xp import Array, namespace
 from ..errors import choice
 from ..linalg import inner_products, row_lengths, squared_distances
-from .arithmetic import affine, city_block, exponential, finite, median_distance, needed, positive, power
+from .arithmetic import (
+    affine,
+    check_finite,
+    check_positive,
+    city_block,
+    exponential,
+    median_distance,
+    power,
+    require_width,
+)
 from .base import Function, Kernel
 
-#: Errors of an exponent that are put up with, in float64 and in float32.
+#: The rounding error of an exponent that is tolerated, in float64 and in float32.
 _EXPONENT, _EXPONENT_FLOAT32 = 1e-11, 1e-5
 
-# ---- Of inner products
+# ---- Kernels of inner products
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,8 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, "degree", "gamma")
-        finite(self, "coef0")
+        check_positive(self, "degree", "gamma")
+        check_finite(self, "coef0")
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override] # depends on the parameters
@@ -83,8 +92,8 @@ class Sigmoid(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, "gamma")
-        finite(self, "coef0")
+        check_positive(self, "gamma")
+        check_finite(self, "coef0")
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return replace(self, gamma=1.0 / X.shape[1]) if self.gamma is None else self
@@ -96,7 +105,7 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """k(x, y) = x . y / (|x| |y|); zero for rows of zeros"""
+    """k(x, y) = x . y / (|x| |y|), and zero for rows of zeros"""
 
     name = "cosine"
 
@@ -104,14 +113,14 @@ class Cosine(Kernel):
         return inner_products(X, Y) / (row_lengths(X)[:, None] * row_lengths(Y)[None, :])
 
 
-# ---- Of distances
+# ---- Kernels of distances
 
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
     """k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2)
 
-    Give `sigma` or `gamma`; with neither, sigma is the median distance between rows.
+    Pass either `sigma` or `gamma`. Without them sigma is the median distance between rows.
     """
 
     name = "gaussian"
@@ -120,13 +129,15 @@ class Gaussian(Kernel):
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        positive(self, "sigma", "gamma")
+        check_positive(self, "sigma", "gamma")
         if self.sigma is not None and self.gamma is not None:
-            raise ValueError(f"Gaussian(sigma={self.sigma}, gamma={self.gamma}): they mean the same; give one.")
+            raise ValueError(
+                f"Gaussian(sigma={self.sigma}, gamma={self.gamma}): both set the width; pass only one of them."
+            )
 
     @property
     def rate(self) -> float | None:
-        """gamma, given or from sigma."""
+        """gamma, either as given or computed from sigma."""
         return 1.0 / (2.0 * self.sigma * self.sigma) if self.sigma is not None else self.gamma
 
     @property
@@ -137,19 +148,21 @@ class Gaussian(Kernel):
         return self if self.rate is not None else Gaussian(sigma=median_distance(X, weights, seed))
 
     def _between(self, X: Array, Y: Array) -> Array:
-        rate = -needed(self.rate, self)
+        rate = -require_width(self.rate, self)
         if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == np.float32:
-            # Exponents are differences: in float32 they would lose what matters where rows are many widths apart.
+            # Exponents are computed as differences, which loses too many digits in float32 if rows are many widths
+            # apart.
             wide = X.astype(np.float64)
             return exponential(squared_distances(wide, wide if X is Y else Y.astype(np.float64)), rate).astype(X.dtype)
         return exponential(squared_distances(X, Y), rate)
 
     def _against(self, Y: Array) -> Callable[..., Array]:
-        """The exponent is one product: (2 x, -|x|^2, 1) . (y, 1, -|y|^2), in widths about the mean of Y. Where rows are
-        so many widths apart that rounding of it would show, distances are measured with more care."""
+        """The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y
+        and scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
+        computed by `squared_distances`, which is more accurate."""
         if not isinstance(Y, np.ndarray):
             return super()._against(Y)
-        scale = Y.dtype.type(math.sqrt(needed(self.rate, self)))
+        scale = Y.dtype.type(math.sqrt(require_width(self.rate, self)))
         origin = Y.mean(axis=0)
         Z = (Y - origin) * scale
         right = np.vstack([Z.T, np.ones(len(Z), Z.dtype), -np.einsum("ij,ij->i", Z, Z)])
@@ -174,14 +187,14 @@ class Gaussian(Kernel):
         return columns
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        return random.standard_normal((p, m)) * math.sqrt(2.0 * needed(self.rate, self))
+        return random.standard_normal((p, m)) * math.sqrt(2.0 * require_width(self.rate, self))
 
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
     """k(x, y) = exp(-gamma sum_d |x_d - y_d|)
 
-    With `gamma=None` it is one over the median of these distances between rows.
+    `gamma=None` is one over the median of the city-block distances between rows.
     """
 
     name = "laplacian"
@@ -189,25 +202,25 @@ class Laplacian(Kernel):
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        positive(self, "gamma")
+        check_positive(self, "gamma")
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return self if self.gamma is not None else Laplacian(1.0 / median_distance(X, weights, seed, city_block))
 
     def _between(self, X: Array, Y: Array) -> Array:
-        return exponential(city_block(X, Y), -needed(self.gamma, self))
+        return exponential(city_block(X, Y), -require_width(self.gamma, self))
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        return random.standard_cauchy((p, m)) * needed(self.gamma, self)
+        return random.standard_cauchy((p, m)) * require_width(self.gamma, self)
 
 
 @dataclass(frozen=True)
 class Matern(Kernel):
-    """k(x, y) of smoothness nu = 1/2, 3/2 or 5/2 at r = sqrt(2 nu) |x - y| / length:
+    """For smoothness nu = 1/2, 3/2 or 5/2, and with r = sqrt(2 nu) |x - y| / length, k(x, y) is respectively
 
         exp(-r),   (1 + r) exp(-r),   (1 + r + r^2 / 3) exp(-r)
 
-    With `length=None` it is the median distance between rows.
+    `length=None` is the median distance between rows.
     """
 
     name = "matern"
@@ -216,7 +229,7 @@ class Matern(Kernel):
     length: float | None = None
 
     def __post_init__(self) -> None:
-        positive(self, "length")
+        check_positive(self, "length")
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"Matern(nu={self.nu!r}): nu is 0.5, 1.5 or 2.5; Gaussian() is the limit of large nu.")
 
@@ -225,19 +238,19 @@ class Matern(Kernel):
 
     def _between(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)
-        r = xp.sqrt(squared_distances(X, Y)) * (math.sqrt(2.0 * self.nu) / needed(self.length, self))
+        r = xp.sqrt(squared_distances(X, Y)) * (math.sqrt(2.0 * self.nu) / require_width(self.length, self))
         shape = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return shape * xp.exp(-r)
 
     def frequencies(self, p: int, m: int, random: np.random.Generator) -> np.ndarray:
-        """Student's t with 2 nu degrees of freedom, of scale 1 / length."""
+        """Draws from Student's t with 2 nu degrees of freedom and scale 1 / length."""
         spread = random.chisquare(2.0 * self.nu, m) / (2.0 * self.nu)
-        return random.standard_normal((p, m)) / np.sqrt(spread) / needed(self.length, self)
+        return random.standard_normal((p, m)) / np.sqrt(spread) / require_width(self.length, self)
 
 
 @dataclass(frozen=True)
 class ThinPlateSpline(Kernel):
-    """k(x, y) = r^2 log r, r = |x - y| / c; zero at r = 0. Not positive semidefinite."""
+    """k(x, y) = r^2 log r with r = |x - y| / c, and zero at r = 0. Not positive semidefinite."""
 
     name = "thin plate spline"
     semidefinite = False
@@ -245,7 +258,7 @@ class ThinPlateSpline(Kernel):
     c: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, "c")
+        check_positive(self, "c")
 
     def _between(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)
@@ -254,7 +267,7 @@ class ThinPlateSpline(Kernel):
         return xp.where(positive, 0.5 * r2 * xp.log(xp.where(positive, r2, xp.ones_like(r2))), xp.zeros_like(r2))
 
 
-#: Kernels by name.
+#: The kernels by name.
 KERNELS: dict[str, type[Kernel]] = {
     cls.name: cls
     for cls in (Linear, Polynomial, Quadratic, Gaussian, Laplacian, Sigmoid, ThinPlateSpline, Cosine, Matern)
@@ -264,14 +277,14 @@ _ALIASES = {"rbf": "gaussian", "poly": "polynomial", "thin_plate_spline": "thin 
 
 
 def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
-    """The kernel that a name, a function or a kernel stands for.
+    """The kernel for a name, a function or a kernel object.
 
-    `parameters` (scikit-learn's gamma, degree and coef0) are those of a kernel that is given by name; None stands for
-    its default. One that the kernel does not have is refused.
+    `parameters` (scikit-learn's gamma, degree and coef0) apply to kernels given by name; None stands for the default. A
+    parameter that the kernel does not have is refused.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if isinstance(kernel, Kernel):
-        refuse_parameters(given, f"{kernel} has its own")
+        refuse_parameters(given, f"set the parameters of {kernel} in the kernel itself")
         return kernel
     if isinstance(kernel, str):
         name = _ALIASES.get(kernel, kernel)
@@ -284,11 +297,11 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
                 raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
         return cls(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"kernel={kernel.__name__} is a class; make one: {kernel.__name__}().")
+        raise TypeError(f"kernel={kernel.__name__} is a class; pass an instance: {kernel.__name__}().")
     if hasattr(kernel, "scales") and hasattr(kernel, "width"):
         raise TypeError(f"{kernel} is a feature map, for FeatureMapPCA; kernels are in lowdim.kernels.")
     if callable(kernel):
-        refuse_parameters(given, "a function is called with two rows alone. Leave it at None, or use functools.partial")
+        refuse_parameters(given, "a function is called with two rows only. Leave it at None, or use functools.partial")
         return Function(kernel)
     raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")
 
@@ -297,4 +310,4 @@ def refuse_parameters(parameters: dict[str, Any], instead: str) -> None:
     """Refuse parameters that are not None, for a kernel that is not given by name."""
     for name, value in parameters.items():
         if value is not None:
-            raise ValueError(f"{name}={value!r} is for kernels by name; {instead}.")
+            raise ValueError(f"{name}={value!r} is for kernels given by name; {instead}.")

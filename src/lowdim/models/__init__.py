@@ -1,4 +1,4 @@
-"""Estimators: check, open the source, plan, solve, unpack."""
+"""The estimators."""
 
 from .cca import CCA
 from .factor_analysis import FactorAnalysis

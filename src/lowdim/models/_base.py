@@ -1,4 +1,4 @@
-"""What all models share: check, open, plan, solve, unpack; columns remembered and compared; nothing half done."""
+"""The base class of all models: how rows are opened and checked, how a fit runs, and how a fitted model is printed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ._progress import callback_progress
 
 # scikit-learn has no types, so its bases are Any.
 class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of all models.
+    """Base class of all models.
 
-    `fit` checks the parameters, opens the source of the rows, and hands them to the model (`_fit_rows`), which plans,
-    solves and unpacks by the door of its problem. A model also says what it would do (`_plan_rows`), how rows become
-    scores (`_scoring`), and how scores become rows (`_lift`).
+    `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
+    solver, runs it and sets the fitted attributes. A model also defines how it would be fitted (`_plan_rows`), how rows
+    are mapped to scores (`_scoring`), and how scores are mapped to rows (`_lift`).
     """
 
     random_state: Any
     plan_: Plan
-    #: NaN means "not observed" and is welcome.
+    #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
-    #: What components are called in tables.
+    #: The name of components in tables.
     component_name = "PC"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -45,7 +45,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Parameters
         ----------
         X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
-            See `lowdim.open_source` for all that can be read. Never modified, nor copied whole.
+            See `lowdim.open_source` for everything that can be read. It is neither modified nor copied as a whole.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
@@ -58,63 +58,65 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to `X`, then transform it. `X` must be readable twice."""
+        """Fit to `X`, then transform it. It must be possible to read `X` twice."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
     def transform(self, X: Any) -> Array:
-        """Scores of each row x of `X`, a linear map of x - mean_, in one pass and without a copy of `X`."""
+        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`."""
         check_is_fitted(self)
         return self._map(X, self._scoring(), "transform")
 
     def inverse_transform(self, X: Any) -> Array:
-        """Back from scores to the space of the rows of the fit: mean_ and a linear map of each row of `X`."""
+        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
         check_is_fitted(self)
-        return self._rebuilt(X, self._lift(), self._centre())
+        return self._reconstruct(X, self._lift(), self._centre())
 
     def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
-        """The source of the rows that `fit` would read, after a check of the parameters. The columns are remembered,
-        or, of a `fitted` model, compared with those of the fit."""
+        """The source of the rows that `fit` would read, after a check of the parameters.
+
+        The columns are recorded in the model or, if `fitted`, compared with those of the fit.
+        """
         self._check_parameters()
         return self._open_tables(X, y, reset=not fitted)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
-        """What `fit` would do with these rows, before one is read: the solver, its passes, its bytes, and why.
+        """What `fit` would do with these rows: the solver and why it was chosen, its passes and its memory.
 
-        The model is left as it is. A job that cannot be done is refused here as in `fit`.
+        The rows are not read, and the model is not changed. What `fit` would refuse raises the same error here.
         """
         model = clone(self)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 
-    # ---- What a model has to say
+    # ---- What a subclass has to define
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before anything is read."""
+        """Refuse invalid parameters, before any row is read."""
 
     @abstractmethod
     def _plan_rows(self, rows: Any) -> Plan:
-        """What `_fit_rows` would do."""
+        """The plan of `_fit_rows` for these rows."""
 
     @abstractmethod
     def _fit_rows(self, rows: Any) -> None:
-        """Plan, solve, and set the fitted attributes."""
+        """Choose a solver, run it, and set the fitted attributes."""
 
     @abstractmethod
     def _scoring(self) -> Any:
-        """The function of a block of rows that `transform` maps."""
+        """The function of a block of rows that `transform` applies."""
 
     @abstractmethod
     def _lift(self) -> Array:
-        """The matrix B that takes what `transform` returns back to centred rows."""
+        """The matrix B that maps the result of `transform` back to centred rows."""
 
-    # ---- How a fit flows
+    # ---- How a fit runs
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
-        """Fit and return the source, for those who go on to read it a second time."""
+        """Fit, and return the source for callers that read it a second time (`twice`)."""
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._restore_on_error():
             source = self._open_tables(X, y)
             if twice and not source.traits.rereadable:
                 raise exhausted_stream("for the transform after the fit")
@@ -126,25 +128,25 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return source
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Any:
-        """What a solver is handed of the rows."""
+        """The rows and their weights as solvers take them."""
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         return Rows(source, weights, progress)
 
-    def _all_or_nothing(self) -> AbstractContextManager[None]:
-        """Leave the estimator as it was when the fit inside fails."""
-        return all_or_nothing(self)
+    def _restore_on_error(self) -> AbstractContextManager[None]:
+        """Context that restores the state of the model if the fit inside fails."""
+        return restore_on_error(self)
 
     def _forget(self) -> None:
-        """Back to unfitted: what was learned has names that end with an underscore."""
+        """Delete all fitted attributes, whose names end with an underscore."""
         for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
             del self.__dict__[name]
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
-        """The source that the model is fitted to; its columns are remembered, or compared with those of the fit."""
+        """The source that the model is fitted to; its columns are recorded, or compared with those of the fit."""
         return self._open(X, reset=reset)
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
-        """The source of `X`, its columns remembered or compared with those of the fit."""
+        """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
         source = open_source(X)
         p = source.shape[1]
         if not source.known_to_sklearn or source is X:
@@ -159,7 +161,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return source
 
     def _check_columns(self, source: Source, reset: bool) -> None:
-        """Remember the columns of a source, or compare them with those of the fit."""
+        """Record the columns of a source if `reset`, otherwise compare them with those of the fit."""
         p = source.shape[1]
         if reset:
             self.n_features_in_ = p
@@ -174,7 +176,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 raise other_names(None, source.names, expected)
 
     def _check_namespace(self, source: Source, method: str) -> None:
-        """New rows must be arrays of the kind of the fit, on its device."""
+        """Refuse new rows from another array namespace or device than those of the fit."""
         centre = self._centre()
         if centre is None:
             return
@@ -183,11 +185,11 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             raise other_namespace(type(self).__name__, method, centre, like)
 
     def _centre(self) -> Any:
-        """The mean of the rows of the fit, or None before it."""
+        """The mean of the rows of the fit, or None if the model is not fitted."""
         return getattr(self, "mean_", None)
 
     def _seed(self) -> int:
-        """`random_state` as a number; None is a fixed one."""
+        """`random_state` as a number; None is a fixed seed."""
         if self.random_state is None:
             return 0
         if isinstance(self.random_state, numbers.Integral):
@@ -195,22 +197,22 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
-        """`function(block)` over the rows of new data, in their own dtype, on behalf of `method`."""
+        """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
-    def _rebuilt(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
+    def _reconstruct(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
         """mean + z B for each row z of `X`."""
         source = open_source(X)
         if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one a component"
+            width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
         self._check_namespace(source, "inverse_transform")
         return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
 
-    # ---- How a model shows itself
+    # ---- How a model is printed
 
     def _importance(self) -> list[tuple[str, Array]]:
-        """Rows of the table that a fitted model prints: a name, and a number for each component."""
+        """Rows of the printed table of a fitted model: a name, and a number for each component."""
         variance = self.explained_variance_
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
         rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
@@ -219,8 +221,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             rows += [("proportion", ratio), ("cumulative", namespace(ratio).cumulative_sum(ratio))]
         return rows
 
-    def _columns_in_words(self) -> str:
-        """How many columns of what the model was fitted to."""
+    def _describe_columns(self) -> str:
+        """The columns that the model was fitted to, for the printed table."""
         return f"{self.n_features_in_} columns"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -230,7 +232,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
 
     def _html_repr(self) -> str:
-        # scikit-learn's own follows.
+        # The table is followed by scikit-learn's representation.
         below: str = super()._html_repr()
         return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
 
@@ -247,13 +249,13 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was when the fit inside fails."""
+def restore_on_error(estimator: Any) -> Iterator[None]:
+    """Context that restores the attributes of an estimator if the fit inside fails."""
     before = dict(estimator.__dict__)
     try:
         yield
     except BaseException:
-        # What scikit-learn's callbacks have put here they take away themselves.
+        # scikit-learn's callbacks remove their attributes themselves.
         ours = [name for name in estimator.__dict__ if "callback" not in name]
         for name in ours:
             del estimator.__dict__[name]

@@ -1,4 +1,4 @@
-"""What models of canonical variates share: what is standardized, what was left out, what rows are too few for."""
+"""Functions that the models of canonical variates share."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..solvers.tables.views import Views
 from ._tables import check_regularization, check_scale
 
 
-def unit_free(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
-    """Which tables are standardized for the solve: those that are to be scaled, and those without a ridge."""
+def standardize_flags(scale: Any, regularization: Any, n_tables: int) -> list[bool]:
+    """Which tables the solver standardizes: those with `scale`, and those without regularization."""
     flags, ridges = check_scale(scale, n_tables), check_regularization(regularization, n_tables)
     return [flag or c == 0.0 for flag, c in zip(flags, ridges, strict=True)]
 
 
-def lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
-    """Directions without variance of tables without a ridge, which would have been divided by, in words."""
+def describe_lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float]) -> str:
+    """A text with the numbers of directions that were left out because a division by zero variance was needed."""
     lost = []
     for name, view, rank, c in zip(views.names, views.tables, ranks, ridges, strict=True):
         expected = min(view.table.shape[1], views.n_rows - 1)
@@ -28,11 +28,11 @@ def lost_directions(views: Views, ranks: Sequence[int], ridges: Sequence[float])
 
 
 def warn_if_forced(views: Views, fit: CanonicalFit, regularization: Sequence[float]) -> None:
-    """Two tables whose ranks add up to more than the rows have correlations of 1 whatever they hold."""
+    """Warn if two tables have correlations of 1 for any data, because their ranks add up to more than n - 1."""
     free = [rank for rank, c in zip(fit.ranks, regularization, strict=True) if c == 0.0]
     if len(free) > 1 and sum(sorted(free)[-2:]) > views.n_rows - 1:
         warn_user(
             f"the tables have ranks {', '.join(str(r) for r in fit.ranks)} but only {views.n_rows} rows: correlations "
-            "of 1 can be found whatever the rows hold. Use regularization, fewer columns, or more rows.",
+            "of 1 can be found in any data. Use regularization, fewer columns, or more rows.",
             SmallSampleWarning,
         )

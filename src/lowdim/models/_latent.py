@@ -1,4 +1,4 @@
-"""What the latent Gaussian models share: posteriors, densities, imputation, samples."""
+"""The base class of latent Gaussian models: posteriors, densities, imputation, samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, device, in_range, namespace, settled, to_numpy
+from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
 from ..errors import (
     ConvergenceWarning,
     MissingValues,
@@ -30,23 +30,23 @@ from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
 from ._base import Model
-from ._by_rule import DENSITY_AXES, at_least_one, checked_rule, cross_validated
+from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_rule
 
 MISSING = ("nan", "unstored")
 
 
 class Posterior(NamedTuple):
-    """Latent variables given the rows: means (n, k) and covariances (n, k, k)."""
+    """The posterior of the latent variables given the rows: means (n, k) and covariances (n, k, k)."""
 
     mean: Array
     covariance: Array
 
 
 class LatentModel(Model):
-    """Base of x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
+    """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
 
-    A subclass says what is asked of the solver (`_latent_request`) and unpacks the fit (`_unpack`). The fitted model is
-    a `LatentGaussian`; `_turn` takes its latent variables to those of `components_`.
+    A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
+    fitted model is a `LatentGaussian`; the matrix `_turn` maps its latent variables to those of `components_`.
     """
 
     _takes_nan = True
@@ -63,7 +63,7 @@ class LatentModel(Model):
 
     @abstractmethod
     def _latent_request(self, k: int) -> LatentRequest:
-        """What is asked of the solver."""
+        """The request to the solver, for k components."""
 
     @abstractmethod
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
@@ -71,7 +71,7 @@ class LatentModel(Model):
 
     @abstractmethod
     def _n_parameters(self) -> int:
-        """Free parameters of the model."""
+        """The number of free parameters of the model."""
 
     def _check_parameters(self) -> None:
         if self.missing not in MISSING:
@@ -93,30 +93,30 @@ class LatentModel(Model):
         self._finish(fit, the_plan, rows.dtype)
 
     def _n(self, rows: Rows) -> int | None:
-        """The number of rows, counted with their weights; None where it is unknown."""
+        """The number of rows, counted with their weights; None if it is unknown."""
         n = rows.shape[0]
         return None if n is None else max(n, 0 if rows.weights is None else int(total_weight(rows) or 0.0))
 
     def _check_rows(self, rows: Rows) -> None:
-        """Refuse rows that are too few, as far as their number is known."""
+        """Refuse too few rows, if their number is known."""
         n = self._n(rows)
         if n is not None and n < 2:
             raise one_row()
         self._check_weight(None if rows.weights is None else total_weight(rows))
 
     def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit with as many components as a rule says, which needs complete rows."""
-        rule = checked_rule(name, self._rules)
+        """Fit with the number of components that a rule chooses, which needs complete rows."""
+        rule = check_rule(name, self._rules)
         try:
             if self.missing == "unstored" and rows.traits.sparse:
                 raise MissingValues
             if rule.needs != "folds":
-                return self._fit_ruled(rows, rule)
-            self.choice_, total = cross_validated(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
+                return self._fit_eigenvalue_rule(rows, rule)
+            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
         except MissingValues as error:
             raise ValueError(
-                f"n_components={name!r} needs complete rows, without NaN or other holes. Pass a number, which rows "
-                "with holes can be fitted with, or compare numbers by `bic` or lowdim.cross_validate."
+                f"n_components={name!r} needs complete rows, without NaN or other missing values. Pass a number, for "
+                "which missing values are allowed, or compare numbers by `bic` or lowdim.cross_validate."
             ) from error
         request = self._latent_request(at_least_one(self.choice_.k, name))
         fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
@@ -124,22 +124,22 @@ class LatentModel(Model):
         return replace(fit, passes=passes), replace(the_plan, passes=passes)
 
     def _scorer_for_rule(self) -> Any:
-        """What is cross-validated for n_components="cv"."""
+        """The scorer that is used for n_components="cv"."""
         return self.held_out_scorer()
 
     @abstractmethod
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out."""
+        """The scorer of held-out rows for `cross_validate`."""
 
     @abstractmethod
-    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        """Fit complete rows with as many components as a rule of their eigenvalues says."""
+    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
 
     def _check_weight(self, weight: float | None) -> None:
-        """Refuse weights that the model cannot take for frequencies."""
+        """Refuse a total weight that is too small for the model."""
 
     def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
-        """Unpack what was solved, and warn where it has not converged."""
+        """Set the fitted attributes, and warn if the solver has not converged."""
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.n_samples_ = fit.n_rows
         self.status_, self.residual_ = fit.status, fit.residual
@@ -168,7 +168,7 @@ class LatentModel(Model):
     def _most_components(self, upper: int, p: int) -> int:
         return upper
 
-    # ---- What a fitted model tells about rows, complete or with holes
+    # ---- Posteriors, densities and imputation of rows, with or without missing values
 
     def _expect(self, block: Array) -> tuple[Array, Array, Array]:
         """Means (k, b), packed covariances and log-densities of the rows of a block."""
@@ -186,16 +186,16 @@ class LatentModel(Model):
 
     @staticmethod
     def _out(block: Array) -> Any:
-        """The dtype of answers about a block."""
+        """The dtype of results for a block."""
         return block.dtype
 
     def _lift(self) -> Array:
         return self.components_
 
     def posterior(self, X: Any) -> Posterior:
-        """Means and covariances of the latent variables given each row of `X`, NaN meaning not observed.
+        """Means and covariances of the latent variables given each row of `X`, in which NaN is a missing value.
 
-        A row with nothing observed has the prior, mean 0 and covariance I (or `phi_`).
+        For a row without observed entries this is the prior, with mean 0 and covariance I (or `phi_`).
         """
         check_is_fitted(self)
         k, turn = self._gaussian.k, self._turn
@@ -212,7 +212,7 @@ class LatentModel(Model):
         return Posterior(joined[:, :k], namespace(joined).reshape(joined[:, k:], (-1, k, k)))
 
     def score_samples(self, X: Any) -> Array:
-        """Log-density of the observed entries of each row; 0 for a row with nothing observed."""
+        """Log-density of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         point = self._plug_in()
         unstored = self.missing == "unstored"
@@ -228,26 +228,26 @@ class LatentModel(Model):
         return float(namespace(scores).mean(scores))
 
     def _plug_in(self) -> LatentGaussian:
-        """The model at the mean of its parameters."""
+        """The model with its parameters at their posterior means."""
         g = self._gaussian
         return g if g.spread is None else LatentGaussian(g.mean, g.scale, g.loadings, g.noise)
 
     def bic(self, X: Any) -> float:
-        """-2 log-likelihood of `X` + ln(n) times the number of free parameters: smaller is better."""
+        """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
         total = float(namespace(scores).sum(scores))
         return -2.0 * total + math.log(scores.shape[0]) * self._n_parameters()
 
     def aic(self, X: Any) -> float:
-        """-2 log-likelihood of `X` + twice the number of free parameters: smaller is better."""
+        """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
         return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self._n_parameters()
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """`X` with its holes filled by their expectation given what was observed in the row.
+        """`X` with missing values replaced by their expectations given the observed entries of the row.
 
-        With `return_std` also the standard deviations of what was filled in, noise included, zero elsewhere. The answer
-        is dense; see `impute_at` for single entries of a large sparse table.
+        With `return_std`, also the standard deviations of the imputed values, including noise, and zero for observed
+        entries. The result is dense; see `impute_at` for single entries of a large sparse table.
         """
         check_is_fitted(self)
         unstored = self.missing == "unstored"
@@ -270,18 +270,22 @@ class LatentModel(Model):
         return (filled[:, :p], filled[:, p:]) if return_std else filled
 
     def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
-        """Expectations of single entries given what was observed in their rows, as `impute`, without the whole table.
+        """Expectations of single entries given the observed entries of their rows, as in `impute`.
 
         Parameters
         ----------
         X : rows
-        rows, columns : arrays of integers of one length
-            Where the entries lie.
+        rows, columns : arrays of integers of equal length
+            The rows and columns of the entries.
+        return_std : bool
+            Whether to return the standard deviations of the entries as well.
         """
         check_is_fitted(self)
         i, j = np.asarray(rows), np.asarray(columns)
         if i.shape != j.shape or i.ndim != 1 or (i.size and (i.dtype.kind not in "iu" or j.dtype.kind not in "iu")):
-            raise ValueError(f"rows and columns must be whole numbers of one length, got shapes {i.shape}, {j.shape}.")
+            raise ValueError(
+                f"rows and columns must be vectors of whole numbers of equal length, got shapes {i.shape}, {j.shape}."
+            )
         if i.size and (i.min() < 0 or j.min() < 0 or j.max() >= self.n_features_in_):
             raise ValueError(f"rows must be at least 0, and columns between 0 and {self.n_features_in_ - 1}.")
         i, j = i.astype(np.int64), j.astype(np.int64)
@@ -296,7 +300,7 @@ class LatentModel(Model):
             raise ValueError(f"rows must be below {found.shape[0]}, the number of rows of X, got {i.max()}.")
         xp = namespace(g.mean)
         at, column = asarray_like(i, g.mean), asarray_like(j, g.mean)
-        picked = settled(namespace(found).take(found, at, axis=0)).T
+        picked = compute_lazy(namespace(found).take(found, at, axis=0)).T
         u, covariance = picked[: g.k, :], picked[g.k :, :]
         guess = xp.take(g.mean, column) + xp.take(g.scale, column) * xp.sum(
             u * xp.take(g.loadings, column, axis=1), axis=0
@@ -327,7 +331,10 @@ class LatentModel(Model):
         return in_range(_add_diagonal(W.T @ W, g.noise * g.scale**2), self._dtype)
 
     def get_precision(self) -> Array:
-        """Its inverse, by the k x k matrix M = I + W diag(1/noise) W^T: P = 1/noise - (W/noise)^T M^{-1} W/noise."""
+        """The inverse of the model's covariance: P = 1/noise - (W/noise)^T M^{-1} W/noise.
+
+        Only the k x k matrix M = I + W diag(1/noise) W^T has to be inverted.
+        """
         check_is_fitted(self)
         g = self._plug_in()
         G, _, _ = g.expect_complete()

@@ -1,4 +1,4 @@
-"""What all models of two tables share: X and y in, scores of both out and back."""
+"""The base class of models of two tables: scores of X and y, and reconstructions from them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ._tables import TablesModel, cast, check_scale, open_further, open_pair
 
 
 class PairModel(TablesModel):
-    """Base of the models of two tables.
+    """Base class of models of two tables.
 
-    Both are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`; then X has scores X `x_rotations_`
-    and is rebuilt from them with `x_loadings_`, and y likewise.
+    Both tables are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`. The scores of X are then X
+    `x_rotations_`, and X is reconstructed from them with `x_loadings_`; the same holds for y.
     """
 
     x_mean_: Any
@@ -43,7 +43,7 @@ class PairModel(TablesModel):
         ----------
         X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
         y : the same, of shape (n_samples, n_targets) or (n_samples,)
-            Row i belongs to row i of `X`. With blocks of X come blocks of y.
+            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y.
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
 
@@ -54,7 +54,7 @@ class PairModel(TablesModel):
         return super().fit(X, y, sample_weight)
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of the rows of `X`; with `y` a pair, of both."""
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
         check_is_fitted(self)
         scores = self._map(X, self._scoring(), "transform")
         if y is None:
@@ -66,16 +66,16 @@ class PairModel(TablesModel):
         return scores, y_scores
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to `X` and `y`, then give the scores of both, as scikit-learn does."""
+        """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of the first table rebuilt from scores, mean + z P^T; with `y` a pair, of both tables."""
+        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables."""
         back = super().inverse_transform(X)
         if y is None:
             return back
-        return back, self._rebuilt(y, (self.y_loadings_ * self.y_scale_[:, None]).T, self.y_mean_, "y")
+        return back, self._reconstruct(y, (self.y_loadings_ * self.y_scale_[:, None]).T, self.y_mean_, "y")
 
     def _scoring(self) -> Any:
         return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
@@ -97,16 +97,16 @@ class PairModel(TablesModel):
         super()._check_parameters()
         check_scale(self.scale, 2)
 
-    def _standardized(self, n_tables: int) -> Sequence[bool]:
+    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
         return check_scale(self.scale, 2)
 
     def _unpack_pair(self, views: Views, fit: PairFit, dtype: Any) -> None:
-        """Lift weights, loadings and rotations of both tables."""
+        """Set the weights, loadings and rotations of both tables."""
         x, y = views.tables
         k = self.n_components_ = fit.x_weights.shape[1]
-        lifted_x, (weights, loadings) = _lifted(x, [fit.x_weights, fit.x_loadings])
+        lifted_x, (weights, loadings) = _lift_together(x, [fit.x_weights, fit.x_loadings])
         of_y = [fit.y_weights, fit.y_loadings, fit.y_rotations, fit.y_on_x]
-        lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lifted(y, of_y)
+        lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lift_together(y, of_y)
         self._set_centres(lifted_x, lifted_y, dtype)
         sign = signs(weights.T) if k else weights[0, :]
         found = {
@@ -129,7 +129,7 @@ class PairModel(TablesModel):
             ones = namespace(lifted.mean).ones_like(lifted.deviation)
             setattr(self, name, cast(lifted.scale if scaled else ones, like, dtype))
 
-    def _columns_in_words(self) -> str:
+    def _describe_columns(self) -> str:
         return f"{self.n_features_in_} and {self.y_mean_.shape[0]} columns"
 
     @property
@@ -142,8 +142,8 @@ class PairModel(TablesModel):
         return tags
 
 
-def _lifted(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors, list[Array]]:
-    """Arrays of coordinates lifted together, each of them once."""
+def _lift_together(view: View, arrays: list[np.ndarray]) -> tuple[LiftedVectors, list[Array]]:
+    """Lift arrays of coordinates to columns of the table in one call; arrays that occur twice are lifted once."""
     unique = list({id(a): a for a in arrays}.values())
     lifted = view.lift(np.hstack(unique))
     k = arrays[0].shape[1]

@@ -1,6 +1,6 @@
-"""Predictions of y from X through scores, y_mean + (x - x_mean) R Q^T: what regressions and CCA share.
+"""Predictions of y from scores of X, y_mean + (x - x_mean) R Q^T, for regressions and CCA.
 
-The n_targets x n_features coefficients Q R^T are made only when they are asked for: of two wide tables they would be
+The n_targets x n_features coefficients Q R^T are computed only on request, since for two wide tables they would be
 larger than the tables.
 """
 
@@ -16,12 +16,12 @@ from ._tables import cast
 
 
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
-    """Predictions for the rows of `X`, with R and Q for columns in their own units; one axis where y had one."""
+    """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit."""
     few, coefficients = Q.shape[0] <= Q.shape[1], None
     if few:
         with np.errstate(over="ignore", invalid="ignore"):
             coefficients = R @ Q.T
-        # They may leave the range of numbers where predictions do not.
+        # The coefficients may overflow even if the predictions do not.
         few = all_finite(coefficients)
     first = affine(coefficients if few else R, model.x_mean_, 0.0)
     y_mean, one = model.y_mean_, model._one_dimensional
@@ -41,8 +41,8 @@ def intercept(model: Any, R: Array, Q: Array, dtype: Any) -> Array:
 
 
 def regression_tags(tags: Any) -> Any:
-    """What scikit-learn's checks should know of a model that predicts."""
+    """scikit-learn's tags, with those of a regression added."""
     tags.target_tags.multi_output = True
-    # Few components of few columns need not predict well.
+    # A model with few components need not predict well.
     tags.regressor_tags.poor_score = True
     return tags

@@ -1,4 +1,4 @@
-"""From scores back to rows, for models whose features are known through a kernel alone."""
+"""From scores back to rows, for models whose features are known only through a kernel."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..sources import open_source
 
 
 class PreImages:
-    """`inverse_transform` of kernel PCA.
+    """Mixin with the `inverse_transform` of kernel PCA.
 
-    A model has `kernel_`, `X_fit_`, the feature map and what makes scores of features (`_phi`, `projection_`,
-    `offset_`), the expansion z B + c of a point of the feature space in the features of X_fit_ (`_expansion`), and rows
-    to learn from (`_examples`).
+    The model has the attributes `kernel_` and `X_fit_`; the feature map `_phi`, from whose values `projection_` and
+    `offset_` give the scores; the coefficients z B + c of a point of the feature space in the features of X_fit_
+    (`_expansion`); and example rows for regression (`_examples`).
     """
 
     kernel: Any
@@ -32,21 +32,21 @@ class PreImages:
 
     def _has_rows(self) -> bool:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise AttributeError("kernel='precomputed': the rows were never seen, so there are none to go back to.")
+            raise AttributeError("kernel='precomputed': the model does not know the rows, so it cannot return to them.")
         return True
 
     @available_if(_has_rows)
     def inverse_transform(self: Any, X: Any) -> Array:
-        """Rows whose features are near the points with these scores.
+        """Rows whose features are close to the points with these scores.
 
-        With the linear kernel they are exact: mean + z W. Otherwise there is seldom a row with just these features.
-        With the Gaussian kernel the distance is minimised by a fixed-point iteration; with others the map from scores
-        to rows is learned from rows of the fit. `preimage` chooses.
+        With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.
+        For the Gaussian kernel the distance is minimised by a fixed-point iteration; for other kernels the map from
+        scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
         """
         check_is_fitted(self)
         source = open_source(X)
         if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one a component"
+            width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"X has {source.shape[1]} columns, but {width}.")
         self._check_namespace(source, "inverse_transform")
         method = preimage_method(self)
@@ -63,7 +63,7 @@ class PreImages:
 
 
 def check_preimage(preimage: Any) -> None:
-    """Refuse what does not say how rows are found from scores."""
+    """Refuse an invalid `preimage`."""
     if isinstance(preimage, str):
         if preimage != "auto" and preimage not in PREIMAGES:
             raise choice("preimage", preimage, ["auto", *PREIMAGES])
@@ -72,20 +72,20 @@ def check_preimage(preimage: Any) -> None:
 
 
 def n_examples(preimage: Any) -> int:
-    """Rows of the fit that are kept to learn the map from scores to rows from."""
+    """The number of rows of the fit that are kept as examples for the map from scores to rows."""
     return preimage.rows if isinstance(preimage, Ridge) else Ridge().rows
 
 
 def preimage_method(model: Any) -> FixedPoint | Ridge | None:
-    """How rows are found from scores; None for the linear kernel, whose features are the rows."""
+    """The method that finds rows from scores; None for the linear kernel, whose features are the rows."""
     if isinstance(model.X_fit_, np.ndarray) and model.X_fit_.dtype.kind in "OUS":
-        raise TypeError("rows that are no numbers cannot be found from scores.")
+        raise TypeError("rows that are not numbers cannot be found from scores.")
     if isinstance(model.kernel_, Linear) and model.preimage == "auto":
         return None
     if model._examples is None:
         raise TypeError(
-            "rows were read once and are gone, so there are none to learn the way back from; fit to a list of "
-            "blocks, or to a function that returns an iterator."
+            "the rows could be read only once, so there are none left from which to learn the map from scores to rows; "
+            "fit to a list of blocks, or to a function that returns an iterator."
         )
     gaussian = isinstance(model.kernel_, Gaussian) and model._expansion is not None
     if model.preimage == "auto":
@@ -93,8 +93,8 @@ def preimage_method(model: Any) -> FixedPoint | Ridge | None:
     method = PREIMAGES[model.preimage] if isinstance(model.preimage, str) else model.preimage
     if isinstance(method, FixedPoint) and not gaussian:
         raise ValueError(
-            f"preimage='fixed-point' is for kernels of rows (not solver='fourier') that are Gaussian, not for "
-            f"{model.kernel_}; use preimage='ridge'."
+            f"preimage='fixed-point' is for Gaussian kernels of rows (not solver='fourier'), not for {model.kernel_}; "
+            "use preimage='ridge'."
         )
     return method
 
@@ -109,19 +109,19 @@ def _linear_map(model: Any) -> tuple[Array, Array]:
     X = asarray_like(model.X_fit_, B, dtype=B.dtype)
     if getattr(model._phi, "shift", None) is None:
         return B @ X, c @ X
-    # Kernels are those of rows about a point in their midst.
+    # The kernel was computed for rows from which this shift had been subtracted.
     shift = asarray_like(model._phi.shift, B, dtype=B.dtype)
     return B @ (X - shift), c @ (X - shift) + shift
 
 
 def _learned_map(model: Any) -> LearnedMap:
-    """The map from scores to rows by regression: learned when it is first needed, and kept with the model."""
+    """The map from scores to rows by regression, which is learned on first use and kept in the model."""
     ridge = model.preimage if isinstance(model.preimage, Ridge) else Ridge()
     kept = model.__dict__.get("_learned")
     if kept is None or kept[0] != ridge:
-        # Different rows: of two that are alike either would tell the other, and noise would be learned by heart.
+        # The examples are distinct rows: with duplicates, the regression would fit the noise.
         some = model._examples
-        scores = to_numpy(model._scored(open_source(some))).astype(np.float64)
+        scores = to_numpy(model._scores_of(open_source(some))).astype(np.float64)
         kept = (ridge, ridge.learn(scores, to_numpy(dense(some)).astype(np.float64)))
         model.__dict__["_learned"] = kept
     learned: LearnedMap = kept[1]
@@ -129,7 +129,7 @@ def _learned_map(model: Any) -> LearnedMap:
 
 
 def _iterated_map(model: Any, method: FixedPoint) -> Callable[[np.ndarray], np.ndarray]:
-    """The map from scores to rows by iteration, from what is learned."""
+    """The map from scores to rows by iteration, which starts from the result of the regression."""
     B, c = (to_numpy(part).astype(np.float64) for part in model._expansion)
     rows, start = to_numpy(dense(model.X_fit_)).astype(np.float64), _learned_map(model)
     return lambda Z: method.solve(Z @ B + c, rows, model.kernel_, start(Z))

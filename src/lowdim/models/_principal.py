@@ -1,4 +1,4 @@
-"""Principal components of rows, as PCA, Whitening and ICA ask for them: how many, with which checks and warnings."""
+"""Principal components of rows for PCA, Whitening and ICA: how many to compute, with the checks and warnings."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
 from ..solvers.base import total_weight
 from ..solvers.results import count_to_reach
-from ._by_rule import at_least_one, checked_rule, chosen, cross_validated, eigenvalues_for
+from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
 
 #: Variances are divided by n: whitened rows have E[z z^T] = I.
 _DDOF = 0
 
 
 def count_rows(rows: Rows, ddof: int) -> int | None:
-    """The number of rows, each counted with its weight; None where it is unknown. Too few for `ddof` are refused."""
+    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`."""
     n = rows.shape[0]
     if n is None:
         return None
@@ -40,9 +40,9 @@ def count_rows(rows: Rows, ddof: int) -> int | None:
     return max(n, int(weight))
 
 
-def pairs_wanted(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
-    """`n_components` of n rows and p columns as a number of eigenpairs to solve for: None means all, and so does a
-    share of variance. With `of_rows` the number of columns is no limit."""
+def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:
+    """The number of eigenpairs that `n_components` needs for n rows and p columns; None means all, which a fraction of
+    variance needs too. With `of_rows` the number of components is not limited by the number of columns."""
     k = n_components
     if k is None:
         return None
@@ -58,7 +58,7 @@ def pairs_wanted(n_components: Any, n: int | None, p: int, *, of_rows: bool = Fa
 
 
 def with_variance(spectrum: Spectrum, k: int) -> int:
-    """How many of the first k components have variance, for those that divide by it; warns of the others."""
+    """The number of components with variance among the first k, for models that divide by it; warns of the others."""
     rank = min(spectrum.rank, k)
     if rank == 0:
         raise no_variance("whitening")
@@ -72,8 +72,8 @@ def with_variance(spectrum: Spectrum, k: int) -> int:
 
 
 def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False) -> None:
-    """Warn of eigenpairs that are not exact. An eigenvalue at or below the rank cut is zero and not worth a warning,
-    unless it is the `last_chance`: the rows are gone and cannot be read again."""
+    """Warn if eigenpairs are inaccurate. Eigenvalues at or below the rank cut count as zero and need no warning, unless
+    the rows cannot be read again (`last_chance`)."""
     if spectrum.status is Status.NOT_CONVERGED:
         warn_user(
             f"solver={the_plan.solver.name!r} stopped after {spectrum.passes} passes at residual "
@@ -91,29 +91,32 @@ def warn_of_status(spectrum: Spectrum, the_plan: Plan, last_chance: bool = False
             )
 
 
-# ---- For ICA: the components that whitening starts from, as PCA(n_components, whiten=True, ddof=0) has them
+# ---- For the whitening step of ICA: components, checks and warnings of PCA(n_components, whiten=True, ddof=0)
 
 
 def principal_request(rows: Rows, n_components: Any) -> Request:
-    """What is asked of the solver of spectra; refuses what the rows cannot give.
+    """The request to the solver of eigenpairs; an error if the rows do not allow it.
 
-    Of all components the units of the columns do not matter, and are divided out first: they may be far apart.
+    If all components are kept, the result does not depend on the units of the columns. They are then standardized
+    first, since their scales may be very different.
     """
     n, p = count_rows(rows, _DDOF), rows.shape[1]
     if isinstance(n_components, str):
-        checked_rule(n_components)
+        check_rule(n_components)
         k = None
     else:
-        k = pairs_wanted(n_components, n, p)
+        k = count_pairs(n_components, n, p)
     return Request(k=k, ddof=_DDOF, standardize=n_components is None or n_components == p)
 
 
 def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
-    """The leading eigenpairs of the rows that `n_components` asks for and that have variance, and the plan that led to
-    them. One pass over the rows, or what `plan_.passes` of PCA says."""
+    """The leading eigenpairs with positive variance, as many as `n_components` says, and the plan of the solver.
+
+    It takes one pass over the rows, or as many as `plan_.passes` of PCA says.
+    """
     request = principal_request(rows, n_components)
     if isinstance(n_components, str):
-        spectrum, the_plan, k = _by_rule(rows, request, n_components)
+        spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
     else:
         spectrum, the_plan = spectra.solve(rows, request)
         is_share = n_components is not None and 0.0 < n_components < 1.0
@@ -126,16 +129,16 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
     return spectrum.truncated(with_variance(spectrum, k)), the_plan
 
 
-def _by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
-    """All eigenpairs, and how many of them a rule keeps."""
+def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, Plan, int]:
+    """All eigenpairs, the plan, and the number of components that a rule chooses."""
     if name == "cv":
-        choice, total = cross_validated(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
-        # The summaries of the folds, merged, are all that the spectrum needs.
+        choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
+        # The spectrum is computed from the merged summaries of the folds.
         spectrum, the_plan = spectra.solve_summary(total, request)
         assert choice.k is not None and choice.cross_validation is not None
         passes = choice.cross_validation.n_passes
         return replace(spectrum, passes=passes), replace(the_plan, passes=passes), at_least_one(choice.k, name)
     spectrum, the_plan = spectra.solve(rows, request)
-    rule = checked_rule(name)
-    _, k = chosen(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
+    rule = check_rule(name)
+    _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)
     return spectrum, the_plan, k

@@ -1,4 +1,4 @@
-"""Progress of a fit, told to scikit-learn's callbacks (`sklearn.callback.ProgressBar` and others)."""
+"""Progress of a fit, reported to scikit-learn's callbacks (`sklearn.callback.ProgressBar` and others)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class CallbackProgress:
-    """A task for the fit, a subtask for each pass over the rows, a leaf for each block."""
+    """A callback task for the fit, with a subtask for each pass over the rows and a leaf for each block."""
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._X, self._y = estimator, X, y
@@ -15,27 +15,27 @@ class CallbackProgress:
         self._pass: Any = None
 
     def begin(self, what: str, n_blocks: int | None) -> None:
-        """A pass begins."""
+        """Report the beginning of a pass."""
         self._pass = self._fit.subcontext(task_name=what, max_subtasks=n_blocks)
         self._pass.call_on_fit_task_begin(estimator=self._estimator)
 
     def step(self) -> None:
-        """A block is done."""
+        """Report a finished block."""
         leaf = self._pass.subcontext(task_name="block")
         leaf.call_on_fit_task_begin(estimator=self._estimator)
         leaf.call_on_fit_task_end(estimator=self._estimator)
 
     def end(self) -> None:
-        """The pass is done."""
+        """Report the end of the pass."""
         self._pass.call_on_fit_task_end(estimator=self._estimator)
 
     def finish(self) -> None:
-        """The fit is done."""
+        """Report the end of the fit."""
         self._fit.call_on_fit_task_end(estimator=self._estimator, X=self._X, y=self._y)
 
 
 def callback_progress(estimator: Any, X: Any, y: Any) -> CallbackProgress | None:
-    """Progress for `estimator`, or None where nobody listens."""
+    """The progress of `estimator`, or None if it has no callbacks."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return CallbackProgress(estimator, X, y)
     return None

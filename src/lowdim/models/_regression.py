@@ -1,4 +1,4 @@
-"""What regressions on components share: coefficients for every number of components, importance, errors, jackknife."""
+"""The base class of regressions on components: coefficients, importance of columns, errors, jackknife."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ._pair import PairModel
 from ._prediction import intercept, predictions, regression_tags
 from ._tables import cast
 
-#: What a bootstrap looks at of a regression.
+#: The attributes of a regression that are bootstrapped, and the meaning of their axes.
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
 
 
 # scikit-learn has no types, so its bases are Any.
 class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
-    """Regression of y on orthogonal scores of X.
+    """Base class of regressions of y on orthogonal scores of X.
 
-    With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k the prediction from k of them is sum_j t_j q_j^T, so the
-    coefficients for all numbers of components are running sums of r_j q_j^T.
+    With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
+    coefficients for all numbers of components are cumulative sums of r_j q_j^T.
     """
 
     explained_variance_: Any
@@ -39,7 +39,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Array:
-        """Coefficients between columns in their own units, (n_targets, n_features)."""
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
         check_is_fitted(self)
         R, Q = self.coefficient_factors()
         return Q @ R.T
@@ -54,7 +54,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or not 0 <= int(k) <= self.n_components_:
             raise ValueError(
-                f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number fitted."
+                f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number of "
+                "components of the model."
             )
         return predictions(self, X, R[:, : int(k)], Q[:, : int(k)])
 
@@ -69,8 +70,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
 
     @property
     def vip_(self) -> Array:
-        """Variable importance in projection: sqrt(p sum_k s_k w_jk^2 / sum_k s_k), s_k the sum of squares of y that
-        component k explains. Their squares average to one."""
+        """Variable importance in projection, sqrt(p sum_k s_k w_jk^2 / sum_k s_k), where s_k is the sum of squares of y
+        that component k explains. The average of their squares is one."""
         check_is_fitted(self)
         xp = namespace(self.x_weights_)
         explained = self.y_explained_variance_ratio_
@@ -80,28 +81,30 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         return xp.sqrt(self.n_features_in_ * (self.x_weights_**2 @ (explained / total)))
 
     def jackknife(self, X: Any, y: Any, *, cv: Any = 10, sample_weight: Any = None) -> Jackknife:
-        """Standard errors of the coefficients: the model is fitted again without each part of the rows in turn.
+        """Jackknife standard errors of the coefficients: the model is fitted without each part of the rows in turn.
 
         Parameters
         ----------
-        X, y : the rows of the fit, readable again and again
+        X, y : the rows of the fit
+            It must be possible to read them several times.
         cv : int, splitter or iterable
-            Parts that hold every row once: a number of them, a scikit-learn splitter such as `KFold` or `LeaveOneOut`,
-            or pairs of row numbers (kept, left out).
+            Parts that together contain every row exactly once: a number of parts, a scikit-learn splitter such as
+            `KFold` or `LeaveOneOut`, or pairs of row numbers (kept, left out).
         sample_weight : array of shape (n_samples,), optional
+            The weights of the fit.
         """
         check_is_fitted(self)
         return jackknife(self, X, y, cv, sample_weight)
 
     def scores(self, X: Any) -> Array:
-        """Scores of the rows of `X`: an array whatever `set_output` says."""
+        """Scores of the rows of `X`, always as an array, regardless of `set_output`."""
         check_is_fitted(self)
         return self._map(X, self._scoring(), "scores")
 
     def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
-        """Squared distance of each row to what its scores make of it, |x - P t|^2 for centred x.
+        """Squared distance of each row to its reconstruction from the scores, |x - P t|^2 for centred x.
 
-        With `scaled`, distances between columns divided by `x_scale_`.
+        With `scaled`, the columns are divided by `x_scale_`.
         """
         check_is_fitted(self)
         A = self.x_rotations_
@@ -129,7 +132,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, dtype)
         k, p = self.n_components_, self.n_features_in_
         left = max(total_x - float(in_x.sum()), 0.0) / views.divisor
-        # What T2 and Q with their limits need to know of a model.
+        # For T2 and Q and their limits in lowdim.inspect.
         self.noise_variance_ = left / (p - k) if k < p else 0.0
         self.rank_ = k
         self.tail_ = fit.tail
@@ -137,7 +140,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
-        """Rotations and coefficients of y on scores, between columns in their own units."""
+        """The factors R and Q of the coefficients Q R^T, in the units of the columns."""
         R = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
         return R, self._y_on_x * self.y_scale_[:, None]
 

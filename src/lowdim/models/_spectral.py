@@ -1,7 +1,4 @@
-"""What PCA and Whitening share: fits from a summary, rows that come one block after the other, and warnings.
-
-How a fit of rows flows is in the file of each model.
-"""
+"""The base class of PCA and Whitening: fits from summaries, `partial_fit`, and warnings."""
 
 from __future__ import annotations
 
@@ -19,12 +16,12 @@ from ..linalg import divisor, most_components
 from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ._base import Model
-from ._by_rule import no_partial_fit
-from ._principal import count_rows, pairs_wanted, warn_of_status
+from ._principal import count_pairs, count_rows, warn_of_status
+from ._rule_choice import no_partial_fit
 
 
 class SpectralModel(Model):
-    """Base of the models that are read off the eigenpairs of a covariance."""
+    """Base class of models that follow from the eigenpairs of a covariance matrix."""
 
     n_components: Any
     solver: Any
@@ -35,22 +32,22 @@ class SpectralModel(Model):
 
     @abstractmethod
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
-        """Set the fitted attributes; may use fewer pairs than there are."""
+        """Set the fitted attributes, from all eigenpairs or from some of them."""
 
     @abstractmethod
     def _projection(self) -> Array:
-        """The matrix A that takes centred rows to what `transform` returns."""
+        """The matrix A that maps centred rows to the result of `transform`."""
 
     @abstractmethod
     def _deviation(self) -> float:
-        """The largest standard deviation of what `transform` returns."""
+        """The largest standard deviation of the result of `transform`."""
 
     def _scoring(self) -> Any:
-        """block -> (block - mean) A."""
+        """The function block -> (block - mean) A."""
         return affine(self._projection(), self.mean_, self._deviation())
 
     def _solver(self) -> str | Solver:
-        """The solver asked for: a name or an object."""
+        """The solver that the parameters select, as a name or an object."""
         return self.solver
 
     def _standardize(self) -> bool:
@@ -61,21 +58,21 @@ class SpectralModel(Model):
             raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
 
     def _request(self, rows: Rows) -> Request:
-        """What is asked of the solver, for rows that are enough for it."""
+        """The request to the solver; an error if there are too few rows."""
         return self._request_of(self._k(count_rows(rows, self.ddof), rows.shape[1]))
 
     def _request_of(self, k: int | None) -> Request:
         return Request(k=k, ddof=self.ddof, standardize=self._standardize(), seed=self._seed())
 
     def _k(self, n: int | None, p: int) -> int | None:
-        """n_components as a number of pairs to solve for: None means all."""
-        return pairs_wanted(self.n_components, n, p)
+        """The number of eigenpairs that `n_components` needs; None means all."""
+        return count_pairs(self.n_components, n, p)
 
     def _plan_rows(self, rows: Rows) -> Plan:
         return spectra.plan(rows, self._request(rows), self._solver())
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows, from a Moments or Triangle summary of them; `partial_fit` can go on from there.
+        """Fit to a Moments or Triangle summary of rows; `partial_fit` can continue from it.
 
         Examples
         --------
@@ -88,30 +85,30 @@ class SpectralModel(Model):
             solver = spectra.solver_for(summary, self._solver())
         except TypeError as error:
             raise TypeError(
-                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. A covariance matrix becomes "
-                "one by Moments.from_covariance(cov, n_samples)."
+                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance matrix, "
+                "pass Moments.from_covariance(cov, n_samples)."
             ) from error
         dtype = getattr(getattr(summary, "mean", None), "dtype", None)
-        with self._all_or_nothing():
+        with self._restore_on_error():
             self.__dict__.pop("feature_names_in_", None)
             self._fit_summary(summary, solver, dtype)
-            # A copy, for partial_fit to go on from.
+            # Keep a copy, from which partial_fit can continue.
             self.summary_, self._dtype = summary.fresh(), dtype
             self.summary_.merge(summary)
         return self
 
-    @available_if(lambda self: self._streams())
+    @available_if(lambda self: self._can_partial_fit())
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take in further rows, exactly: after all blocks the model is that of all rows at once.
+        """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
-        The rows seen since the first `partial_fit` (or `fit_summary`; `fit` begins anew) are kept as `summary_`, and
-        the model is solved from it after each block. Until there are enough rows for `n_components` it stays unfitted.
-        A block that is refused leaves everything as it was. Solvers that keep no summary (gram, krylov) do not have
-        this method.
+        A summary of all rows since the first `partial_fit` or `fit_summary` is kept as `summary_`, and the model is
+        solved from it after each block; `fit` starts anew. The model stays unfitted until there are enough rows for
+        `n_components`. A block that raises an error does not change the model. The method is not available with solvers
+        that do not work from a summary (gram, krylov).
         """
         self._check_parameters()
         solver = spectra.streaming_solver(self._solver())
-        with self._all_or_nothing():
+        with self._restore_on_error():
             first = not hasattr(self, "summary_")
             if first:
                 self._forget()
@@ -128,8 +125,8 @@ class SpectralModel(Model):
                 self._fit_summary(seen, solver, self._dtype)
         return self
 
-    def _streams(self) -> bool:
-        """Whether the solver asked for keeps a summary; what is no solver at all is for `fit` to refuse."""
+    def _can_partial_fit(self) -> bool:
+        """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""
         if isinstance(self.n_components, str) and self.n_components == "cv":
             raise no_partial_fit("cv")
         try:
@@ -145,15 +142,15 @@ class SpectralModel(Model):
         return True
 
     def _least_rows(self, p: int) -> int:
-        """Rows from which on a model can be had."""
+        """The smallest number of rows to which the model can be fitted."""
         return int(self.n_components) if isinstance(self.n_components, numbers.Integral) else 2
 
     def _empty_summary(self, solver: Solver, p: int) -> Any:
-        """What is kept of rows that come one block after the other."""
+        """The empty summary with which `partial_fit` starts."""
         return solver.empty_summary(p)
 
     def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
-        """Solve from a summary that took so many passes."""
+        """Fit to a summary that was made in `passes` passes over the rows."""
         self.n_features_in_ = summary.n_features
         if summary.mean is None:
             raise no_rows_seen()
@@ -162,7 +159,7 @@ class SpectralModel(Model):
         self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)
 
     def _finish(self, spectrum: Spectrum, the_plan: Plan, dtype: Any, last_chance: bool = False) -> None:
-        """Unpack what was solved, and warn of what it says about itself."""
+        """Set the fitted attributes, and warn if eigenpairs are inaccurate."""
         n, p = spectrum.n_rows, self.n_features_in_
         most = most_components(n, spectrum.weight, p)
         if spectrum.values.shape[0] > most:

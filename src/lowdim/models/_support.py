@@ -1,4 +1,4 @@
-"""Where a density of rows lives: along how many components there is variance, and how much there is outside them."""
+"""The support of a density of rows: the components with positive variance, and the variance outside them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from ..errors import RankWarning, no_variance, warn_user
 
 
 def variance_outside(k: int, p: int, rank: int, noise_variance: float, rank_cut: float) -> float:
-    """The variance orthogonal to `k` components of `p` columns, 0 where there is none above rounding.
+    """The variance orthogonal to `k` components of `p` columns; 0 if there is none above rounding.
 
-    `rank` of the components have variance, `noise_variance` is the average variance in the other directions, and
-    variances up to `rank_cut` are zero as far as the solver can tell.
+    `rank` is the number of components with positive variance, `noise_variance` the average variance in the other
+    directions, and variances up to `rank_cut` count as zero.
     """
     is_positive = k < p and rank == k and noise_variance > rank_cut
     return float(noise_variance) if is_positive else 0.0
 
 
 def density_support(p: int, rank: int, outside: float) -> tuple[int, float]:
-    """How many components have variance, and the variance orthogonal to them all (0: none).
+    """The number of components with positive variance, and the variance orthogonal to all components (may be 0).
 
-    Warns of directions that have no variance, since they are left out of the density.
+    Warns if there are directions of zero variance, since they are left out of the density.
     """
     if rank == 0:
         raise no_variance("a density")

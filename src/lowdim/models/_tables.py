@@ -1,7 +1,8 @@
-"""What all models of two or more tables share: tables in, read side by side, coordinates solved, attributes unpacked.
+"""The base class of models of two or more tables.
 
-A subclass says which tables it takes (`_open_tables`), what it solves for (`_components`) and what it makes of the
-answer (`_unpack`). Where rows live, and which reduction leads to the coordinates, is for `solvers.tables` to know.
+A subclass defines which tables it takes (`_open_tables`), how components are computed from the coordinates of the
+tables (`_components`), and how the fitted attributes are set (`_unpack`). How the tables are reduced to coordinates is
+the task of `solvers.tables`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.views import Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ._base import Model
-from ._by_rule import checked_rule, cross_validated, no_partial_fit, rule_needs_rows
+from ._rule_choice import apply_cv_rule, check_rule, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
-    """Base of the models of tables side by side."""
+    """Base class of models of two or more tables with the same rows."""
 
     n_components: Any
     scale: Any
@@ -48,30 +49,30 @@ class TablesModel(Model):
     choice_: Any
     n_components_: int
     _dtype: Any
-    #: Deviations have the divisor n - 1, as in scikit-learn and R.
+    #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1
 
     @abstractmethod
     def _components(self, n_tables: int) -> ComponentsFunction:
-        """The function that finds components of so many tables from their coordinates."""
+        """The function that computes the components of `n_tables` tables from their coordinates."""
 
     @abstractmethod
     def _unpack(self, views: Views, fit: Any, dtype: Any) -> None:
         """Set the fitted attributes."""
 
     @abstractmethod
-    def _standardized(self, n_tables: int) -> Sequence[bool]:
-        """Of which tables columns are divided by their deviation before the solve."""
+    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
+        """For each table, whether columns are divided by their standard deviation before the solve."""
 
     @abstractmethod
     def _most(self, groups: Sequence[int]) -> int:
-        """How many components tables of these widths can have."""
+        """The largest number of components for tables of these widths."""
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows, from a Moments or Triangle summary of the tables side by side.
+        """Fit to a Moments or Triangle summary of the tables side by side.
 
-        The summary says which columns belong to which table: `Moments(p + q, groups=(p, q))`, or
-        `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can go on from there.
+        The summary knows which columns belong to which table: `Moments(p + q, groups=(p, q))`, or
+        `Moments.from_covariance(cov, n_samples, groups=(p, q))`. `partial_fit` can continue from it.
         """
         self._check_parameters()
         try:
@@ -79,77 +80,77 @@ class TablesModel(Model):
         except TypeError as error:
             raise TypeError(
                 f"fit_summary needs a Moments or a Triangle of the tables side by side, got {type(summary).__name__}. "
-                "A covariance matrix becomes one by Moments.from_covariance(cov, n_samples, groups=(p, q))."
+                "For a covariance matrix, pass Moments.from_covariance(cov, n_samples, groups=(p, q))."
             ) from error
-        with self._all_or_nothing():
+        with self._restore_on_error():
             self._forget()
             self._one_dimensional = False
             mean: Any = summary.mean
             self._dtype = getattr(mean, "dtype", None)
             self._fit_from(summary, self._dtype, reduction)
-            # A copy, for partial_fit to go on from.
+            # Keep a copy, from which partial_fit can continue.
             self.summary_ = summary.fresh()
             self.summary_.merge(summary)
         return self
 
-    @available_if(lambda self: self._streams())
+    @available_if(lambda self: self._can_partial_fit())
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take in further rows, exactly: after all blocks the model is that of all rows at once.
+        """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
-        The rows seen since the first `partial_fit` (or `fit_summary`; `fit` begins anew) are kept as `summary_`, and
-        the model is solved from it after each block. Until there are enough rows for `n_components` it stays unfitted.
-        A block that is refused leaves everything as it was.
+        A summary of all rows since the first `partial_fit` or `fit_summary` is kept as `summary_`, and the model is
+        solved from it after each block; `fit` starts anew. The model stays unfitted until there are enough rows for
+        `n_components`. A block that raises an error does not change the model.
         """
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._restore_on_error():
             first = not hasattr(self, "summary_")
             if first:
                 self._forget()
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
-            seen = self._merged(source, sample_weight, first)
+            seen = self._merge_rows(source, sample_weight, first)
             self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
                 with warnings.catch_warnings():
                     if seen.n_rows <= 2 * sum(source.groups):
-                        # With more rows to come it is too early to say what is missing.
+                        # Further rows may follow, so it is too early to warn of too few rows or a small rank.
                         warnings.simplefilter("ignore", RankWarning)
                         warnings.simplefilter("ignore", SmallSampleWarning)
-                    # Rows that are all the same so far may be followed by others.
+                    # If all rows are the same so far, others may follow.
                     with suppress(NoVariance):
                         self._fit_from(seen, self._dtype)
         return self
 
-    def _merged(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
-        """A summary of what was seen before and of these rows; what was kept is left as it is."""
+    def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
+        """A new summary of the earlier rows and these rows; `summary_` is not changed."""
         groups = source.groups
         if first:
             seen: Any = self._empty_summary(groups)
         elif groups != self.summary_.groups:
             raise ValueError(
-                f"the tables have {groups} columns, the rows before had {self.summary_.groups}: all blocks must have "
+                f"the tables have {groups} columns, the earlier rows had {self.summary_.groups}: all blocks must have "
                 "the same columns."
             )
         else:
             seen = self.summary_.fresh()
             seen.merge(self.summary_)
-        # Refuse what does not fit into memory.
+        # Raise an error if the summary does not fit into memory.
         tables.plan_job(TablesJob.of(tables_of(source, None)), tables.reduction_for(seen))
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         seen.merge(summarize(source, seen.fresh(), weights=weights))
         return seen
 
     def _empty_summary(self, groups: Sequence[int]) -> Any:
-        """What is kept of rows that come one block after the other."""
+        """The empty summary with which `partial_fit` starts."""
         kind: Any = tables.streaming_reduction(self.solver).starts_from
         return kind(sum(groups), groups=groups)
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
-        """The tables side by side, remembered or compared with those of the fit."""
+        """The tables side by side; their columns are recorded if `reset`, otherwise compared with those of the fit."""
 
-    def _streams(self) -> bool:
+    def _can_partial_fit(self) -> bool:
         if self.n_components == "cv":
             raise no_partial_fit("cv")
         # What is no reduction at all is for `fit` to refuse.
@@ -166,28 +167,28 @@ class TablesModel(Model):
         tables.check_asked(self.solver)
 
     def _k(self, n: int | None, groups: Sequence[int]) -> int:
-        """n_components as a number; None is all there can be."""
+        """`n_components` as a number; None stands for the largest possible one."""
         upper = self._most(groups) if n is None else min(n, self._most(groups))
-        asked = self._asked()
+        asked = self._n_components()
         if hasattr(self, "held_out_scorer") and isinstance(asked, str):
-            checked_rule(asked, ("cv",))
+            check_rule(asked, ("cv",))
             raise rule_needs_rows(asked)
         return check_count(asked, upper, n, groups)
 
-    def _asked(self) -> Any:
-        """n_components, or what cross-validation chose."""
+    def _n_components(self) -> Any:
+        """`n_components`, or the number that cross-validation chose."""
         return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
         return tables_of(source, None if sample_weight is None else check_weights(sample_weight, source), progress)
 
     def _request(self, groups: Sequence[int]) -> TablesRequest:
-        """What is asked of the solver, for tables of these widths."""
+        """The request to the solver, for tables of these widths."""
 
         def count(n: int | None, weight: float | None) -> int:
             return self._k(n if n is None or weight is None else max(n, int(weight)), groups)
 
-        standardize = tuple(self._standardized(len(groups)))
+        standardize = tuple(self._standardize_tables(len(groups)))
         return TablesRequest(standardize, count, self._components(len(groups)), self.ddof)
 
     def _is_cross_validated(self) -> bool:
@@ -198,7 +199,7 @@ class TablesModel(Model):
             return tables.plan(rows, self._request(rows.widths), self.solver)
         job = TablesJob.of(rows)
         if self.solver == "auto":
-            return tables.CovarianceReduction().plan(job, "the summaries of the folds, merged, are all that it needs")
+            return tables.CovarianceReduction().plan(job, "the merged summaries of the folds are all that it needs")
         return tables.plan_job(job, self.solver)
 
     def _fit_rows(self, rows: Tables) -> None:
@@ -206,16 +207,16 @@ class TablesModel(Model):
         dtype = rows.each[0].dtype
         self.__dict__.pop("choice_", None)
         if self._is_cross_validated():
-            self.choice_, total = cross_validated(self.held_out_scorer(), joint.source, joint.weights)
+            self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto":
-                # The summaries of the folds, merged, are all that the fit needs.
+                # The model is fitted to the merged summaries of the folds.
                 self._fit_from(total, dtype, passes=self.choice_.cross_validation.n_passes)
                 return
         solution, the_plan = tables.solve(rows, self._request(rows.widths), self.solver)
         self._finish(solution, the_plan, dtype)
 
     def _fit_from(self, summary: Any, dtype: Any, asked: Any = "auto", passes: int = 0) -> None:
-        """Solve from a summary that took so many passes."""
+        """Fit to a summary that was made in `passes` passes over the rows."""
         self._check_groups(summary.groups)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
@@ -224,7 +225,7 @@ class TablesModel(Model):
         self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtype)
 
     def _check_groups(self, groups: Sequence[int]) -> None:
-        """Refuse a summary of another number of tables."""
+        """Refuse a summary of the wrong number of tables."""
         if len(groups) != 2:
             raise ValueError(
                 f"the summary is of {len(groups)} table(s), {type(self).__name__} needs two: make it with "
@@ -232,7 +233,7 @@ class TablesModel(Model):
             )
 
     def _finish(self, solution: TablesSolution, the_plan: Plan, dtype: Any) -> None:
-        """Unpack what was solved, and warn of what it says about itself."""
+        """Set the fitted attributes, and warn if components are missing or inaccurate."""
         views, fit = solution.views, solution.fit
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.status_, self.n_passes_ = solution.status, solution.passes
@@ -242,35 +243,35 @@ class TablesModel(Model):
         self._warn(views, fit)
 
     def _warn(self, views: Views, fit: Any) -> None:
-        """Say what was lost: to rounding, or because there is no more."""
-        asked = self._asked()
+        """Warn of directions lost to rounding, and of fewer components than requested."""
+        asked = self._n_components()
         unsure = fit.status is Status.UNRESOLVED
         lost = (
-            f"solver={self.solver_!r} cannot tell the smallest directions of the tables from rounding, and what "
+            f"solver={self.solver_!r} cannot distinguish the smallest directions of the tables from rounding, and what "
             "depends on them is lost. Use solver='triangle', or drop columns that nearly depend on others."
         )
         if asked is not None and self.n_components_ < asked:
-            why = lost if unsure else f"{self._exhausted()}."
-            warn_user(f"only {self.n_components_} of n_components={asked} could be taken: {why}", RankWarning)
+            why = lost if unsure else f"{self._describe_limit()}."
+            warn_user(f"only {self.n_components_} of n_components={asked} could be computed: {why}", RankWarning)
         elif unsure:
             warn_user(lost, ResolutionWarning)
-        elif dropped := self._dropped(views):
+        elif dropped := self._describe_dropped(views):
             warn_user(f"{dropped} and were left out.", RankWarning)
 
-    def _dropped(self, views: Views) -> str:
-        """Which directions were left out because they have no variance, in words; empty where none were."""
+    def _describe_dropped(self, views: Views) -> str:
+        """A text with the directions that were left out because they have no variance; empty if there are none."""
         return ""
 
-    def _exhausted(self) -> str:
-        """Why there are no more components."""
-        return "nothing that the tables have in common is left after them, to rounding"
+    def _describe_limit(self) -> str:
+        """A text that says why there are no more components."""
+        return "up to rounding, nothing that the tables have in common is left after them"
 
     def _centre(self) -> Any:
         return getattr(self, "x_mean_", None)
 
 
 def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
-    """What a solver is handed of the tables."""
+    """The tables and their weights as solvers take them."""
     each = [
         Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
         for s in source.members
@@ -279,9 +280,9 @@ def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
 
 
 def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
-    """X and y of one fit as tables side by side; y in the namespace of X."""
+    """X and y as tables side by side; y is converted to the namespace of X."""
     if y is None:
-        streams = " Streams are given as two, one for each table; or call partial_fit(X, y) for each block."
+        streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
         hint = streams if callable(X) or hasattr(X, "__next__") else ""
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
@@ -299,7 +300,7 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
 
 
 def in_namespace_of(x: Source, other: Source) -> Source:
-    """A further table as arrays of the kind of the first, on its device."""
+    """A further table, converted to the namespace and device of the first one."""
     like, mine = x.empty(0), other.empty(0)
     if namespace(like) is namespace(mine) and device(like) == device(mine):
         return other
@@ -311,7 +312,7 @@ def in_namespace_of(x: Source, other: Source) -> Source:
 
 
 def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int:
-    """`n_components` of tables of these widths as a number of at most `upper`, which None stands for."""
+    """`n_components` for tables of these widths as a number of at most `upper`; None stands for `upper`."""
     if k is None:
         return upper
     if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
@@ -320,17 +321,17 @@ def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int
 
 
 def check_scale(scale: Any, n_tables: int) -> list[bool]:
-    """`scale` as one flag a table."""
+    """`scale` as one flag for each table."""
     flags = list(scale) if isinstance(scale, list | tuple) else [scale] * n_tables
     if len(flags) != n_tables or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise ValueError(
-            f"scale={scale!r} must be True or False, or one of them for each of {n_tables} tables, say (True, False)."
+            f"scale={scale!r} must be True or False, or one of them for each of {n_tables} tables: (True, False), say."
         )
     return [bool(flag) for flag in flags]
 
 
 def check_regularization(c: Any, n_tables: int) -> list[float]:
-    """`regularization` as one number a table."""
+    """`regularization` as one number for each table."""
     values = list(c) if isinstance(c, list | tuple | np.ndarray) else [c] * n_tables
     real = all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values)
     if len(values) != n_tables or not real or not all(0.0 <= float(v) <= 1.0 for v in values):
@@ -341,12 +342,12 @@ def check_regularization(c: Any, n_tables: int) -> list[float]:
 
 
 def cast(value: Any, like: Array, dtype: Any) -> Array:
-    """`value` as an array of the kind of `like` in `dtype`, or wider where its range asks for that."""
+    """`value` as an array of the namespace and device of `like` in `dtype`, or wider if it would overflow there."""
     return in_range(asarray_like(value, like), dtype)
 
 
 def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> Source:
-    """The source of a further table of new rows, its width compared with that of the fit."""
+    """The source of a further table of new rows, whose width must be that of the fit."""
     source = open_target(X, table=table)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
@@ -358,14 +359,14 @@ def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> So
 
 
 def remember_target(model: Any, source: Source) -> None:
-    """Keep the names of the columns of y, where they have some."""
+    """Record the names of the columns of y, if they have any."""
     model.__dict__.pop("target_names_in_", None)
     if source.names is not None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
 
 
 def check_target_names(model: Any, source: Source) -> None:
-    """Named columns of y must be those of the fit."""
+    """Refuse columns of y whose names are not those of the fit."""
     known = list(getattr(model, "target_names_in_", []))
     if known and source.names is not None and list(source.names) != known:
         raise other_names(None, source.names, known, "y")

@@ -21,7 +21,7 @@ from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.significance import CanonicalTests, canonical_tests
 from ..solvers.tables.variates import ColumnStructure, column_structure
 from ..solvers.tables.views import Views
-from ._canonical import lost_directions, unit_free, warn_if_forced
+from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
 from ._prediction import intercept, predictions, regression_tags
 from ._tables import cast, check_regularization, check_scale
@@ -29,32 +29,34 @@ from ._tables import cast, check_regularization, check_scale
 
 # scikit-learn has no types, so its bases are Any.
 class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
-    """Pairs of variates X w_k and y v_k of unit variance with the largest correlations.
+    """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
     ----------
     n_components : int, "cv" or None
-        How many pairs; None takes min(n_features, n_targets), or as many as the ranks allow. "cv" takes the number with
-        the largest sum of correlations on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
+        Number of pairs; None takes min(n_features, n_targets), or as many as the ranks allow. "cv" takes the number
+        with the largest sum of correlations on held-out rows, in five folds of shuffled rows; `choice_` holds its
+        curve.
     regularization : float or pair of floats
-        From 0 (none) to 1 (full), of both tables or of X and of y. Needed with fewer rows than columns, where without
-        it correlations of 1 can always be found.
+        From 0 (none) to 1 (full), for both tables or for X and for y. It is needed with fewer rows than columns, for
+        which correlations of 1 can otherwise always be found.
     scale : bool or pair of bools
-        Divide columns by their standard deviation first. Without regularization this changes nothing but the units of
-        the rotations; with it, the ridge is then the same for all columns.
+        Whether to divide columns by their standard deviation first, for both tables or for X and for y. Without
+        regularization this changes only the units of the rotations; with regularization, all columns are then
+        regularized equally.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
     Attributes
     ----------
     correlations_ : array of shape (n_components_,)
-        Correlations of the pairs of variates. Descending without regularization; with it, pairs are in the order of
-        what was maximised (`singular_values_`).
+        Correlations of the pairs of variates, in the order of `singular_values_`; without regularization they are
+        descending.
     singular_values_ : array of shape (n_components_,)
-        Of D_x^{-1/2} S_xy D_y^{-1/2}: the correlations, where there is no regularization.
+        Singular values of D_x^{-1/2} S_xy D_y^{-1/2}, descending; without regularization they are the correlations.
     x_rotations_, y_rotations_ : arrays of shape (n_features_in_, n_components_), (n_targets, n_components_)
-        Weights w_k, v_k of the (scaled) columns, variates of unit variance; the entry of largest magnitude of w_k is
-        positive.
+        Weights w_k, v_k of the (scaled) columns; the variates have unit variance, and the entry of largest magnitude of
+        w_k is positive.
     x_loadings_, y_loadings_ : arrays of the same shapes
         Covariances of columns with the variates of their own table.
     x_structure_, y_structure_ : arrays of the same shapes
@@ -62,21 +64,23 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     x_cross_structure_, y_cross_structure_ : arrays of the same shapes
         Correlations of columns with the variates of the other table.
     x_redundancy_, y_redundancy_ : arrays of shape (n_components_,)
-        The share of the variance of the standardized columns that each variate of the other table explains.
+        The proportion of the variance of the standardized columns that each variate of the other table explains.
     coef_, intercept_ : arrays of shape (n_targets, n_features_in_), (n_targets,)
         The regression of y on the variates of X.
     rank_ : tuple of int
         Numerical ranks of X and y.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_, n_passes_
+        The solver that ran, its plan, its final status, and the number of passes over the rows.
 
     Notes
     -----
-    Maximises w^T S_xy v subject to w^T D_x w = v^T D_y v = 1 with D = (1 - c) S + c I: a singular value decomposition
-    of D_x^{-1/2} S_xy D_y^{-1/2} [1]_. With c = 0 this is Hotelling's CCA (R's cancor), with c = 1 it is PLSSVD up to
-    the scale of the variates, between them the canonical ridge [2]_. Directions without variance are left out, not
-    divided by. One pass over the rows, (p + q)^2 numbers; fewer rows than columns take two passes and n^2 numbers.
-    Where a covariance has lost the digits of its small eigenvalues, the rows are read again for their QR factor.
+    The weights maximise w^T S_xy v subject to w^T D_x w = v^T D_y v = 1, where D = (1 - c) S + c I for regularization
+    c. The solution is a singular value decomposition of D_x^{-1/2} S_xy D_y^{-1/2} [1]_. With c = 0 this is Hotelling's
+    CCA (R's cancor); with c = 1 it is PLSSVD, up to the scale of the variates; between them it is the canonical ridge
+    [2]_. Directions without variance are left out. The solver needs one pass over the rows and (p + q)^2 numbers, or,
+    with fewer rows than columns, two passes and n^2 numbers. If a covariance matrix has lost the digits of its small
+    eigenvalues, the rows are read again for their QR factor.
 
     References
     ----------
@@ -127,21 +131,21 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Array:
-        """Coefficients between columns in their own units, (n_targets, n_features)."""
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
         check_is_fitted(self)
         R, Q = self.coefficient_factors()
         return Q @ R.T
 
     def predict(self, X: Any) -> Array:
-        """Predictions of y for the rows of `X`; one axis where y had one."""
+        """Predictions of y for the rows of `X`; a vector if y was one in the fit."""
         check_is_fitted(self)
         return predictions(self, X, *self.coefficient_factors())
 
     def significance(self) -> CanonicalTests:
-        """Tests of how many correlations are real: row k tests that the k-th and all later ones are zero.
+        """Tests of how many correlations are significant: row k tests that the k-th and all later ones are zero.
 
-        For Gaussian rows. Wilks' lambda is the product of 1 - r_j^2 over j >= k; beside it Rao's F and Bartlett's
-        chi-square.
+        The tests assume Gaussian rows. Wilks' lambda is the product of 1 - r_j^2 over j >= k; its significance is
+        tested by Rao's F and by Bartlett's chi-square.
         """
         check_is_fitted(self)
         if any(self._ridges):
@@ -155,18 +159,20 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         super()._check_parameters()
         check_regularization(self.regularization, 2)
 
-    def _standardized(self, n_tables: int) -> Sequence[bool]:
-        # Without a ridge the units of columns do not matter, and standard ones are the best conditioned.
-        return unit_free(self.scale, self.regularization, 2)
+    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
+        # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
+        return standardize_flags(self.scale, self.regularization, 2)
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by the correlations of their variates."""
+        """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""
         self._check_parameters()
         return CorrelationScorer(self, self._most)
 
     def permutation_options(self) -> PermutationOptions:
-        """What `permutation_test` shuffles: the rows of y against those of X."""
-        return PermutationOptions(tuple(self._standardized(2)), tuple(check_regularization(self.regularization, 2)))
+        """The options of `permutation_test`, which shuffles the rows of y against those of X."""
+        return PermutationOptions(
+            tuple(self._standardize_tables(2)), tuple(check_regularization(self.regularization, 2))
+        )
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
@@ -182,7 +188,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
             own, other = (view.table.T @ fit.variates[j] * (view.unit / root) for j in (i, 1 - i))
             tables.append([fit.rotations[i], own, other])
         y = views.tables[1]
-        # The regression of y on the variates of X, by least squares.
+        # The least squares regression of y on the variates of X.
         tables[1].append(np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / root))
         lifted = [view.lift(np.hstack(vectors)) for view, vectors in zip(views.tables, tables, strict=True)]
         self._set_centres(lifted[0], lifted[1], dtype)
@@ -200,7 +206,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
-        """Rotations, loadings, structure and redundancy of one table."""
+        """Set rotations, loadings, structure and redundancy of one table."""
         own, other = columns.extra[:2]
         cross = other / columns.deviation[:, None]
         found = {
@@ -214,6 +220,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
             setattr(self, f"{name}_{attribute}", cast(value, self.x_mean_, dtype))
 
     def coefficient_factors(self) -> tuple[Array, Array]:
+        """The factors R and Q of the coefficients Q R^T, in the units of the columns."""
         return self.x_rotations_ / self.x_scale_[:, None], self._y_on_x
 
     def _importance(self) -> list[tuple[str, Any]]:
@@ -223,11 +230,11 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
             ("redundancy of y", self.y_redundancy_),
         ]
 
-    def _exhausted(self) -> str:
+    def _describe_limit(self) -> str:
         return f"the ranks of the tables are {self.rank_[0]} and {self.rank_[1]}"
 
-    def _dropped(self, views: Views) -> str:
-        return lost_directions(views, self.rank_, self._ridges)
+    def _describe_dropped(self, views: Views) -> str:
+        return describe_lost_directions(views, self.rank_, self._ridges)
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())

@@ -18,83 +18,86 @@ from ..selection.choices import Choice
 from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
-from ..selection.scorers import USUAL, LatentScorer
+from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Newton, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.latent import LatentGaussian, unpack
-from ._by_rule import at_least_one, checked_rule, chosen, rule_needs_rows
 from ._latent import LatentModel
+from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 
-#: What BIC and AIC assume of factors, which is less than of principal components.
+#: What BIC and AIC assume for factors, which is less than for principal components.
 _LIKELIHOOD = (
-    "Assumes Gaussian rows, and as many of them as the chi-square test needs: far more than columns. Each column may "
-    "have noise of its own; noise that columns share is taken for a factor."
+    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
+    "own noise variance; noise that columns share is taken for a factor."
 )
 SCORES = ("regression", "bartlett")
 
 
 class FactorTest(NamedTuple):
-    """Test of the hypothesis that so many factors are enough."""
+    """Test of the hypothesis that this number of factors is sufficient."""
 
-    #: (n - 1 - (2p + 5)/6 - 2k/3) F, with Bartlett's correction; F the minimum of the discrepancy.
+    #: (n - 1 - (2p + 5)/6 - 2k/3) F, with Bartlett's correction, where F is the minimum of the discrepancy.
     chi_square: float
     dof: int
     p_value: float
 
 
 class FactorAnalysis(LatentModel):
-    """The Gaussian x = mean + L f + e, e ~ N(0, diag(psi)), that maximises the likelihood of the rows.
+    """Factor analysis: the model x = mean + L f + e with f ~ N(0, phi), e ~ N(0, diag(psi)), by maximum likelihood.
 
-    What columns have in common goes into the factors, what each has for itself into its uniqueness psi.
+    The factors f explain the covariances between columns. The uniqueness psi of a column is the variance that it does
+    not share with others.
 
     Parameters
     ----------
     n_components : int, str or None
-        Factors; None for as many as leave degrees of freedom. "bic", "aic" (of fits with 1, 2, ... factors), "cv",
-        "kaiser", "parallel" or "map" (of the correlation matrix): as many as that rule says, see `choice_`.
+        Number of factors; None takes as many as leave degrees of freedom. The name of a rule chooses the number, and
+        `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares held-out
+        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix.
     rotation : None, str or Rotation
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
-        options. None leaves L^T Psi^{-1} L diagonal.
+        options. With None, L^T Psi^{-1} L is diagonal.
     scores : {"regression", "bartlett"}
-        What `transform` returns: posterior means, or the unbiased weighted least squares scores.
+        The scores that `transform` returns: posterior means, or unbiased weighted least squares scores.
     standardize : bool
-        Report loadings and uniquenesses in units of the standard deviations of the columns, as R's factanal does. The
-        model itself does not depend on units.
+        Whether to report loadings and uniquenesses in units of the standard deviations of the columns, as R's factanal
+        does. The model itself does not depend on the units.
     missing : {"nan", "unstored"}
-        What a hole is: NaN, or also every entry that a sparse matrix does not store.
+        Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.
     solver : str, Newton or EM
-        For complete rows "auto" and "newton" work on the covariance alone; "em" iterates on it as in the textbooks.
-        Rows with holes are always fitted by EM.
+        For complete rows, "auto" and "newton" minimise the discrepancy of the covariance matrix by Newton's method, and
+        "em" uses the EM algorithm. Rows with missing values are always fitted by EM.
     random_state : int, RandomState or None
-        Starts and samples; None is a fixed start.
+        Seed of starting values and samples; None is a fixed seed.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
         Loadings as rows (after rotation), as in scikit-learn.
     loadings_ : array of shape (n_features_in_, n_components_)
-        L, each factor with its largest loading positive; rotated ones in order of their sums of squares, unrotated
-        ones in order of the diagonal of L^T Psi^{-1} L.
+        L. The largest loading of each factor is positive. Rotated factors are ordered by their sums of squared
+        loadings, unrotated factors by the diagonal of L^T Psi^{-1} L.
     noise_variance_, uniquenesses_ : array of shape (n_features_in_,)
         psi.
     communalities_ : array of shape (n_features_in_,)
-        What the factors explain of each column, diag(L phi L^T).
+        The variance of each column that the factors explain, diag(L phi L^T).
     phi_ : array of shape (n_components_, n_components_)
         Correlations of the factors; the identity unless the rotation is oblique.
     rotation_matrix_ : array of shape (n_components_, n_components_)
-        M, with L the unrotated loadings times M and phi = (M^T M)^{-1}.
+        M, where L is the unrotated loadings times M, and phi = (M^T M)^{-1}.
     heywood_ : array of bool, shape (n_features_in_,)
-        Uniquenesses that ended on their lower bound.
+        Whether the uniqueness of each column is at its lower bound (a Heywood case).
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
-        Sums of squares of the loadings, and their share of the total variance.
+        Sums of squared loadings, and their proportions of the total variance.
     mean_, scale_ (with `standardize`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    Complete rows: one pass for the moments, then p x p algebra, whatever n is; see `lowdim.solvers.Newton`. Rows with
-    holes: EM, one pass a step, see `lowdim.solvers.EM`.
+    For complete rows, one pass computes the moments; all further work is p x p algebra and does not depend on n, see
+    `lowdim.solvers.Newton`. Rows with missing values are fitted by EM, with one pass for each step, see
+    `lowdim.solvers.EM`.
 
     References
     ----------
@@ -137,22 +140,22 @@ class FactorAnalysis(LatentModel):
         self.random_state = random_state
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows, from their Moments; `Moments.from_covariance(cov, n_samples)` makes them of a covariance or
+        """Fit to a Moments summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a covariance or
         correlation matrix."""
         self._check_parameters()
         if not isinstance(summary, Moments):
             raise TypeError(
-                f"fit_summary needs a Moments, got {type(summary).__name__}. A covariance or correlation matrix "
-                "becomes one by Moments.from_covariance(cov, n_samples)."
+                f"fit_summary needs a Moments, got {type(summary).__name__}. For a covariance or correlation matrix, "
+                "pass Moments.from_covariance(cov, n_samples)."
             )
         if summary.mean is None:
             raise no_rows_seen()
-        with self._all_or_nothing():
+        with self._restore_on_error():
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_by_moments(summary, checked_rule(self.n_components, self._rules))
+                fit, the_plan = self._fit_by_moments(summary, check_rule(self.n_components, self._rules))
             else:
                 self.__dict__.pop("choice_", None)
                 fit, the_plan = self._fit_moments(summary, self._k(n, summary.n_features))
@@ -160,22 +163,23 @@ class FactorAnalysis(LatentModel):
         return self
 
     def test(self) -> FactorTest:
-        """Chi-square test that this many factors are enough, with Bartlett's correction [2].
+        """Chi-square test of whether this number of factors is sufficient, with Bartlett's correction [2].
 
-        Of complete rows, and where degrees of freedom are left.
+        It needs complete rows, and positive degrees of freedom.
         """
         check_is_fitted(self)
         p, k, n = self.n_features_in_, self.n_components_, self.total_weight_
         dof = ((p - k) ** 2 - p - k) // 2
         if self._discrepancy is None:
             why = (
-                "the rows have holes, so there is no covariance to compare with; compare numbers of factors by bic"
+                "the rows have missing values, so there is no covariance to compare with; compare numbers of factors "
+                "by bic"
                 if self.solver_ == "em" and self.n_passes_ > 1
                 else "the covariance is singular (constant or collinear columns, or too few rows); drop such columns"
             )
             raise ValueError(f"no test: {why}.")
         if dof <= 0:
-            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, and nothing to test.")
+            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, so there is nothing to test.")
         factor = n - 1.0 - (2 * p + 5) / 6.0 - 2.0 * k / 3.0
         if factor <= 0:
             raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
@@ -184,19 +188,19 @@ class FactorAnalysis(LatentModel):
 
     @property
     def loadings_(self) -> Array:
-        """L, columns."""
+        """The loadings L, one column for each factor."""
         check_is_fitted(self)
         return self.components_.T
 
     @property
     def uniquenesses_(self) -> Array:
-        """psi."""
+        """The uniquenesses psi."""
         check_is_fitted(self)
         return self.noise_variance_
 
     @property
     def communalities_(self) -> Array:
-        """diag(L phi L^T)."""
+        """The communalities diag(L phi L^T)."""
         check_is_fitted(self)
         xp = namespace(self.components_)
         return xp.sum(self.components_ * (self.phi_ @ self.components_), axis=0)
@@ -213,7 +217,7 @@ class FactorAnalysis(LatentModel):
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
 
     def _most_components(self, upper: int, p: int) -> int:
-        """The most factors that leave degrees of freedom (Ledermann's bound), or one."""
+        """The largest number of factors that leaves degrees of freedom (Ledermann's bound), at least one."""
         bound = int((2 * p + 1 - math.sqrt(8 * p + 1)) / 2 + 1e-9)
         return max(1, min(upper, bound))
 
@@ -224,20 +228,20 @@ class FactorAnalysis(LatentModel):
         unstored = self.missing == "unstored"
         return LatentRequest(k, tied=False, floor=self._newton().floor, unstored=unstored, seed=self._seed())
 
-    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         return self._fit_by_moments(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
 
     def _fit_by_moments(self, moments: Moments, rule: Rule) -> tuple[LatentFit, Plan]:
-        """Fit with as many factors as a rule says: of eigenvalues of the correlation matrix, or of the likelihoods of
-        fits with 1, 2, ... factors."""
+        """Fit with the number of factors that a rule chooses, either from the eigenvalues of the correlation matrix or
+        from the likelihoods of fits with 1, 2, ... factors."""
         if rule.needs == "folds":
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = chosen(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
+            self.choice_, k = apply_rule(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
             return self._fit_moments(moments, k)
         n, p = moments.weight, moments.n_features
         most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
-        fits = [self._fit_moments(moments, k) for k in range(1, min(most, USUAL) + 1)]
+        fits = [self._fit_moments(moments, k) for k in range(1, min(most, MAX_TRIED) + 1)]
         likelihoods = [latent.independent_loglike(moments), *(fit.loglike[-1] for fit, _ in fits)]
         price = 2.0 if rule.name == "aic" else math.log(n)
         curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
@@ -252,7 +256,7 @@ class FactorAnalysis(LatentModel):
         like, wide = fit.mean, fit.mean.dtype
         self._discrepancy = fit.discrepancy
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
-        # Which rotation comes out of an iteration is chance; the canonical one has L^T Psi^{-1} L diagonal.
+        # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
@@ -300,7 +304,7 @@ class FactorAnalysis(LatentModel):
         return bartlett
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
         return LatentScorer(self, lambda variances: variances, self._most_components)
 
@@ -309,5 +313,5 @@ class FactorAnalysis(LatentModel):
 
 
 def _parameters(p: int, k: int) -> int:
-    """Free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
+    """The number of free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
     return p * k - k * (k - 1) // 2 + 2 * p

@@ -1,4 +1,4 @@
-"""Principal components of explicit features of rows."""
+"""Principal component analysis of explicit features of the rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..sources import Source
 from ._base import Model
 from .pca import PCA
 
-#: What is taken over from the PCA of the features.
-_TAKEN = (
+#: The attributes that are copied from the PCA of the features.
+_COPIED = (
     "components_",
     "explained_variance_",
     "explained_variance_ratio_",
@@ -39,41 +39,42 @@ _TAKEN = (
 
 
 class FeatureMapPCA(Model):
-    """Directions of maximal variance of phi(x), for a feature map phi that is written out.
+    """PCA of the features phi(x) of the rows, for an explicit feature map phi.
 
     Parameters
     ----------
     n_components : int, float or None
-        As in PCA; None keeps as many as there are features, or, with fewer rows, as have variance.
+        As in PCA. None keeps as many components as there are features; if there are fewer rows than features, those
+        with positive variance.
     feature_map : str, callable or transformer
-        "polynomial" or an object from `lowdim.features` with its options; a function that takes a block of rows to a
-        block of features; or a scikit-learn transformer, which is fitted to the rows first.
+        "polynomial" or an object from `lowdim.features` with its options; a function from a block of rows to a block of
+        features; or a scikit-learn transformer, which is fitted to the rows first.
     standardize : bool
-        Divide features by their standard deviation first.
+        Whether to divide features by their standard deviation first.
     solver : str or Solver
         As in PCA.
     ddof : int
         Variances are divided by n - ddof.
     random_state : int, RandomState or None
-        Start of the Krylov solver; None is a fixed start.
+        Seed of the starting vectors of the Krylov solver; None is a fixed seed.
 
     Attributes
     ----------
     feature_map_ : callable
-        phi, as it was fitted.
+        The fitted feature map phi.
     feature_names_ : list of str
-        Features in words, where the map knows them.
+        Names of the features; if the feature map has no names, f0, f1, ...
     pca_ : PCA
-        Of the features.
+        The PCA of the features.
     components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_, scale_, noise_variance_
-        Those of `pca_`: in the space of the features.
+        Those of `pca_`, in the space of the features.
     n_components_, n_samples_, n_features_in_, feature_names_in_, rank_, solver_, plan_, status_, residual_
 
     Notes
     -----
-    Rows are mapped block by block on their way into the summary, and never all at once, so that whatever PCA reads can
-    be read here too: a feature map followed by PCA through `summarize`. With all monomials of degree M, scaled as in
-    `lowdim.features.Polynomial`, scores are those of kernel PCA with the kernel (x . y)^M.
+    Rows are mapped to features block by block while they are summarized, so that the features of all rows are never
+    stored, and everything that PCA can read can be read here too. With all monomials of degree M, scaled as in
+    `lowdim.features.Polynomial`, the scores are those of kernel PCA with the kernel (x . y)^M.
 
     References
     ----------
@@ -81,7 +82,7 @@ class FeatureMapPCA(Model):
 
     Examples
     --------
-    A circle lies in a plane of its quadratic features; the component without variance is its equation.
+    The quadratic features of a circle lie in a plane; the component without variance gives its equation.
 
     >>> import numpy as np
     >>> from lowdim import FeatureMapPCA
@@ -114,19 +115,19 @@ class FeatureMapPCA(Model):
         self.random_state = random_state
 
     def equation(self, component: int | None = None) -> tuple[dict[str, float], float]:
-        """Coefficients of the products of entries, and a constant, with sum coefficient * product = constant on average
-        over the rows: for a component without variance, an equation that all rows satisfy.
+        """A component as an equation: coefficients of the products of entries, and a constant.
 
-        The default component is that of least variance (of several without any, the one that says most). The largest
-        coefficient is 1. For a circle or another conic in the plane, with `Polynomial(2, up_to=True)`, this is its
-        equation.
+        The average over the rows of sum coefficient * product is the constant. For a component without variance this is
+        an equation that all rows satisfy: for points on a circle or another conic, with `Polynomial(2, up_to=True)`,
+        the equation of the conic. The default is the component of least variance; if several have none, the one with
+        the largest entry for a feature that is not constant. The largest coefficient is 1.
         """
         check_is_fitted(self)
         if not hasattr(self.feature_map_, "scales"):
-            raise TypeError("an equation is in products of entries, which the 'polynomial' feature map has.")
+            raise TypeError("equation() needs products of entries, which only the 'polynomial' feature map has.")
         W = to_numpy(self.components_).astype(float)
         W = W if self.scale_ is None else W / to_numpy(self.scale_)
-        # The constant feature belongs to the other side of the equation.
+        # The constant feature is moved to the other side of the equation.
         varying = np.array([name != "1" for name in self.feature_names_])
         if component is None:
             least = range(min(self.rank_, len(W) - 1), len(W))
@@ -141,11 +142,11 @@ class FeatureMapPCA(Model):
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
         source = self._open(X, reset=reset)
-        self.feature_map_ = self._fitted_map(source)
+        self.feature_map_ = self._fit_map(source)
         return source
 
-    def _fitted_map(self, source: Source) -> Callable[[Array], Array]:
-        """The feature map as a function of blocks; a transformer sees all rows first."""
+    def _fit_map(self, source: Source) -> Callable[[Array], Array]:
+        """The feature map as a function of blocks; a transformer is fitted to all rows first."""
         given = self.feature_map
         if isinstance(given, str):
             if given not in FEATURE_MAPS:
@@ -161,7 +162,7 @@ class FeatureMapPCA(Model):
                 "lowdim.features."
             )
         if isinstance(given, type):
-            raise TypeError(f"feature_map={given.__name__} is a class; make one: {given.__name__}().")
+            raise TypeError(f"feature_map={given.__name__} is a class; pass an instance: {given.__name__}().")
         if callable(given):
             return given
         raise TypeError(f"feature_map must be a name, a function or a transformer, got {type(given).__name__}.")
@@ -170,13 +171,13 @@ class FeatureMapPCA(Model):
         self._pca()._check_parameters()
 
     def _pca(self) -> PCA:
-        """A PCA of the features with the parameters of this model, not fitted."""
+        """An unfitted PCA with the parameters of this model."""
         options = {name: getattr(self, name) for name in ("standardize", "solver", "ddof", "random_state")}
         return PCA(self.n_components, **options)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        """That of PCA of the features. Of a map that does not say how many it has, one row is mapped; a transformer
-        needs to see all rows first (`_fitted_map`)."""
+        """The plan of the PCA of the features. If the map does not tell how many features it has, one row is mapped to
+        find out; a transformer has been fitted to all rows before (`_fit_map`)."""
         return self._pca()._plan_rows(rows.mapped(self.feature_map_))
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -186,9 +187,9 @@ class FeatureMapPCA(Model):
         self.pca_.n_features_in_ = width
         self.pca_._fit_rows(mapped)
         if self.n_components is None and width > self.pca_.n_samples_ - 1:
-            # With fewer rows than features, directions beyond the rank are anybody's guess.
+            # With fewer rows than features, directions beyond the rank are arbitrary.
             _shorten(self.pca_, max(self.pca_.rank_, 1))
-        for name in _TAKEN:
+        for name in _COPIED:
             setattr(self, name, getattr(self.pca_, name))
         entries = [str(e) for e in getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])]
         names = getattr(self.feature_map_, "names", None)
@@ -201,7 +202,7 @@ class FeatureMapPCA(Model):
     def _lift(self) -> Array:
         return self.pca_._lift()
 
-    def _columns_in_words(self) -> str:
+    def _describe_columns(self) -> str:
         return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
 
     @property

@@ -1,4 +1,4 @@
-"""Generalized canonical correlation analysis: two or more tables."""
+"""Generalized canonical correlation analysis of two or more tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..solvers.tables.problem import ComponentsFunction
 from ..solvers.tables.variates import column_structure, pair_correlations
 from ..solvers.tables.views import Views
 from ..sources import BesideSource, Source, open_target
-from ._canonical import lost_directions, unit_free, warn_if_forced
+from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (
     TablesModel,
     cast,
@@ -34,16 +34,18 @@ from ._tables import (
 
 
 class GCCA(TablesModel):
-    """Variates X_i w_i, one for each table, that one common variate explains best (MAXVAR), scaled to unit variance.
+    """Generalized canonical correlation analysis (MAXVAR).
+
+    The variates X_i w_i, one for each table, are those that a single common variate explains best.
 
     Parameters
     ----------
     n_components : int or None
-        How many variates of each table; None takes as many as the narrowest table has columns.
+        Number of variates of each table; None takes as many as the narrowest table has columns.
     regularization : float or sequence of floats
-        From 0 (none) to 1 (full), of all tables or of each.
+        From 0 (none) to 1 (full), for all tables or for each one.
     scale : bool or sequence of bools
-        Divide columns by their standard deviation first: of all tables or of each.
+        Whether to divide columns by their standard deviation first, for all tables or for each one.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
@@ -54,21 +56,24 @@ class GCCA(TablesModel):
     pair_correlations_ : array of shape (n_components_, n_tables, n_tables)
         Correlations between the variates of each two tables.
     eigenvalues_ : array of shape (n_components_,)
-        What was maximised, descending: 1 + (n_tables - 1) times the average correlation where all tables take the same
-        part.
+        The eigenvalues mu that are maximised, descending. If all tables contribute equally, they are
+        1 + (n_tables - 1) times the average correlation.
     rotations_ : list of arrays of shape (n_columns, n_components_)
-        Weights of the (scaled) columns of each table; the entry of largest magnitude in the first table is positive.
+        Weights of the (scaled) columns of each table, for variates of unit variance; the entry of largest magnitude in
+        the first table is positive.
     loadings_, structure_ : lists of arrays of the same shapes
         Covariances and correlations of columns with the variates of their own table.
     means_, scales_ : lists of arrays
+        Means of the columns of each table, and the scales they are divided by.
     rank_ : tuple of int
+        Numerical ranks of the tables.
     n_components_, n_samples_, n_features_in_, solver_, plan_, status_, n_passes_
 
     Notes
     -----
-    The eigenproblem sum_{j != i} S_ij w_j = (mu - 1) D_i w_i, D_i = (1 - c_i) S_ii + c_i I [1]_. For two tables it is
-    CCA. The variates are those that one common variate explains best. One pass over the rows, p^2 numbers, p counting
-    the columns of all tables; fewer rows than columns take two passes and n^2 numbers a table.
+    The weights solve the eigenproblem sum_{j != i} S_ij w_j = (mu - 1) D_i w_i with D_i = (1 - c_i) S_ii + c_i I [1]_.
+    For two tables it is CCA. The solver needs one pass over the rows and p^2 numbers, where p is the number of columns
+    of all tables together, or, with fewer rows than columns, two passes and n^2 numbers for each table.
 
     References
     ----------
@@ -109,7 +114,7 @@ class GCCA(TablesModel):
         X : list of tables, or one table
             Arrays, sparse matrices, data frames or streams of blocks with one row for each sample.
         y : table, optional
-            One more table, beside those of `X`.
+            One more table, in addition to those of `X`.
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
 
@@ -118,17 +123,17 @@ class GCCA(TablesModel):
         self
         """
         if getattr(sample_weight, "ndim", 1) > 1:
-            raise ValueError("sample_weight is a table. Tables are given as one list: fit([A, B, C]).")
+            raise ValueError("sample_weight is a table. Pass all tables as one list: fit([A, B, C]).")
         return super().fit(X, y, sample_weight)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, then give the variates: of all tables, as a tuple, where `X` is a list, else those of `X`."""
+        """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
         variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
         return tuple(variates) if is_list_of_tables(X) else variates[0]
 
     def transform(self, X: Any) -> Any:
-        """Variates of new rows: a tuple for a list of all tables of the fit, an array for the first table alone."""
+        """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only."""
         check_is_fitted(self)
         if not is_list_of_tables(X):
             return self._map(X, self._scoring_of(0), "transform")
@@ -144,17 +149,17 @@ class GCCA(TablesModel):
         return tuple(variates)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Tables rebuilt from variates, mean + z P^T: a tuple for a list of variates, else the first table."""
+        """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table."""
         check_is_fitted(self)
         if not is_list_of_tables(X):
             return super().inverse_transform(X)
         self._check_count(X)
-        return tuple(self._rebuilt(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X))
+        return tuple(self._reconstruct(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
 
-        For choosing `regularization` and `n_components` by rows that were not in the fit.
+        On rows that were not in the fit it can be used to choose `regularization` and `n_components`.
         """
         tables = list(X) if is_list_of_tables(X) else [X]
         variates = self.transform(tables if y is None else [*tables, y])
@@ -201,7 +206,7 @@ class GCCA(TablesModel):
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
 
     def _check_table_names(self, source: Source, i: int) -> None:
-        """Named columns of table i must be those of the fit."""
+        """Refuse columns of table i whose names are not those of the fit."""
         names = getattr(self, "_names", [])
         known = names[i] if i < len(names) else None
         if known is not None and source.names is not None and list(source.names) != known:
@@ -218,8 +223,8 @@ class GCCA(TablesModel):
     def _most(self, groups: Sequence[int]) -> int:
         return min(groups)
 
-    def _standardized(self, n_tables: int) -> Sequence[bool]:
-        return unit_free(self.scale, self.regularization, n_tables)
+    def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
+        return standardize_flags(self.scale, self.regularization, n_tables)
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))
@@ -255,17 +260,17 @@ class GCCA(TablesModel):
     def _centre(self) -> Any:
         return self.means_[0] if hasattr(self, "means_") else None
 
-    def _columns_in_words(self) -> str:
+    def _describe_columns(self) -> str:
         return f"{len(self.means_)} tables of {', '.join(str(m.shape[0]) for m in self.means_)} columns"
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [("eigenvalue", self.eigenvalues_), ("mean correlation", self.correlations_)]
 
-    def _exhausted(self) -> str:
+    def _describe_limit(self) -> str:
         return f"the ranks of the tables are {', '.join(str(r) for r in self.rank_)}"
 
-    def _dropped(self, views: Views) -> str:
-        return lost_directions(views, self.rank_, self._ridges)
+    def _describe_dropped(self, views: Views) -> str:
+        return describe_lost_directions(views, self.rank_, self._ridges)
 
     @property
     def _n_features_out(self) -> int:

@@ -22,91 +22,96 @@ from ._base import Model
 from ._principal import principal_request, principal_spectrum
 from ._support import density_support, variance_outside
 
-#: Rows for each source below which what is found is mostly chance.
+#: With fewer rows than this for each source, the result is mostly chance.
 _FEW_ROWS = 5
-#: Options of solvers that are given by name, and their defaults.
+#: Parameters that apply to solvers given by name, and their defaults.
 _SHORTHANDS = {"tol": 1e-6, "max_iter": 1000, "ortho": None}
 
 
 class ICA(Model):
-    """Independent latents u with a given density, of which rows are a linear mix: x = mean + A u.
+    """Independent component analysis by maximum likelihood: rows are mixtures x = mean + A u of independent sources u.
 
     Parameters
     ----------
     n_components : int, float, str or None
-        How many sources. With fewer than columns, rows are first projected on their leading principal components; a
-        number in (0, 1) keeps as many of these as have that proportion of the variance, the name of a rule as many as
-        it says (see `choose_n_components`), None all that have variance.
+        Number of sources. If it is smaller than the number of columns, rows are first projected on their leading
+        principal components. A number in (0, 1) keeps the fewest components with that proportion of the variance; the
+        name of a rule keeps the number that the rule chooses (see `choose_n_components`); None keeps all components
+        with positive variance.
     density : str, Density or three functions
-        p(u): "sech" (1 / (pi cosh u), of score tanh u), "infomax", "student", "generalized-gaussian", an object from
-        `lowdim.densities` with its parameters, or a tuple of functions of an array: -ln p up to a constant, its
-        derivative, and its second derivative.
+        The density p(u) of the sources: "sech" (1 / (pi cosh u), with score tanh u), "infomax", "student",
+        "generalized-gaussian", an object from `lowdim.densities` with its parameters, or a tuple of three functions of
+        an array: -ln p up to a constant, its derivative, and its second derivative.
     extended : bool
-        Sources that the density could not tell from others (for "sech" those with lighter tails than a Gaussian) get
-        the flipped one, for "sech" two Gaussians side by side. Densities without a flipped one stay as they are.
+        Whether sources on the other side of the Gaussian (for "sech" those with lighter tails than a Gaussian), which
+        the density could not separate, get the flipped density (for "sech" a mixture of two Gaussians). Densities
+        without a flipped one are used for all sources.
     ortho : bool, optional
-        Sources are uncorrelated, with unit variance: W is a rotation of whitened rows. By default only with the
-        fixed-point solver, which knows nothing else.
+        Whether the sources are constrained to be uncorrelated with unit variance, so that W is a rotation of the
+        whitened rows. The default is True for the fixed-point solver, which always has this constraint, and False
+        otherwise.
     solver : {"quasi-newton", "fixed-point"} or solver object
-        Preconditioned L-BFGS on the relative gradient, or FastICA's iteration. An object from `lowdim.solvers`,
-        `QuasiNewtonICA` or `FixedPointICA`, holds its own `tol`, `max_iter` and `ortho`; those below are for solvers
-        by name.
+        Preconditioned L-BFGS on the relative gradient, or FastICA's iteration. A solver object, `QuasiNewtonICA` or
+        `FixedPointICA` from `lowdim.solvers`, has its own `tol`, `max_iter` and `ortho`; the parameters of these names
+        apply to solvers given by name.
     tol : float
-        Iterate until no entry of the relative gradient is larger (with `ortho`: of its skew part).
+        The iteration stops when no entry of the relative gradient (with `ortho`, of its skew part) is larger.
     max_iter : int
-        Give up after so many steps.
+        Largest number of steps.
     n_init : int
-        Starts, every second one without the quick first steps. The answer of the highest likelihood is kept, and
-        `stability_` tells how well they agree.
+        Number of starts; every second one does without the fast initial steps. The solution with the highest likelihood
+        is kept, and `stability_` tells how well the solutions agree.
     w_init : array of shape (n_components, n_components), optional
-        Where to start, among whitened rows, instead of at a random rotation.
+        Initial unmixing matrix of the whitened rows, instead of a random rotation.
     keep_sources : bool
-        Keep the sources of the rows of the fit as `sources_`.
+        Whether to keep the sources of the rows of the fit as `sources_`.
     random_state : int, RandomState or None
-        Random starts; None is a fixed one.
+        Seed of the random starts; None is a fixed seed.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        Unmixing: sources are (x - mean) components_^T.
+        The unmixing matrix of the rows: sources are (x - mean) components_^T.
     mixing_ : array of shape (n_features_in_, n_components_)
-        A, with components_ A = I and rows mean + A u (up to noise): the pseudo-inverse of `components_`, unless columns
-        depend on each other. In each column the entry of largest magnitude is positive.
+        A, with components_ A = I, so that rows are mean + A u (up to noise). It is the pseudo-inverse of `components_`,
+        unless columns are linearly dependent. In each column the entry of largest magnitude is positive.
     mean_ : array of shape (n_features_in_,)
     whitening_ : array of shape (n_components_, n_features_in_)
-        K with E[z z^T] = I for z = K (x - mean), divisor n: principal components over their standard deviation, for as
-        many components as columns those of standardised columns.
+        K with E[z z^T] = I for z = K (x - mean), divisor n: principal components divided by their standard deviations.
+        If there are as many components as columns, those of the standardized columns.
     unmixing_ : array of shape (n_components_, n_components_)
         W, with components_ = W whitening_.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
-        Variance that each source has in the rows, ||a_k||^2 var(u_k), descending; and over the total variance.
+        The variance of the rows due to each source, ||a_k||^2 var(u_k), descending; and its proportion of the total.
     kurtosis_ : array of shape (n_components_,)
         E[u^4] / E[u^2]^2 - 3 of each source: positive for heavy tails, 0 for a Gaussian.
     densities_ : list of Density
-        Of each source.
+        The density of each source.
     stability_ : array of shape (n_components_,) or None
-        With several starts, how well each source was found again, from 0 to 1 (the index of ICASSO).
+        With several starts, how consistently each source was found, from 0 to 1 (the index of ICASSO).
     loglike_ : list of numbers
-        Log-likelihood of the rows before each step and at the end, without the steps that look for a start.
+        Log-likelihood of the rows before each step and at the end, without the steps that find a starting point.
     gradient_norm_ : float
-        Largest entry of the relative gradient E[psi(u) u^T] - I (with `ortho` of its skew part).
+        Largest entry of the relative gradient E[psi(u) u^T] - I (with `ortho`, of its skew part).
     noise_variance_ : float
         Average variance outside the leading principal components.
     sources_ : array of shape (n_samples_, n_components_)
-        With `keep_sources`.
+        The sources of the rows of the fit, with `keep_sources`.
     n_components_, n_samples_, n_features_in_, feature_names_in_, n_iter_, n_passes_
     solver_, plan_, status_
-        What ran, with its options as `plan_.solver` and the passes of the whole fit, and how it ended.
+        The solver that ran, the plan of the whole fit (with the solver and its options as `plan_.solver`), and the
+        final status.
 
     Notes
     -----
-    Minimises -ln |det W| + sum_i E[-ln p_i(u_i)], u = W z, over W for whitened rows z. Without `ortho`, u has the scale
-    of the density, so that its log-density is what it says. Every step is one pass over the rows: one `ScoreMoments`,
-    2 K (K + 1) numbers, and temporaries of one block. Many rows are first represented by a random sample of some
-    thousand, on which most steps are taken; the answer is that of all rows. Where rows are more than four times as wide
-    as K, or sparse, and lie in memory, whitened rows are kept during the fit.
+    The fit minimises -ln |det W| + sum_i E[-ln p_i(u_i)], u = W z, over W for whitened rows z. Without `ortho`, the
+    scale of the sources is fitted too, so that it matches the scale of their density. Every step is one pass over the
+    rows, which computes a `ScoreMoments` of 2 K (K + 1) numbers with temporary arrays of the size of a block.
+    If there are many rows, most steps are taken on a random sample of some thousand rows; the final steps use all rows.
+    If rows in memory are sparse, or have more than four times as many columns as there are components, the whitened
+    rows are kept during the fit.
 
-    Of sources that are Gaussian only the space they span can be found, which is warned of, by name.
+    If several sources are Gaussian, only the space that they span can be found; a warning names them.
 
     References
     ----------
@@ -160,16 +165,16 @@ class ICA(Model):
         self.random_state = random_state
 
     def score_samples(self, X: Any) -> Array:
-        """Log-density of each row: sum_i ln p_i(u_i) + ln |det| of the unmixing, and, outside the principal components
-        that were kept, that of a Gaussian with `noise_variance_` in every direction.
+        """Log-density of each row: sum_i ln p_i(u_i) + ln |det| of the unmixing.
 
-        Directions of no variance are left out, with a warning: the density is then that of the others.
+        Outside the principal components that were kept, the density is Gaussian with variance `noise_variance_`.
+        Directions without variance are left out, with a warning; the density is then that of the others.
         """
         check_is_fitted(self)
         p, k = self.n_features_in_, self.n_components_
         _, noise = density_support(p, k, self._outside)
         constant = self._log_volume - (0.5 * (p - k) * math.log(2.0 * math.pi * noise) if noise > 0.0 else 0.0)
-        # Each density sees its own sources at once.
+        # Each density is evaluated once, for all of its sources.
         groups = {id(d): (d, [i for i, e in enumerate(self.densities_) if e is d]) for d in self.densities_}
         xp = namespace(self.components_)
 
@@ -218,13 +223,13 @@ class ICA(Model):
             if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
         if self.w_init is not None and self.n_init > 1:
-            raise ValueError(f"w_init is one start, but n_init={self.n_init} are asked for; give one of them.")
+            raise ValueError(f"w_init is a single start, but n_init={self.n_init}; pass only one of them.")
         if isinstance(self.solver, IcaSolver):
             self._check_no_shorthands(self.solver)
         as_density(self.density)
 
     def _check_no_shorthands(self, solver: IcaSolver) -> None:
-        """A solver object has its own options, and others would be ignored."""
+        """Refuse parameters that a solver object would ignore, since it has its own options."""
         kind = type(solver).__name__
         for name in [name for name, default in _SHORTHANDS.items() if getattr(self, name) != default]:
             option = f"{name}={getattr(self, name)!r}"
@@ -232,7 +237,7 @@ class ICA(Model):
             raise ValueError(f"{option} goes with a solver by name, not with a solver object; {where}.")
 
     def _solver(self) -> Any:
-        """The solver asked for, with its options."""
+        """The solver that the parameters select, with its options."""
         if not isinstance(self.solver, str):
             return self.solver
         cls = ICA_SOLVERS[self.solver]
@@ -240,19 +245,19 @@ class ICA(Model):
         return cls(**{name: value for name, value in given.items() if name in cls.options()})
 
     def _request(self) -> IcaRequest:
-        """What is asked of the solver, as far as it is known before a row is read."""
+        """The request to the solver, as far as it is known before rows are read."""
         k = int(self.n_components) if isinstance(self.n_components, numbers.Integral) else None
         return IcaRequest(as_density(self.density), k, bool(self.extended), int(self.n_init), start=self.w_init)
 
     def _plan_rows(self, rows: Rows) -> Plan:
         the_plan = ica.plan(rows, self._request(), self._solver())
         if rows.shape[0] == 1:
-            needed = "independent sources need at least 2 rows, and many to be found"
+            needed = "independent component analysis needs at least 2 rows, and many more for a reliable result"
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
         return _whole_plan(spectra.plan(rows, principal_request(rows, self.n_components)), the_plan)
 
     def _fit_rows(self, rows: Rows) -> None:
-        # What cannot be done is refused before a row is read.
+        # This raises an error for a fit that is not possible, before rows are read.
         self._plan_rows(rows)
         spectrum, whitening_plan = principal_spectrum(rows, self.n_components)
         solver = self._solver()
@@ -287,7 +292,7 @@ class ICA(Model):
         self.explained_variance_, self.explained_variance_ratio_ = cast(variances), cast(variances / total)
         self.kurtosis_, self.stability_ = cast(best.kurtosis), None if fit.stability is None else cast(fit.stability)
         self.densities_ = [density.flipped or density if flip else density for flip in best.flipped]
-        # All components have variance: others were dropped.
+        # All components have positive variance, since the others were dropped.
         self._outside = variance_outside(k, p, k, self.noise_variance_, spectrum.rank_cut / n)
         volume = whitener.log_volume(K)
         self._log_volume = volume + float(np.linalg.slogdet(best.W)[1])
@@ -295,7 +300,7 @@ class ICA(Model):
         self.loglike_ = [spectrum.weight * (volume - rest - loss) for loss in best.loss]
 
     def _warn(self, fit: IcaFit, weight: float, density: Density) -> None:
-        """Say what went less well than hoped for."""
+        """Warn of an iteration that has not converged, of too few rows, and of unsuitable sources."""
         k, best, solver = self.n_components_, fit.best, self.plan_.solver
         if best.status is Status.NOT_CONVERGED:
             warn_user(
@@ -308,7 +313,7 @@ class ICA(Model):
             rows += f" of total weight {weight:g}" if weight != self.n_samples_ else ""
             swapped = self.n_samples_ < self.n_features_in_
             warn_user(
-                f"{rows} for {_count(k, 'source')}: what is found is mostly chance. Keep fewer components, or give "
+                f"{rows} for {_count(k, 'source')}: the result is mostly chance. Keep fewer components, or give "
                 f"more rows.{' Rows are samples and columns are signals: did you mean X.T?' if swapped else ''}",
                 SmallSampleWarning,
             )
@@ -319,23 +324,23 @@ class ICA(Model):
         can_flip = self.extended and density.flipped is not None
         cure = "extended=True" if density.flipped is not None else "density='sech'"
         if len(gaussian) > 1:
-            other = "" if can_flip or len(wrong) < 2 else f" Or tails are lighter than the density is for: try {cure}."
+            other = "" if can_flip or len(wrong) < 2 else f" Or their tails are too light for the density: try {cure}."
             warn_user(
                 f"{len(gaussian)} of {k} sources look Gaussian ({_names(gaussian)}): only the space that they "
-                "span together is known, not which directions in it are the sources. More rows may tell, or fewer "
+                "span together is known, not which directions in it are the sources. Use more rows, or fewer "
                 f"components.{other}",
                 GaussianWarning,
             )
         elif len(wrong) > 1 and not can_flip and solver.needs_matching_tails:
             warn_user(
-                f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {density} is for "
-                f"({_names(wrong)}), and may be mixes of the true ones. Use {cure}, or another density.",
+                f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {density} "
+                f"({_names(wrong)}), and may be mixtures of the true ones. Use {cure}, or another density.",
                 DensityWarning,
             )
 
 
 def _whole_plan(whitening: Plan, unmixing: Plan) -> Plan:
-    """The plan of the whole fit: the solver is that of the unmixing, passes and bytes are those of both steps."""
+    """The plan of the whole fit: the solver is that of the unmixing; passes and bytes are the sums of both steps."""
     why = f"{unmixing.why}, after whitening by {whitening.solver.name}"
     passes, n_bytes = whitening.passes + unmixing.passes, whitening.n_bytes + unmixing.n_bytes
     return Plan(unmixing.solver, passes, n_bytes, why)
@@ -346,5 +351,5 @@ def _count(n: int, what: str) -> str:
 
 
 def _names(sources: np.ndarray) -> str:
-    """Sources as `get_feature_names_out` calls them, and as they are printed."""
+    """The names of sources, both those of `get_feature_names_out` and those in printed tables."""
     return ", ".join(f"ica{i} = IC{i + 1}" for i in sources)

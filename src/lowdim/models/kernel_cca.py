@@ -1,4 +1,4 @@
-"""Canonical correlation analysis of two tables mapped by kernels."""
+"""Kernel canonical correlation analysis of two tables."""
 
 from __future__ import annotations
 
@@ -27,54 +27,55 @@ from ._base import Model
 from ._canonical import warn_if_forced
 from ._tables import check_count, check_regularization, check_target_names, remember_target
 
-#: A larger negative share of a spectrum is worth a word.
+#: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
 
 
 def _refuse_inverse(model: Any) -> NoReturn:
-    """A kernel model has no `inverse_transform`."""
-    raise AttributeError("variates are functions of the rows, and there is no linear map from them back to rows.")
+    """Raise an AttributeError, since KernelCCA has no `inverse_transform`."""
+    raise AttributeError("variates are nonlinear functions of the rows, so there is no linear map back to the rows.")
 
 
 class KernelCCA(Model):
-    """Pairs of functions of X and of y, from the spaces of two kernels, with the largest regularized correlations.
+    """Kernel canonical correlation analysis: CCA of features of X and y that are defined by kernels.
 
     Parameters
     ----------
     n_components : int or None
-        How many pairs; None takes all there are.
+        Number of pairs of variates; None takes all of them.
     kernel : str, Kernel or callable, or a pair of them
         A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", ...), an object from
-        `lowdim.kernels` with its options, a function of two rows, or "precomputed": then X and y are kernel matrices.
+        `lowdim.kernels` with its options, a function of two rows, or "precomputed" if X and y are kernel matrices.
     gamma, degree, coef0 : float, or pairs of floats
-        Parameters of kernels that are given by name. Without `gamma` the width of a kernel is found by the median rule.
-        Rows are taken in their own units: put `sklearn.preprocessing.StandardScaler` in front where columns differ in
-        them.
+        Parameters of kernels given by name. Without `gamma` the width of a kernel is found by the median rule. Columns
+        are not scaled; if they have different units, use `sklearn.preprocessing.StandardScaler` first.
     regularization : float or pair of floats
-        From 0 (none) to 1 (full). Without it, kernels of full rank find correlations of 1 in anything.
+        From 0 (none) to 1 (full). Without regularization, kernels of full rank find correlations of 1 in any data.
 
     Attributes
     ----------
     correlations_ : array of shape (n_components_,)
         Correlations of the pairs of variates over the rows of the fit, in the order of `singular_values_`.
     singular_values_ : array of shape (n_components_,)
-        What was maximised, descending.
+        The regularized correlations that were maximised, descending.
     x_dual_coef_, y_dual_coef_ : arrays of shape (n_samples, n_components_)
         Coefficients of the centred kernels with the rows of the fit.
     x_kernel_, y_kernel_ : Kernel or None
-        Kernels with their parameters as they were found; None where the matrix was given.
-    x_fit_, y_fit_ : the rows of the fit, for `transform`
+        The kernels with all their parameters; None for precomputed kernel matrices.
+    x_fit_, y_fit_ : arrays
+        The rows of the fit, for `transform`.
     rank_ : tuple of int
+        Numerical ranks of the kernel matrices.
     n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_
-        What ran ("gram"), as planned, and how it ended.
+        The solver that ran ("gram"), its plan, and its final status.
 
     Notes
     -----
-    CCA of the features phi(x), psi(y) that the kernels k(x, x') = phi(x)^T phi(x') stand for. Directions are
-    sum_i a_i (phi(x_i) - mean), so the centred kernel matrices hold all that is needed, and the solve is that of CCA
-    with D = (1 - c) S + c I [1]_, [2]_; with the linear kernel it is regularized CCA. n^2 numbers for each table and
-    eigenproblems of size n.
+    This is CCA of features phi(x), psi(y) with kernels such as k(x, x') = phi(x)^T phi(x'). The directions are
+    sum_i a_i (phi(x_i) - mean), so only the centred kernel matrices are needed, and the equations are those of CCA with
+    D = (1 - c) S + c I [1]_, [2]_. With the linear kernel it is regularized CCA. It needs n^2 numbers for each table,
+    and solves eigenproblems of size n.
 
     References
     ----------
@@ -126,11 +127,11 @@ class KernelCCA(Model):
         return super().fit(X, y, sample_weight)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to `X` and `y`, then give the variates of `X`."""
+        """Fit to `X` and `y`, then return the variates of `X`."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Variates of the rows of `X`; with `y` a pair, of both tables."""
+        """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
         check_is_fitted(self)
         A = _all_rows(self._open(X, reset=False))
         variates = self._scoring()(A)
@@ -150,7 +151,7 @@ class KernelCCA(Model):
     def score(self, X: Any, y: Any) -> float:
         """Average correlation of the pairs of variates on these rows.
 
-        For choosing kernels, their parameters and `regularization` by rows that were not in the fit.
+        On rows that were not in the fit it can be used to choose kernels, their parameters and `regularization`.
         """
         return float(np.mean(list(pair_correlations(self.transform(X, y)))))
 
@@ -180,17 +181,17 @@ class KernelCCA(Model):
         return Tables(joint, each, ("X", "y"))
 
     def _request(self, widths: tuple[int, ...]) -> TablesRequest:
-        """What is asked of the solver; there are no more pairs than rows, whatever these weigh."""
+        """The request to the solver; there are no more pairs than rows, whatever their weights."""
 
         def count(n: int | None, weight: float | None) -> int:
-            assert n is not None, "_open_tables has seen to it"
+            assert n is not None, "_open_tables requires a known number of rows"
             return check_count(self.n_components, n, n, widths)
 
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
     def _reductions(self) -> dict[str, Any]:
-        """There is one that leads from kernels to coordinates."""
+        """The only reduction from kernels to coordinates."""
         return {KernelReduction.name: KernelReduction(self._kernels())}
 
     def _plan_rows(self, rows: Tables) -> Plan:
@@ -207,7 +208,8 @@ class KernelCCA(Model):
         self.singular_values_ = fit.values[:k]
         coefs = [view.lift(R[:, :k]).vectors for view, R in zip(views.tables, fit.rotations, strict=True)]
         weights = rows.joint.weights
-        # The largest variate of a row is positive: that does not depend on whether rows are repeated or weighted.
+        # The variate of largest magnitude is made positive, which does not depend on whether rows are repeated or
+        # weighted.
         root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
         sign = signs((fit.variates[0][:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
@@ -219,7 +221,7 @@ class KernelCCA(Model):
         self._warn(views, fit)
 
     def _warn(self, views: Any, fit: Any) -> None:
-        """Say what was left out, and what rows are too few for."""
+        """Warn of negative eigenvalues, of fewer components than requested, and of directions lost to rounding."""
         ridges = check_regularization(self.regularization, 2)
         warn_if_forced(views, fit, ridges)
         for name, view in zip(views.names, views.tables, strict=True):
@@ -231,12 +233,12 @@ class KernelCCA(Model):
                 )
         ranks = f"the ranks of the kernel matrices are {fit.ranks[0]} and {fit.ranks[1]}"
         if self.n_components is not None and self.n_components_ < self.n_components:
-            only = f"only {self.n_components_} of n_components={self.n_components} could be taken"
+            only = f"only {self.n_components_} of n_components={self.n_components} could be computed"
             warn_user(f"{only}: {ranks}.", RankWarning)
         elif fit.status is Status.UNRESOLVED and 0.0 in ridges:
             warn_user(
-                f"the smallest directions of the kernel matrices cannot be told from rounding ({ranks}), and what "
-                "depends on them is lost. Use regularization.",
+                f"the smallest directions of the kernel matrices cannot be distinguished from rounding ({ranks}), and "
+                "what depends on them is lost. Use regularization.",
                 ResolutionWarning,
             )
 
@@ -251,14 +253,14 @@ class KernelCCA(Model):
         for name in ("kernel", "gamma", "degree", "coef0"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
-                raise ValueError(f"{name}={value!r} must be one for both tables, or a pair of them.")
+                raise ValueError(f"{name}={value!r} must be one value for both tables, or a pair of values.")
         kernels: list[Any] = []
         for i in (0, 1):
-            given = _of_table(self.kernel, i)
-            options = {n: _of_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
+            given = _value_for_table(self.kernel, i)
+            options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
             if _is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
-                kernels.append(GivenMatrix("Xy"[i]))
+                kernels.append(PrecomputedKernel("Xy"[i]))
             else:
                 kernels.append(as_kernel(given, **options))
         return tuple(kernels)
@@ -266,32 +268,32 @@ class KernelCCA(Model):
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
 
-    def _columns_in_words(self) -> str:
+    def _describe_columns(self) -> str:
         return f"{self.x_fit_.shape[1]} and {self.y_fit_.shape[1]} columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.pairwise = _is_precomputed(_of_table(self.kernel, 0))
-        # Kernel matrices are made and solved on the host.
+        tags.input_tags.pairwise = _is_precomputed(_value_for_table(self.kernel, 0))
+        # Kernel matrices are computed and solved in host memory.
         tags.array_api_support = False
         return tags
 
 
 @dataclass(frozen=True)
-class GivenMatrix:
-    """In place of a kernel, where what is called rows is a kernel matrix already."""
+class PrecomputedKernel:
+    """Takes the place of a kernel if the given table is already a kernel matrix."""
 
-    #: What the matrix is called in messages.
+    #: The name of the matrix in messages.
     table: str
     shift_free: ClassVar[bool] = False
 
-    def fitted(self, X: Any, weights: Any = None) -> GivenMatrix:
-        """There are no parameters to find."""
+    def fitted(self, X: Any, weights: Any = None) -> PrecomputedKernel:
+        """This object itself, since it has no parameters."""
         return self
 
     def __call__(self, A: Any, B: Any = None) -> np.ndarray:
-        """The matrix; that of the fit, which is handed in alone, must be symmetric."""
+        """The kernel matrix A; without B it is the matrix of the fit, which must be symmetric."""
         K = np.asarray(A.toarray() if is_sparse(A) else A, dtype=np.float64)
         if B is None:
             if K.shape[0] != K.shape[1]:
@@ -300,8 +302,8 @@ class GivenMatrix:
         return K
 
 
-def _of_table(value: Any, i: int) -> Any:
-    """One value for both tables, or one each."""
+def _value_for_table(value: Any, i: int) -> Any:
+    """The value of a parameter for table i: one value for both tables, or one for each."""
     return value[i] if isinstance(value, list | tuple) else value
 
 
@@ -310,7 +312,7 @@ def _is_precomputed(kernel: Any) -> bool:
 
 
 def _variates(table: MappedTable, coef: np.ndarray, A: Any) -> Array:
-    """Variates of rows of this table, in the dtype of these."""
+    """Variates of rows A of this table, in the dtype of A."""
     return (table.centred_kernels(A) @ coef).astype(A.dtype, copy=False)
 
 
@@ -321,7 +323,7 @@ def _all_rows(source: Source) -> Any:
 
 
 def _require_all_rows(source: Source) -> None:
-    """Kernels are between all rows, on the host."""
+    """Refuse a source whose rows are not all in host memory, since kernels are computed between all rows."""
     host = source.traits.host
     if not host or source.shape[0] is None or not source.traits.whole:
         what = "an array" if host else "a NumPy array"

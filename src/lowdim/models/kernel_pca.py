@@ -1,4 +1,4 @@
-"""Kernel PCA: principal components of features that are known through their inner products alone."""
+"""Kernel PCA: principal components of features that are known only through their inner products."""
 
 from __future__ import annotations
 
@@ -29,74 +29,78 @@ from ..solvers.kernel.memory import memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
-from ._principal import pairs_wanted
+from ._principal import count_pairs
 
-#: A negative share of the spectrum that is worth a word.
+#: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
 
 
 class KernelPCA(PreImages, Model):
-    """Directions of maximal variance of features phi(x), known through the kernel k(x, y) = phi(x) . phi(y) alone.
+    """Kernel PCA: directions of maximal variance of features phi(x) with the kernel k(x, y) = phi(x) . phi(y).
 
     Parameters
     ----------
     n_components : int, float or None
-        A whole number; a fraction of variance to reach, strictly between 0 and 1; or None for all that have variance.
+        A whole number; a fraction of variance to reach, strictly between 0 and 1; or None for all components with
+        positive variance.
     kernel : str, Kernel or callable
         A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", "sigmoid", "cosine",
-        "quadratic", "thin plate spline"), an object from `lowdim.kernels` with its options, sums and products of
-        those, a function of two rows, or "precomputed": then X is the kernel matrix.
+        "quadratic", "thin plate spline"), an object from `lowdim.kernels` with its options, sums and products of these
+        objects, a function of two rows, or "precomputed" if X is the kernel matrix.
     gamma, degree, coef0 : float, optional
-        Parameters of a kernel that is given by name. Without `gamma` the width of a kernel of distances is found by the
-        median rule (`kernel_` says what came out). A parameter that the kernel does not have must be left at None.
+        Parameters of a kernel given by name. Without `gamma` the width of a kernel of distances is found by the median
+        rule; `kernel_` holds the result. A parameter that the kernel does not have must be left at None.
     solver : str or KernelSolver
-        "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", exact for kernels whose features can be
-        written out; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers` with its
-        options, such as `Nystrom(landmarks=500, choose="k-means++")`.
+        "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", which is exact for kernels with an
+        explicit feature map; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers`
+        with its options, such as `Nystrom(landmarks=500, choose="k-means++")`.
     memory : int or str, optional
-        Bytes that may be used beside the rows, or in words: "2 GiB". Default: half of what is free. What does not fit
-        is computed anew when it is needed, or refused before it is begun.
+        Memory that may be used in addition to the rows, in bytes or as text such as "2 GiB". The default is half of the
+        free memory. Parts of the kernel matrix that do not fit are recomputed whenever they are needed; if that is not
+        possible, an error is raised before the computation starts.
     preimage : str, FixedPoint or Ridge
         How `inverse_transform` finds rows: "fixed-point" (Gaussian kernel), "ridge" (any kernel), or "auto".
     random_state : int, RandomState or None
-        Of landmarks, frequencies and starts; None is a fixed one.
+        Seed of landmarks, frequencies and starting vectors; None is a fixed seed.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (n_components_,)
-        Of the centred kernel matrix, descending, those that are positive: n - 1 times the variance of each component.
-    eigenvectors_ : array of shape (n_samples, n_components_)
-        Of the centred kernel matrix, with sum_i w_i v_i^2 = 1 for weights w; with exact solvers (but not "features"),
-        otherwise None.
+        Positive eigenvalues of the centred kernel matrix, descending: n - 1 times the variance of each component.
+    eigenvectors_ : array of shape (n_samples, n_components_) or None
+        Eigenvectors of the centred kernel matrix, with sum_i w_i v_i^2 = 1 for weights w. Only exact solvers compute
+        them ("features" does not); otherwise None.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
-        Variance of each component, and its share of all there is in the feature space.
+        Variance of each component, and its proportion of the total variance in the feature space.
     negative_mass_ : float
-        The sum of |eigenvalue| over those that are negative, as a share of the sum over all. Zero for a kernel that is
-        positive semidefinite; estimated, to a percent or so, where the solver does not see all eigenvalues.
+        The sum of |eigenvalue| over negative eigenvalues, divided by the sum over all. It is zero for a positive
+        semidefinite kernel. If the solver does not compute all eigenvalues, it is an estimate, accurate to about one
+        percent.
     kernel_ : Kernel or None
-        With its parameters as they were found; None where the matrix was given.
+        The kernel with all its parameters; None for a precomputed kernel matrix.
     gamma_ : float or None
-        Its gamma, where it has one.
-    X_fit_ : array
-        The rows of the fit, or the landmarks, that kernels of new rows are taken with; None where there are none.
+        The gamma of the kernel, if it has one.
+    X_fit_ : array or None
+        The rows with which the kernels of new rows are computed: the rows of the fit or the landmarks. None if there
+        are none.
     projection_, offset_ : arrays of shape (m, n_components_) and (m,)
-        Scores are (f(x) - offset_) projection_, f(x) the kernels with X_fit_, or the features.
+        Scores are (f(x) - offset_) projection_, where f(x) are the kernels of x with X_fit_, or the features of x.
     error_, error_interval_ : float, and pair of floats
-        With "nystrom": the share of variance that the landmarks miss, estimated from rows that are none, and an
-        interval that should hold it 99 times in 100. With "fourier": root mean square error of the kernel beside its
-        root mean square. Zero for exact solvers, NaN where rows were read once and could not be looked at again.
+        With "nystrom": the proportion of variance that the landmarks miss, estimated from rows that are not landmarks,
+        and a 99 % interval for it. With "fourier": the root mean square error of the kernel, divided by its root mean
+        square. Zero for exact solvers; NaN if the rows could not be read a second time for the estimate.
     n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, residual_
 
     Notes
     -----
-    With K_ij = k(x_i, x_j) and J = I - 1 1^T / n, the centred matrix J K J = P Gamma P^T. Scores of the rows are
-    P Gamma^(1/2); those of a new row x are its kernels k(x, x_i), less their means over the rows of the fit, times
-    P Gamma^(-1/2) [1]_. With the linear kernel they are those of PCA.
+    With K_ij = k(x_i, x_j) and J = I - 1 1^T / n, the centred kernel matrix is J K J = P Gamma P^T. The scores of the
+    rows of the fit are P Gamma^(1/2). Those of a new row x are its kernels k(x, x_i), centred by their means over the
+    rows of the fit, times P Gamma^(-1/2) [1]_. With the linear kernel they are those of PCA.
 
-    "dense" is LAPACK on the whole matrix. "krylov" multiplies it with blocks of vectors, about ten times; half of the
-    symmetric matrix is computed, once where it fits into `memory`, and what does not fit is computed anew in each step.
-    "nystrom", "fourier" and "features" are a feature map followed by PCA through `summarize`: rows are mapped block by
-    block on their way into a summary, so that whatever PCA reads, streams too, can be read here.
+    "dense" applies LAPACK to the whole matrix. "krylov" multiplies the matrix by blocks of vectors, about ten times. As
+    the matrix is symmetric, only half of it is computed: once if it fits into `memory`; parts that do not fit are
+    recomputed in each step. "nystrom", "fourier" and "features" are a feature map followed by PCA. Rows are mapped
+    block by block while they are summarized, so that everything that PCA can read, including streams, can be read here.
 
     References
     ----------
@@ -104,7 +108,7 @@ class KernelPCA(PreImages, Model):
 
     Examples
     --------
-    A small circle in a large one: along the first component they lie apart.
+    A small circle inside a large one: the first component separates them.
 
     >>> import numpy as np
     >>> from lowdim import KernelPCA
@@ -143,33 +147,33 @@ class KernelPCA(PreImages, Model):
         self.random_state = random_state
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to `X`, and return the scores of its rows: those of an exact fit are there already."""
+        """Fit to `X` and return the scores of its rows. After an exact fit they need no further pass."""
         source = self._fit(X, y, sample_weight, twice=True)
         vectors = self.eigenvectors_
         if vectors is not None and vectors.shape[0] == source.shape[0]:
             return vectors * astype(namespace(vectors).sqrt(self.eigenvalues_), vectors.dtype)[None, :]
-        return self._scored(source)
+        return self._scores_of(source)
 
     def transform(self, X: Any) -> Array:
         """Scores of the rows of `X`, block by block.
 
-        With kernel="precomputed", of rows whose kernels with those of the fit are the rows of `X`.
+        With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
         """
         check_is_fitted(self)
-        return self._scored(self._open(X, reset=False, method="transform"))
+        return self._scores_of(self._open(X, reset=False, method="transform"))
 
-    def _scored(self, source: Source) -> Array:
+    def _scores_of(self, source: Source) -> Array:
         return map_rows(MappedSource(source, self._phi), self._scoring())
 
     def _scoring(self) -> Any:
-        """Kernels, or features, -> scores."""
+        """The function from kernels or features to scores."""
         return affine(self.projection_, self.offset_, math.sqrt(float(self.explained_variance_[0])))
 
     def _lift(self) -> Array:
-        raise TypeError("features are known through a kernel alone; inverse_transform finds rows near them.")
+        raise TypeError("features are known only through a kernel; inverse_transform finds rows close to them.")
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
-        """As for other models; a kernel that is a function is handed whatever there is."""
+        """As for other models, but if the kernel is a function, rows may be any objects."""
         kernel = self._given_kernel()
         if kernel is None or not kernel.takes_anything or not holds_objects(X):
             if kernel is None:
@@ -184,7 +188,7 @@ class KernelPCA(PreImages, Model):
         return source
 
     def _require_kernels(self, given: Source, reset: bool) -> None:
-        """Where a matrix has not the shape that is needed: if its entries are no numbers, that is said first."""
+        """If a precomputed matrix has the wrong shape, first check its entries, whose errors are reported first."""
         if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
             given.table = "the kernels in X"
             Rows(given).whole("kernel='precomputed'")
@@ -204,7 +208,7 @@ class KernelPCA(PreImages, Model):
         self._warn(found)
 
     def _request(self, rows: Rows) -> KernelRequest:
-        """What is asked of the solver, for rows that are enough for it."""
+        """The request to the solver; an error if there are too few rows."""
         asked, (n, p) = self._given_kernel(), rows.shape
         if asked is None and n != p:
             raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape {rows.shape}.")
@@ -223,7 +227,7 @@ class KernelPCA(PreImages, Model):
         )
 
     def _given_kernel(self) -> Kernel | None:
-        """The kernel asked for; None where the matrix is given."""
+        """The kernel that the parameters select; None for a precomputed kernel matrix."""
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
@@ -231,8 +235,8 @@ class KernelPCA(PreImages, Model):
         return as_kernel(self.kernel, **parameters)
 
     def _k(self, n: int | None, p: int) -> int | None:
-        """n_components as a number of pairs to solve for: None means all."""
-        return pairs_wanted(self.n_components, n, p, of_rows=True)
+        """The number of eigenpairs that `n_components` needs; None means all."""
+        return count_pairs(self.n_components, n, p, of_rows=True)
 
     def _unpack(self, found: Components, dtype: Any) -> None:
         self.n_components_ = int(found.values.shape[0])
@@ -264,8 +268,8 @@ class KernelPCA(PreImages, Model):
                 else "the landmarks"
             )
             warn_user(
-                f"only {self.n_components_} of n_components={self.n_components} could be taken: no other eigenvalue of "
-                f"{what} is positive.",
+                f"only {self.n_components_} of n_components={self.n_components} could be computed: no other eigenvalue "
+                f"of {what} is positive.",
                 RankWarning,
             )
         if found.status is Status.NOT_CONVERGED:
@@ -276,27 +280,27 @@ class KernelPCA(PreImages, Model):
             )
 
     def _warn_if_out_of_reach(self, found: Components) -> None:
-        """Where `n_components` is a share of the variance that all components together do not reach."""
+        """Warn if `n_components` is a fraction of variance that all components together do not reach."""
         if self.n_components is None or isinstance(self.n_components, numbers.Integral):
             return
         reached = float(namespace(found.values).sum(found.values)) / found.total
         if reached < float(self.n_components) - 1e-9:
             warn_user(
-                f"n_components={self.n_components}: all {found.values.shape[0]} components there are reach "
-                f"{reached:.3f} of the variance only. More landmarks would reach more.",
+                f"n_components={self.n_components}: all {found.values.shape[0]} components together reach only "
+                f"{reached:.3f} of the variance. Use more landmarks.",
                 RankWarning,
             )
 
     @property
     def gamma_(self) -> float | None:
-        """gamma of `kernel_`, where it has one."""
+        """gamma of `kernel_`, or None if it has none."""
         check_is_fitted(self)
         return getattr(self.kernel_, "rate", getattr(self.kernel_, "gamma", None))
 
     def _centre(self) -> Any:
         return getattr(self, "offset_", None)
 
-    def _columns_in_words(self) -> str:
+    def _describe_columns(self) -> str:
         if self.kernel_ is None:
             return "kernel matrix given"
         return f"{self.n_features_in_} columns, {self.kernel_}"

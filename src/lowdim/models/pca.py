@@ -16,73 +16,77 @@ from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
-from ._by_rule import (
+from ._principal import with_variance
+from ._rule_choice import (
     DENSITY_AXES,
+    apply_cv_rule,
+    apply_rule,
     at_least_one,
-    checked_rule,
-    chosen,
-    cross_validated,
+    check_rule,
     eigenvalues_for,
     rule_needs_rows,
 )
-from ._principal import with_variance
 from ._spectral import SpectralModel
 from ._support import density_support, variance_outside
 
 
 class PCA(SpectralModel):
-    """Directions of maximal variance; equally, the subspace to which rows have the least squared distance.
+    """Principal component analysis: the directions of maximal variance.
+
+    Equivalently, the subspace with the smallest sum of squared distances to the rows.
 
     Parameters
     ----------
     n_components : int, float, str or None
-        How many to keep. A number in (0, 1) keeps the fewest whose proportion of variance reaches it; None keeps all
-        min(n_samples, n_features). The name of a rule ("minka", "parallel", "cv", ...; see `choose_n_components`)
-        keeps what the rule says, and `choice_` says why.
+        Number of components. A number in (0, 1) keeps the fewest components whose proportion of variance reaches it;
+        None keeps all min(n_samples, n_features). The name of a rule ("minka", "parallel", "cv", ...; see
+        `choose_n_components`) keeps the number that the rule chooses, and `choice_` holds its curve.
     whiten : bool
-        Divide scores by their standard deviation. Directions of zero variance are then dropped, with a warning.
+        Whether to divide scores by their standard deviation. Directions of zero variance are then dropped, with a
+        warning.
     standardize : bool
-        Divide columns by their standard deviation first (PCA of the correlation matrix); constant columns stay as they
-        are.
+        Whether to divide columns by their standard deviation first (PCA of the correlation matrix). Constant columns
+        are not divided.
     solver : str or Solver
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     svd_solver : str, optional
-        scikit-learn's name of a solver, mapped to ours. Not together with `solver`.
+        scikit-learn's name of a solver, as an alternative to `solver`.
     ddof : int
         Variances are divided by n - ddof: 1 as in scikit-learn and R's prcomp, 0 for maximum likelihood.
     random_state : int, RandomState or None
-        Start of the Krylov solver; None is a fixed start.
+        Seed of the starting vectors of the Krylov solver; None is a fixed seed.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        Unit vectors w_k as rows; in each the entry of largest magnitude is positive.
+        Unit vectors w_k as rows; the entry of largest magnitude of each is positive.
     explained_variance_ : array of shape (n_components_,)
         lambda_k, the variance of the scores, descending.
     explained_variance_ratio_ : array of shape (n_components_,)
-        lambda_k over the total variance.
+        lambda_k divided by the total variance.
     singular_values_ : array of shape (n_components_,)
         sqrt(lambda_k (n - ddof)).
     mean_ : array of shape (n_features_in_,)
     scale_ : array of shape (n_features_in_,) or None
         Standard deviations, with `standardize`.
     noise_variance_ : float
-        Average of the discarded eigenvalues, over n_features_in_ - n_components_.
+        Average of the n_features_in_ - n_components_ discarded eigenvalues.
     loadings_ : array of shape (n_features_in_, n_components_)
         w_k sqrt(lambda_k) as columns.
     rank_ : int
-        How many of the components kept have variance, as far as the solver can tell.
+        Number of components whose variance is positive, up to the accuracy of the solver.
     n_components_, n_samples_, n_features_in_, feature_names_in_
     choice_ : Choice
-        With a rule: its answer, and the curve behind it.
+        If `n_components` is a rule: its result, and the curve from which it was chosen.
     solver_, plan_, status_, residual_
-        What ran, as planned, how it ended, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
+        The solver that ran, its plan, its final status, and max_k ||S w_k - lambda_k w_k|| / lambda_1.
 
     Notes
     -----
-    S w_k = lambda_k w_k for the covariance S = sum_i (x_i - mean)(x_i - mean)^T / (n - ddof). `auto` takes the cheapest
-    solver that is accurate for the components asked for, and solves again with a finer one when the eigenvalues kept
-    are too small beside the largest. One pass over the rows for `covariance`; memory p^2. See each solver for others.
+    The components solve S w_k = lambda_k w_k for the covariance S = sum_i (x_i - mean)(x_i - mean)^T / (n - ddof).
+    `auto` takes the cheapest solver that is accurate for the requested components, and solves again with a more
+    accurate one if some of their eigenvalues are too small compared to the largest. `covariance` needs one pass over
+    the rows and p^2 numbers; see `lowdim.solvers` for the others.
 
     References
     ----------
@@ -130,9 +134,9 @@ class PCA(SpectralModel):
     def _fit_rows(self, rows: Rows) -> None:
         if self.n_components == "cv":
             scorer = SpectralScorer(bool(self.standardize))
-            self.choice_, total = cross_validated(scorer, rows.source, rows.weights, self._seed())
+            self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
             if self._solver() == "auto":
-                # The summaries of the folds, merged, are all that the fit needs.
+                # The model is fitted to the merged summaries of the folds.
                 passes = self.choice_.cross_validation.n_passes
                 self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
                 return
@@ -140,8 +144,8 @@ class PCA(SpectralModel):
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def scores(self, X: Any) -> Array:
-        """Scores with their own variances lambda_k: `transform` without whitening, and an array whatever `set_output`
-        says."""
+        """Scores with variances lambda_k, that is, `transform` without whitening; always an array, regardless of
+        `set_output`."""
         check_is_fitted(self)
         Z = self._map(X, self._scoring(), "scores")
         return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
@@ -149,7 +153,7 @@ class PCA(SpectralModel):
     def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
 
-        With `scaled`, distances between columns divided by `scale_`, where the model standardizes.
+        With `scaled`, the columns are divided by `scale_`, if the model standardizes.
         """
         check_is_fitted(self)
 
@@ -165,8 +169,8 @@ class PCA(SpectralModel):
         """Log-density of each row under N(mean, C) with C = W^T (Lambda - sigma2 I) W + sigma2 I.
 
         ln p(x) = -(1/2) [D ln 2 pi + sum_k ln lambda_k + (D-K) ln sigma2 + sum_k z_k^2 / lambda_k + |rest|^2 / sigma2],
-        z the scores and rest what they leave of the centred row. Right whether or not scores are whitened. Directions
-        of no variance are left out, with a warning: the density is then that of the others.
+        where z are the scores without whitening, and rest is the centred row minus its reconstruction. Directions
+        without variance are left out, with a warning; the density is then that of the others.
         """
         check_is_fitted(self)
         rank, noise = self._support()
@@ -201,9 +205,9 @@ class PCA(SpectralModel):
         return C if self.scale_ is None else C * self.scale_[:, None] * self.scale_[None, :]
 
     def get_precision(self) -> Array:
-        """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2: nothing is inverted.
+        """The inverse of the model's covariance, W^T (1/Lambda - I/sigma2) W + I/sigma2, without a matrix inversion.
 
-        The pseudo-inverse, with a warning, where there are directions of no variance.
+        If there are directions without variance, it is the pseudo-inverse, with a warning.
         """
         check_is_fitted(self)
         rank, noise = self._support()
@@ -214,7 +218,7 @@ class PCA(SpectralModel):
 
     @property
     def loadings_(self) -> Array:
-        """w_k sqrt(lambda_k), columns."""
+        """The loadings w_k sqrt(lambda_k) as columns."""
         check_is_fitted(self)
         return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
 
@@ -223,7 +227,7 @@ class PCA(SpectralModel):
             return self.solver
         if self.solver != "auto":
             raise ValueError(
-                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} name the same choice; give one."
+                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} both select the solver; pass only one."
             )
         return spectra.sklearn_solver(self.svd_solver)
 
@@ -241,7 +245,7 @@ class PCA(SpectralModel):
         p = self.n_features_in_
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
-            k = self._by_rule(self.n_components, spectrum)
+            k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = count_to_reach(spectrum, float(self.n_components))
         if self.whiten:
@@ -267,31 +271,31 @@ class PCA(SpectralModel):
         if not isinstance(self.n_components, str):
             self.__dict__.pop("choice_", None)
             return super()._k(n, p)
-        checked_rule(self.n_components)
+        check_rule(self.n_components)
         return None
 
-    def _by_rule(self, name: str, spectrum: Spectrum) -> int:
-        """What a rule says, from all eigenpairs."""
-        rule = checked_rule(name)
+    def _apply_rule(self, name: str, spectrum: Spectrum) -> int:
+        """The number of components that a rule chooses from all eigenpairs."""
+        rule = check_rule(name)
         if rule.needs == "folds":
             if not hasattr(self, "choice_"):
                 raise rule_needs_rows(name)
             return at_least_one(int(self.choice_.k), name)
         e = eigenvalues_for(rule, spectrum, self.n_features_in_, self.ddof)
-        self.choice_, k = chosen(rule, e, self._seed())
+        self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
         return PrincipalScorer(self, self.ddof)
 
     def permutation_options(self) -> PermutationOptions:
-        """What `permutation_test` shuffles: each column by itself."""
+        """The options of `permutation_test`, which shuffles each column independently."""
         return PermutationOptions((bool(self.standardize),))
 
     def _projection(self) -> Array:
-        """The p x K matrix that takes centred rows to scores."""
+        """The p x K matrix that maps centred rows to scores."""
         xp = namespace(self.components_)
         A = self.components_.T
         if self.scale_ is not None:
@@ -310,7 +314,7 @@ class PCA(SpectralModel):
         return A if self.scale_ is None else A * self.scale_[None, :]
 
     def _split(self, block: Array) -> tuple[Array, Array]:
-        """Unwhitened scores of a block, and what they leave of its centred (and scaled) rows."""
+        """Scores of a block without whitening, and the centred (and scaled) rows minus their reconstruction."""
         Z = dense(block) - astype(self.mean_, block.dtype)
         if self.scale_ is not None:
             Z = Z / astype(self.scale_, Z.dtype)
@@ -326,10 +330,10 @@ class PCA(SpectralModel):
         return (W.T * (along - elsewhere)[None, :]) @ W + elsewhere * identity
 
     def _support(self) -> tuple[int, float]:
-        """How many components have variance, and the variance orthogonal to them all (0: none)."""
+        """The number of components with positive variance, and the variance orthogonal to all components (may be 0)."""
         return density_support(self.n_features_in_, self.rank_, self._noise())
 
     def _noise(self) -> float:
-        """The variance orthogonal to all components, 0 where there is none above rounding."""
+        """The variance orthogonal to all components; 0 if there is none above rounding."""
         k, p = self.n_components_, self.n_features_in_
         return variance_outside(k, p, self.rank_, self.noise_variance_, self.rank_cut_)

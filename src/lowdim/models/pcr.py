@@ -19,17 +19,17 @@ from ._regression import REGRESSION_AXES, LatentRegression
 
 
 class PCR(LatentRegression):
-    """Least squares of y on principal components of X: minimises |y - T a|^2 over a, T the scores of K components.
+    """Principal component regression: least squares regression of y on principal components of X.
 
     Parameters
     ----------
     n_components : int, "cv" or None
-        How many components; None takes all that have variance, which is least squares. "cv" takes the number with the
-        least error on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
+        Number of components; None takes all with positive variance, which is ordinary least squares. "cv" takes the
+        number with the smallest error on held-out rows, in five folds of shuffled rows; `choice_` holds the curve.
     select : "variance" or "relevance"
-        Which ones: those of largest variance, or those that explain most of y.
+        Which components: those with the largest variance, or those that explain most of y.
     scale : bool or pair of bools
-        Divide columns by their standard deviation first: of both tables, or of X and of y.
+        Whether to divide columns by their standard deviation first, for both tables or for X and for y.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
@@ -47,16 +47,17 @@ class PCR(LatentRegression):
     vip_ : array of shape (n_features_in_,)
         Importance of each column of X.
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_ : arrays of shape (n_components_,)
-        Variance of the scores, and the shares of the variance of X and of y that components explain.
+        Variance of the scores, and the proportions of the variance of X and of y that components explain.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_, n_passes_
-        What ran, as planned, how it ended, and how often the rows were read.
+        The solver that ran, its plan, its final status, and the number of passes over the rows.
 
     Notes
     -----
-    beta = V_K (T^T T)^{-1} T^T y with T = X V_K; T^T T is diagonal, so the coefficients for all K are running sums.
-    What K components leave of a centred response is |y|^2 - sum_k (t_k^T y)^2 / (t_k^T t_k). One pass over the rows for
-    `covariance`, p^2 numbers; fewer rows than columns take two passes and n^2 numbers.
+    The coefficients minimise |y - T a|^2 over a, where T = X V_K are the scores of K components:
+    beta = V_K (T^T T)^{-1} T^T y. T^T T is diagonal, so the coefficients for all K are cumulative sums. The residual
+    sum of squares of a centred response is |y|^2 - sum_k (t_k^T y)^2 / (t_k^T t_k). `covariance` needs one pass over
+    the rows and p^2 numbers; with fewer rows than columns, two passes and n^2 numbers are needed.
 
     References
     ----------
@@ -96,7 +97,7 @@ class PCR(LatentRegression):
         self.solver = solver
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to `X` and `y`, then give the scores of `X`."""
+        """Fit to `X` and `y`, then return the scores of `X`."""
         source: Any = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source.members[0], self._scoring())
 
@@ -106,7 +107,7 @@ class PCR(LatentRegression):
             raise choice("select", self.select, ["variance", "relevance"])
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by the mean squared error of their responses."""
+        """The scorer of held-out rows for `cross_validate`: the mean squared error of their responses."""
         self._check_parameters()
         return ErrorScorer(self, self._most)
 
@@ -118,13 +119,13 @@ class PCR(LatentRegression):
 
     @property
     def components_(self) -> Array:
-        """The principal components as rows, as PCA has them."""
+        """The principal components as rows, as in PCA."""
         return self.x_weights_.T
 
-    def _exhausted(self) -> str:
+    def _describe_limit(self) -> str:
         return "the other directions of X have no variance"
 
-    def _dropped(self, views: Views) -> str:
+    def _describe_dropped(self, views: Views) -> str:
         expected = min(self.n_features_in_, views.n_rows - 1)
         lost = expected - self.n_components_ if self.n_components is None else 0
         return f"{lost} of {expected} directions of X have no variance" if lost > 0 else ""

@@ -1,4 +1,4 @@
-"""Partial least squares: regression, canonical, and by one singular value decomposition."""
+"""Partial least squares: PLS regression, canonical PLS, and PLS by one singular value decomposition."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ._tables import cast
 
 
 class PLSRegression(LatentRegression):
-    """Regression of y on the scores of X that have the largest covariance with y, one after the other.
+    """Partial least squares regression: regression of y on the scores of X that have the largest covariance with y.
 
     Parameters
     ----------
     n_components : int, "cv" or None
-        How many components; None takes all there are, until y is explained as far as X can: least squares. "cv" takes
-        the number with the least error on rows left out, in five folds of shuffled rows; `choice_` holds the curve.
+        Number of components; None takes all of them, which is ordinary least squares. "cv" takes the number with the
+        smallest error on held-out rows, in five folds of shuffled rows; `choice_` holds the curve.
     scale : bool or pair of bools
-        Divide columns by their standard deviation first: of both tables, or of X and of y.
+        Whether to divide columns by their standard deviation first, for both tables or for X and for y.
     algorithm : "kernel" or "simpls"
-        What is deflated between components: the rows of X (as NIPALS, kernel PLS and scikit-learn do), or the
-        covariance of X and y. For one response both are the same.
+        What is deflated between components: the rows of X (as in NIPALS, kernel PLS and scikit-learn), or the
+        covariance of X and y. For one response both give the same result.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
@@ -56,17 +56,17 @@ class PLSRegression(LatentRegression):
     vip_ : array of shape (n_features_in_,)
         Variable importance in projection.
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_ : arrays of shape (n_components_,)
-        Variance of the scores, and the shares of the variance of X and of y that components explain.
+        Variance of the scores, and the proportions of the variance of X and of y that components explain.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_, n_passes_
-        What ran, as planned, how it ended, and how often the rows were read.
+        The solver that ran, its plan, its final status, and the number of passes over the rows.
 
     Notes
     -----
     w_k is the leading left singular vector of X_k^T y, t_k = X_k w_k, and X_{k+1} = X_k - t_k p_k^T with
-    p_k = X_k^T t_k / t_k^T t_k. Everything follows from X^T X and X^T y [1]_, so from one pass over the rows, (p + q)^2
-    numbers. Fewer rows than columns take two passes and n^2 numbers. Components end where nothing of y that X could
-    explain is left; then `n_components_` is smaller than asked, with a warning.
+    p_k = X_k^T t_k / t_k^T t_k. Everything follows from X^T X and X^T y [1]_, so that one pass over the rows and
+    (p + q)^2 numbers are enough; with fewer rows than columns, two passes and n^2 numbers are needed. If X can explain
+    nothing more of y, there are no further components; `n_components_` is then smaller than requested, with a warning.
 
     References
     ----------
@@ -116,7 +116,7 @@ class PLSRegression(LatentRegression):
             raise choice("algorithm", self.algorithm, ["kernel", "simpls"])
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by the mean squared error of their responses."""
+        """The scorer of held-out rows for `cross_validate`: the mean squared error of their responses."""
         self._check_parameters()
         return ErrorScorer(self, self._most)
 
@@ -126,19 +126,21 @@ class PLSRegression(LatentRegression):
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(pls_regression, simpls=self.algorithm == "simpls")
 
-    def _exhausted(self) -> str:
-        return "nothing of y that X could explain is left after them, to rounding"
+    def _describe_limit(self) -> str:
+        return "up to rounding, nothing of y that X could explain is left after them"
 
 
 class PLSCanonical(LatentRegression):
-    """Pairs of scores of X and y of largest covariance, each orthogonal to those before in its own table.
+    """Canonical partial least squares: pairs of scores of X and y with the largest covariance.
+
+    Within each table, every score is orthogonal to the scores before it.
 
     Parameters
     ----------
     n_components : int or None
-        How many pairs; None takes all there are.
+        Number of pairs; None takes all of them.
     scale : bool or pair of bools
-        Divide columns by their standard deviation first: of both tables, or of X and of y.
+        Whether to divide columns by their standard deviation first, for both tables or for X and for y.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
@@ -151,17 +153,17 @@ class PLSCanonical(LatentRegression):
     x_loadings_, y_loadings_ : arrays of the same shapes
         Regressions of each table on its own scores.
     covariances_ : array of shape (n_components_,)
-        Covariances of t_k and u_k, which were maximised.
+        The covariances of t_k and u_k, which are maximised.
     coef_, intercept_, coef_path_, vip_
-        The regression of y on the scores of X. (scikit-learn's `coef_` takes the scores of X for those of y.)
+        The regression of y on the scores of X. (scikit-learn's `coef_` uses the scores of X in place of those of y.)
     explained_variance_, explained_variance_ratio_, y_explained_variance_ratio_, x_mean_, x_scale_, y_mean_, y_scale_,
     n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, n_passes_
         As in PLSRegression.
 
     Notes
     -----
-    w_k, c_k are the leading singular pair of X_k^T y_k; X_k and y_k are then each deflated by their own score [1]_.
-    From one pass over the rows, (p + q)^2 numbers.
+    w_k, c_k are the leading singular vectors of X_k^T y_k; X_k and y_k are then each deflated by their own score [1]_.
+    One pass over the rows and (p + q)^2 numbers are needed.
 
     References
     ----------
@@ -197,14 +199,14 @@ class PLSCanonical(LatentRegression):
 
 
 class PLSSVD(PairModel):
-    """Orthonormal directions w_k of X and c_k of y with the largest covariances w_k^T S_xy c_k.
+    """Partial least squares by SVD: orthonormal w_k of X and c_k of y with the largest covariances w_k^T S_xy c_k.
 
     Parameters
     ----------
     n_components : int or None
-        How many pairs; None takes all there are.
+        Number of pairs; None takes all of them.
     scale : bool or pair of bools
-        Divide columns by their standard deviation first: of both tables, or of X and of y.
+        Whether to divide columns by their standard deviation first, for both tables or for X and for y.
     solver : str
         "auto", "covariance", "triangle" or "gram".
 
@@ -215,14 +217,14 @@ class PLSSVD(PairModel):
     covariances_ : array of shape (n_components_,)
         Singular values of S_xy, descending.
     x_rotations_, x_loadings_, y_rotations_, y_loadings_
-        The same as the weights, which are orthonormal.
+        Equal to the weights, since these are orthonormal.
     x_mean_, x_scale_, y_mean_, y_scale_, n_components_, n_samples_, n_features_in_, feature_names_in_
     solver_, plan_, status_, n_passes_
 
     Notes
     -----
-    One singular value decomposition of S_xy = X^T y / (n - 1), so from one pass over the rows. The same as CCA with
-    full regularization, up to the scale of the scores.
+    This is one singular value decomposition of S_xy = X^T y / (n - 1), for which one pass over the rows is enough. The
+    result is that of CCA with full regularization, up to the scale of the scores.
 
     Examples
     --------

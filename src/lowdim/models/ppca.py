@@ -1,4 +1,4 @@
-"""Probabilistic principal component analysis, complete rows or with holes."""
+"""Probabilistic principal component analysis of rows with or without missing values."""
 
 from __future__ import annotations
 
@@ -21,67 +21,70 @@ from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, So
 from ..solvers.latent import LatentRequest
 from ..summaries import Moments, Triangle
 from ..summaries.latent import LatentGaussian, pack, unpack
-from ._by_rule import checked_rule, chosen, eigenvalues_for, rule_needs_rows
 from ._latent import LatentModel
+from ._rule_choice import apply_rule, check_rule, eigenvalues_for, rule_needs_rows
 
-#: The noise is kept above this fraction of the average variance while EM runs.
+#: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
-#: With a prior, components whose share of the largest is below this were not needed.
+#: With a prior, components whose variance is below this fraction of the largest are dropped.
 _RELEVANT = 1e-6
 
 
 class PPCA(LatentModel):
-    """The Gaussian x = mean + W^T u + e, u ~ N(0, I), e ~ N(0, sigma2 I), that maximises the likelihood of the rows.
+    """Probabilistic PCA: the model x = mean + W^T u + e with u ~ N(0, I), e ~ N(0, sigma2 I), by maximum likelihood.
 
-    Holes in the rows (NaN) are no obstacle: the likelihood is then that of the entries that were observed.
+    Rows may have missing values (NaN); the likelihood is that of the observed entries.
 
     Parameters
     ----------
     n_components : int, str or None
-        K; None for min(n_samples, n_features). The name of a rule ("bic", "minka", "cv", ...; see
-        `choose_n_components`) takes what the rule says of complete rows, and `choice_` says why.
+        Number of components; None for min(n_samples, n_features). The name of a rule ("bic", "minka", "cv", ...; see
+        `choose_n_components`) takes the number that the rule chooses, which needs complete rows; `choice_` holds its
+        curve.
     prior : None or "vb"
-        "vb" puts a Gaussian prior on the loadings of each component, whose variance is learned from the rows, and keeps
-        their posterior: variational Bayes. Components that are not needed fade away and are dropped, and tables with
-        few entries are not overfitted.
+        "vb" (variational Bayes) puts a Gaussian prior on the loadings of each component, whose variance is estimated
+        from the rows, and computes their posterior. Components that are not needed shrink to zero and are dropped, and
+        tables with few observed entries are not overfitted.
     standardize : bool
-        Divide columns by their standard deviation first (divisor n, of what was observed). The noise has one variance
-        for all columns, so they should have comparable units: where they have not, ask for this, or for FactorAnalysis.
+        Whether to divide columns by their standard deviation first (divisor n, from the observed entries). The noise
+        has the same variance in all columns, so they should have comparable units; if they have not, use this option or
+        FactorAnalysis.
     missing : {"nan", "unstored"}
-        What a hole is: NaN, or also every entry that a sparse matrix does not store.
+        Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.
     solver : str, Solver or EM
-        For complete rows: "auto" or a solver of PCA gives the closed form; "em", or `EM(...)` with its options,
-        iterates. Rows with holes are always fitted by EM.
+        For complete rows, "auto" or a solver of PCA gives the closed-form solution; "em", or `EM(...)` with its
+        options, iterates. Rows with missing values are always fitted by EM.
     random_state : int, RandomState or None
-        Starts and samples; None is a fixed start.
+        Seed of starting values and samples; None is a fixed seed.
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        Unit vectors along the principal axes of W, signed and ordered as those of PCA.
+        Unit vectors along the principal axes of W, with signs and order as in PCA.
     explained_variance_ : array of shape (n_components_,)
-        lambda_k = |w_k|^2 + sigma2, the variance along them.
+        lambda_k = |w_k|^2 + sigma2, the variance along the components.
     loadings_ : array of shape (n_features_in_, n_components_)
-        w_k, columns.
+        w_k as columns.
     noise_variance_ : float
         sigma2.
     mean_ : array of shape (n_features_in_,)
     scale_ : array of shape (n_features_in_,) or None
         Standard deviations, with `standardize`; components, variances, loadings and noise are then in their units.
     loglike_ : list of n_iter_ + 1 numbers
-        Log-likelihood of the observed entries (with a prior: its variational bound) at the start and after each step.
+        Log-likelihood of the observed entries (with a prior, its variational bound) at the start and after each step.
     n_iter_, n_passes_, status_, residual_, solver_
-        Steps, passes over the rows, how it ended, how far a further step would go, and what ran.
+        Number of steps, number of passes over the rows, final status, size of a further step, and the solver that ran.
     n_components_, n_samples_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    Complete rows [1]_: sigma2 is the average of the discarded eigenvalues of the covariance (divisor n), and
-    W = (Lambda - sigma2 I)^{1/2} U^T; passes and memory are those of the PCA solver. Rows with holes: EM, one pass a
-    step, see `lowdim.solvers.EM`; k^2 p numbers, nothing of size n p. `prior="vb"` follows [2]_.
+    For complete rows [1]_, sigma2 is the average of the discarded eigenvalues of the covariance (divisor n), and
+    W = (Lambda - sigma2 I)^{1/2} U^T; passes and memory are those of the PCA solver. Rows with missing values are
+    fitted by EM, see `lowdim.solvers.EM`, which needs one pass for each step and k^2 p numbers, but nothing of size
+    n p. `prior="vb"` follows [2]_.
 
-    `transform` gives the posterior means M^{-1} W (x - mean) / sigma2, M = I + W W^T / sigma2, which tend to PCA's
-    whitened scores as sigma2 -> 0.
+    `transform` returns the posterior means M^{-1} W (x - mean) / sigma2 with M = I + W W^T / sigma2, which tend to
+    PCA's whitened scores as sigma2 -> 0.
 
     References
     ----------
@@ -116,9 +119,9 @@ class PPCA(LatentModel):
         self.random_state = random_state
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows, from a Moments or Triangle summary of them."""
+        """Fit to a Moments or Triangle summary of rows."""
         self._check_parameters()
-        with self._all_or_nothing():
+        with self._restore_on_error():
             self.__dict__.pop("feature_names_in_", None)
             if not isinstance(summary, Moments | Triangle):
                 raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
@@ -127,44 +130,44 @@ class PPCA(LatentModel):
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
-                k = self._ruled(Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
+                k = self._apply_rule(Eigenvalues.from_summary(summary, bool(self.standardize), ddof=0))
             else:
                 self.__dict__.pop("choice_", None)
                 k = self._k(n, p)
-            fit, the_plan = latent.solve_summary(summary, self._latent_request(k), self._asked_of_summary(), spectra)
+            fit, the_plan = latent.solve_summary(summary, self._latent_request(k), self._summary_solver(), spectra)
             self._finish(fit, the_plan, summary.mean.dtype)
         return self
 
-    def _asked_of_summary(self) -> Any:
-        """A summary is solved by the solver that starts from it, whichever solver of rows was asked for."""
+    def _summary_solver(self) -> Any:
+        """The solver for a summary: EM if that was selected, otherwise the one that fits the kind of summary."""
         return self.solver if self._iterates() else "auto"
 
-    def _fit_ruled(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
+    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         if self._iterates():
-            # EM starts from the moments, which tell the eigenvalues too.
+            # EM starts from the moments, from which the eigenvalues follow too.
             moments = rows.summarize(Moments(rows.shape[1], wide=True))
-            k = self._ruled(Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0))
+            k = self._apply_rule(Eigenvalues.from_summary(moments, bool(self.standardize), ddof=0))
             return latent.solve_summary(moments, self._latent_request(k), self.solver, spectra)
         request = Request(k=None, ddof=0, standardize=self.standardize, seed=self._seed())
         spectrum, the_plan = spectra.solve(rows, request, self.solver)
         p = rows.shape[1]
-        k = self._ruled(eigenvalues_for(rule, spectrum, p, 0))
+        k = self._apply_rule(eigenvalues_for(rule, spectrum, p, 0))
         return latent.closed_form(spectrum.truncated(k), p), the_plan
 
     def _scorer_for_rule(self) -> Any:
         return self.held_out_scorer() if self.prior is not None else SpectralScorer(bool(self.standardize))
 
-    def _ruled(self, e: Eigenvalues) -> int:
-        """What a rule of eigenvalues says."""
-        rule = checked_rule(self.n_components)
+    def _apply_rule(self, e: Eigenvalues) -> int:
+        """The number of components that a rule chooses from the eigenvalues."""
+        rule = check_rule(self.n_components)
         if rule.needs == "folds":
             raise rule_needs_rows(self.n_components)
-        self.choice_, k = chosen(rule, e, self._seed())
+        self.choice_, k = apply_rule(rule, e, self._seed())
         return k
 
     @property
     def loadings_(self) -> Array:
-        """w_k = sqrt(lambda_k - sigma2) times component k, columns."""
+        """The loadings w_k = sqrt(lambda_k - sigma2) times component k, as columns."""
         check_is_fitted(self)
         g = self._gaussian
         return astype(g.loadings if self.standardize else g.loadings * g.scale, self._dtype).T
@@ -184,7 +187,7 @@ class PPCA(LatentModel):
 
     def _check_weight(self, weight: float | None) -> None:
         if self.prior is not None and weight is not None and weight < 2.0:
-            raise bad_weights("must count at least two rows beside a prior", f"a total of {weight:g}")
+            raise bad_weights("must add up to at least two rows with a prior", f"a total of {weight:g}")
 
     def _iterates(self) -> bool:
         """Whether complete rows are to be fitted by an iteration, and not by the closed form."""
@@ -208,7 +211,7 @@ class PPCA(LatentModel):
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         """Turn W to its principal axes."""
         xp = namespace(fit.mean)
-        # Attributes are in the units of the rows, or of their deviations; the model keeps its own.
+        # Attributes are in the units of the rows, or of standardized rows; `_gaussian` keeps the units of the fit.
         unit = xp.ones_like(fit.scale) if self.standardize else fit.scale
         U, s, Vt = _principal_axes(fit.loadings * unit, fit.axes)
         keep = len(s)
@@ -223,7 +226,7 @@ class PPCA(LatentModel):
             fit.scale,
             turn.T @ fit.loadings,
             fit.noise,
-            None if fit.spread is None else _turned(fit.spread, turn),
+            None if fit.spread is None else _rotate_spread(fit.spread, turn),
         )
         self._turn = None
         sigma2 = float(fit.noise[0] * unit[0] ** 2)
@@ -240,15 +243,15 @@ class PPCA(LatentModel):
         return astype(g.loadings * g.scale, self._dtype)
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How `cross_validate` scores rows left out: by their log-likelihood."""
+        """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
         if not self._iterates():
             return PrincipalScorer(self, ddof=0)
-        # A variational posterior is no Gaussian of rows, and EM has no other start than moments.
+        # With a variational posterior the density of rows is not Gaussian, and EM starts from Moments only.
         return LatentScorer(self, self._independent, fits_summaries=self.prior is None, fits_triangles=False)
 
     def _independent(self, variances: np.ndarray) -> np.ndarray:
-        """Variances of columns in the model without a component."""
+        """The variances of the columns in the model without components."""
         return variances if self.standardize else np.full_like(variances, variances.mean())
 
     def _n_parameters(self) -> int:
@@ -262,7 +265,7 @@ def _able() -> dict[str, type[LatentSolver]]:
 
 
 def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U, s, V with W = U diag(s) V, rows of V signed by the one rule; `axes` is V where W is turned already."""
+    """U, s and V with W = U diag(s) V and the usual signs of the rows of V. If `axes` is given, it is V, and U = I."""
     W = to_numpy(loadings)
     if axes is not None:
         return np.eye(len(W)), np.sqrt(np.sum(W * W, axis=1)), to_numpy(axes)
@@ -271,8 +274,8 @@ def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np
     return U * sign, s, Vt * sign[:, None]
 
 
-def _turned(spread: Array, turn: Array) -> Array:
-    """Packed covariances of (w_d, mean_d) after w -> turn^T w."""
+def _rotate_spread(spread: Array, turn: Array) -> Array:
+    """Packed covariances of (w_d, mean_d) after the transformation w -> turn^T w."""
     xp = namespace(spread)
     k, keep = turn.shape
     full = xp.permute_dims(unpack(spread, k + 1), (2, 0, 1))

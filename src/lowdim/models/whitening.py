@@ -1,4 +1,4 @@
-"""Whitening: rows made uncorrelated, with unit variances."""
+"""Whitening: a linear map to uncorrelated columns with unit variances."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
 
 class Whitening(SpectralModel):
-    """z = W (x - mean) with covariance of z the identity; `kind` says what else is maximised.
+    """Whitening: the transformation z = W (x - mean) after which the covariance of z is the identity.
 
     Parameters
     ----------
     kind : {"pca", "zca", "cholesky", "pca-cor", "zca-cor"}
-        Which of the many such W: with S = V Lambda V^T the covariance, T its diagonal, and P = G Theta G^T the
-        correlation matrix,
+        Which W is used. With the covariance S = V Lambda V^T, its diagonal T, and the correlation matrix
+        P = G Theta G^T, the matrices are
 
-        - "pca": Lambda^{-1/2} V^T, scores of unit variance in order of variance
-        - "zca": S^{-1/2}, symmetric, z as near to x as can be
+        - "pca": Lambda^{-1/2} V^T, the scores of PCA scaled to unit variance
+        - "zca": S^{-1/2}, symmetric; z is as close to x as possible
         - "cholesky": upper triangular with W^T W = S^{-1}
         - "pca-cor": Theta^{-1/2} G^T T^{-1/2}
-        - "zca-cor": P^{-1/2} T^{-1/2}, each z as correlated with its x as can be
+        - "zca-cor": P^{-1/2} T^{-1/2}; each column of z is as correlated as possible with the same column of x
     n_components : int, float or None
-        For "pca" and "pca-cor": how many rows of W to keep.
+        For "pca" and "pca-cor": the number of rows of W to keep.
     regularization : float, "ledoit-wolf" or "oas"
-        Added to the eigenvalues before they are divided by; or the name of a shrinkage
-        (1 - a) S + a (tr S / p) I with the intensity `shrinkage_` estimated from the moments.
+        A number that is added to the eigenvalues; or the name of a shrinkage estimate (1 - a) S + a (tr S / p) I of the
+        covariance, whose intensity a (`shrinkage_`) is estimated from the moments.
     relative : bool
-        A number for `regularization` is in units of the average eigenvalue.
+        Whether a number for `regularization` is in units of the average eigenvalue.
     solver, ddof, random_state
         As in PCA.
 
@@ -47,14 +47,15 @@ class Whitening(SpectralModel):
     components_ : array of shape (n_components_, n_features_in_)
         W.
     inverse_ : array of shape (n_features_in_, n_components_)
-        Its (pseudo-)inverse.
+        The (pseudo-)inverse of W.
     mean_, explained_variance_ (regularised eigenvalues, of P for the "-cor" kinds), shrinkage_
     n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, residual_
 
     Notes
     -----
-    Without regularisation directions of zero variance cannot be whitened: they are dropped ("pca" kinds) or left out of
-    W ("zca" kinds), with a warning that says how many; "cholesky" refuses. One pass for `covariance`.
+    Without regularization, directions of zero variance cannot be whitened. They are dropped ("pca" kinds) or left out
+    of W ("zca" kinds), with a warning; "cholesky" raises an error. The solver `covariance` needs one pass over the
+    rows.
 
     References
     ----------
@@ -91,7 +92,7 @@ class Whitening(SpectralModel):
 
     def _fit_rows(self, rows: Rows) -> None:
         if self.regularization == "ledoit-wolf":
-            # Its intensity needs fourth moments, so the whole fit starts from that summary.
+            # The shrinkage intensity needs fourth moments, so the whole fit uses a summary with them.
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
@@ -108,7 +109,7 @@ class Whitening(SpectralModel):
         return self.inverse_.T
 
     def _k(self, n: int | None, p: int) -> int | None:
-        # Shrinkage is estimated from all eigenvalues, however few are kept.
+        # The shrinkage intensity is estimated from all eigenvalues, even if few are kept.
         k = super()._k(n, p)
         return None if isinstance(self.regularization, str) else k
 
@@ -123,7 +124,7 @@ class Whitening(SpectralModel):
         if self.kind not in KINDS:
             raise choice("kind", self.kind, KINDS)
         if self.n_components is not None and not self.kind.startswith("pca"):
-            raise ValueError(f"n_components={self.n_components!r} has a meaning for kind='pca' and 'pca-cor' only.")
+            raise ValueError(f"n_components={self.n_components!r} is only for kind='pca' and 'pca-cor'.")
         if not isinstance(self.relative, bool):
             raise ValueError(f"relative={self.relative!r} must be True or False.")
         r = self.regularization
@@ -155,8 +156,8 @@ class Whitening(SpectralModel):
                 )
             if summary.fourth == 0.0 and summary.n_rows > 1:
                 raise ValueError(
-                    "regularization='ledoit-wolf' finds no fourth moments: the rows are all the same, or so small that "
-                    "fourth powers vanish. Multiply them by a constant, or use 'oas'."
+                    "regularization='ledoit-wolf': the fourth moments are zero, because all rows are the same or so "
+                    "small that fourth powers underflow. Multiply them by a constant, or use 'oas'."
                 )
             self._fourth = summary.fourth
         super()._fit_summary(summary, solver, dtype, passes)
@@ -167,26 +168,26 @@ class Whitening(SpectralModel):
         rank = spectrum.values.shape[0] if self._added > 0.0 else self._whole_rank(spectrum)
         rows = p
         if self.kind.startswith("pca"):
-            rows = rank = min(rank, self._wanted(spectrum))
+            rows = rank = min(rank, self._count_kept(spectrum))
         M, inverse = self._matrices(spectrum, rank)
         like = spectrum.values
         self.n_components_ = rows
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
         self.components_ = astype(M, dtype)
         self.inverse_ = astype(inverse, dtype)
-        self.explained_variance_ = in_range(self._regularised(spectrum)[:rank], dtype)
+        self.explained_variance_ = in_range(self._regularised_eigenvalues(spectrum)[:rank], dtype)
         del self._added, self._keep
         self.__dict__.pop("_fourth", None)
 
-    def _wanted(self, spectrum: Spectrum) -> int:
-        """How many rows of M `n_components` asks for."""
+    def _count_kept(self, spectrum: Spectrum) -> int:
+        """The number of rows of W that `n_components` keeps."""
         k = self.n_components
         if k is None:
             return int(spectrum.values.shape[0])
         return int(k) if k >= 1 else count_to_reach(spectrum, float(k))
 
     def _regularise(self, spectrum: Spectrum) -> None:
-        """Decide by how much eigenvalues are shrunk (`_keep`) and raised (`_added`)."""
+        """Set the factor (`_keep`) and the constant (`_added`) of the regularized eigenvalues."""
         p = self.n_features_in_
         d = divisor(spectrum.weight, self.ddof)
         average = spectrum.total / d / p
@@ -197,16 +198,16 @@ class Whitening(SpectralModel):
         else:
             self._keep, self._added = 1.0, float(self.regularization) * (average if self.relative else 1.0)
 
-    def _regularised(self, spectrum: Spectrum) -> Array:
+    def _regularised_eigenvalues(self, spectrum: Spectrum) -> Array:
         return self._keep * spectrum.variances(self.ddof) + self._added
 
     def _whole_rank(self, spectrum: Spectrum) -> int:
-        """The numerical rank, with a word about what lies beyond it."""
+        """The numerical rank, with a warning or an error if it is too small."""
         p, k = self.n_features_in_, spectrum.values.shape[0]
         rank = spectrum.rank
         if rank == 0:
             raise no_variance("whitening")
-        wanted = min(k, self._wanted(spectrum)) if self.kind.startswith("pca") else p
+        wanted = min(k, self._count_kept(spectrum)) if self.kind.startswith("pca") else p
         if rank < wanted and self.kind == "cholesky":
             raise ValueError(
                 f"kind='cholesky' needs a covariance of full rank, but its rank is {rank} of {p}. Pass a positive "
@@ -222,10 +223,10 @@ class Whitening(SpectralModel):
         return rank
 
     def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
-        """M and its inverse."""
+        """The whitening matrix and its inverse."""
         xp = namespace(spectrum.values)
         W = spectrum.vectors[:rank, :]
-        root = xp.sqrt(self._regularised(spectrum)[:rank])
+        root = xp.sqrt(self._regularised_eigenvalues(spectrum)[:rank])
         if self.kind.startswith("pca"):
             M, inverse = W / root[:, None], W.T * root[None, :]
         elif self.kind.startswith("zca"):
@@ -238,14 +239,14 @@ class Whitening(SpectralModel):
         return M, inverse
 
     def _symmetric(self, W: Array, along: Array, power: float) -> Array:
-        """W^T diag(along) W, and added^power in the directions beyond `W` (nothing without regularisation)."""
+        """W^T diag(along) W plus added^power in the directions outside `W` (zero without regularization)."""
         xp = namespace(W)
         beyond = self._added**power if self._added > 0.0 and W.shape[0] < W.shape[1] else 0.0
         identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
         return (W.T * (along - beyond)[None, :]) @ W + beyond * identity
 
     def _cholesky(self, W: Array, root: Array) -> tuple[Array, Array]:
-        """Upper triangular M with positive diagonal and M^T M = S^{-1}: the R factor of S^{-1/2}."""
+        """Upper triangular M with positive diagonal and M^T M = S^{-1}, the R factor of S^{-1/2}; and its inverse."""
         xp = namespace(W)
         R = r_factor(self._symmetric(W, 1.0 / root, -0.5))
         diagonal = xp.linalg.diagonal(R)

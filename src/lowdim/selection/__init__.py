@@ -1,4 +1,4 @@
-"""How many components, and how sure: rules, one file a family; cross-validation, bootstrap and permutation tests."""
+"""The choice of the number of components, cross-validation, the bootstrap and permutation tests."""
 
 from .bootstrapping import Bootstrap, bootstrap
 from .choices import Choice, Choices

@@ -1,4 +1,4 @@
-"""Intervals by the bootstrap: of rows for small tables, of blocks of rows in one reading for all others."""
+"""Bootstrap intervals: single rows are resampled for small tables, and blocks of rows, in one pass, for all others."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
 from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Moments
-from .folds import all_rows, labelled, tables_in
+from .folds import all_rows, summarize_by_label, tables_in
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
 
-#: Rows times draws, and multiplications, that drawing rows may take before blocks are drawn instead.
+#: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
-#: Blocks that are kept where nothing is said: enough to draw from.
+#: The default number of blocks, and the number below which there is a warning.
 _BLOCKS = 200
 _FEWEST = 20
-#: Replicates whose scatter is computed at a time, in numbers.
+#: Replicates are computed in groups whose scatter matrices have at most this many entries.
 _CHUNK = 1 << 22
 _KINDS = ("auto", "row", "block")
 _SHOWN = 12
@@ -37,17 +37,18 @@ _SHOWN = 12
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bootstrap:
-    """What a model would have been on rows drawn again.
+    """Statistics of a model fitted to bootstrap samples of the rows.
 
     Attributes
     ----------
     estimates : dict of arrays
-        Of the model of all rows.
+        Statistics of the model fitted to all rows.
     replicates : dict of arrays
-        The same for each draw, first axis; loadings are aligned with those of all rows.
+        The same statistics for each bootstrap sample (first axis). Loadings are aligned with those of all rows.
     kind : "row", "block" or "groups"
+        What was resampled.
     n_blocks : int
-        How many pieces were drawn from.
+        The number of rows, blocks or groups that were resampled.
     """
 
     estimator: str
@@ -56,24 +57,27 @@ class Bootstrap:
     kind: str
     n_blocks: int
     level: float
-    #: What the entries of each statistic belong to, one list of labels an axis.
+    #: Labels of the entries of each statistic, one list for each axis.
     labels: dict[str, tuple[list[str], ...]]
 
     def standard_error(self, name: str) -> np.ndarray:
-        """Standard deviation over draws."""
+        """Standard deviation of the replicates."""
         return np.asarray(np.std(self._of(name), axis=0, ddof=1))
 
     def bias(self, name: str) -> np.ndarray:
-        """Mean over draws less the estimate. Leading eigenvalues are biased upwards, and again in each draw."""
+        """Mean of the replicates minus the estimate.
+
+        Sample estimates of the leading eigenvalues are biased upwards, and those of bootstrap samples once more.
+        """
         return np.asarray(np.mean(self._of(name), axis=0) - self.estimates[name])
 
     def interval(self, name: str, level: float | None = None) -> np.ndarray:
-        """Percentiles of the draws that hold the share `level` between them, (2, ...)."""
+        """Percentile interval that contains the fraction `level` of the replicates, shape (2, ...)."""
         level = self.level if level is None else check_level(level)
         return np.quantile(self._of(name), [(1 - level) / 2, (1 + level) / 2], axis=0)
 
     def table(self, name: str) -> dict[str, list[Any]]:
-        """Estimate, standard error and interval of every entry, by columns."""
+        """Columns with the estimate, standard error and interval of every entry of a statistic."""
         low, high = self.interval(name)
         estimate = self.estimates[name]
         entries = np.ndindex(estimate.shape)
@@ -130,40 +134,41 @@ def bootstrap(
     level: float = 0.95,
     random_state: Any = None,
 ) -> Bootstrap:
-    """Standard errors and intervals of what a model says, from rows drawn again with replacement.
+    """Standard errors and intervals of fitted parameters, from rows resampled with replacement.
 
     Parameters
     ----------
     estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
-        Not changed. A number of components that is not given is that of the fit to all rows.
+        It is not changed. If its number of components is not fixed, that of the fit to all rows is used.
     X, y : rows
     n_boot : int
-        Draws.
+        Number of bootstrap samples.
     kind : "auto", "row" or "block"
-        Draw single rows (exact; all rows are needed in memory), or blocks of rows that follow each other, whose
-        summaries are kept from one reading. "auto" draws rows where that is little work.
+        Resample single rows (exact, but all rows have to fit into memory), or blocks of consecutive rows, whose
+        summaries are computed in one pass. "auto" resamples rows if that takes little time.
     n_blocks : int, optional
-        How many blocks; 200 or as many as there is room for. Rows that depend on those next to them (a time series)
-        need blocks longer than that dependence.
+        Number of blocks; by default 200, or as many as fit into memory. If neighbouring rows depend on each other, as
+        in a time series, blocks should be longer than the range of that dependence.
     groups : vector, optional
-        Draw whole groups of rows instead: patients, say, with several rows each.
+        The group of each row. Whole groups of rows are then resampled, for example patients with several rows each.
     align : "match" or "procrustes"
-        How loadings of a draw are made comparable with those of all rows: each component takes the sign and the place
-        of the one it is most like (Procrustes over signed permutations); or all of them are turned together (Procrustes
-        over rotations). The turn hides how far single directions vary, the more of them there are the more: it is for
-        what K components span, where eigenvalues are close to each other.
+        How the loadings of a bootstrap sample are made comparable with those of all rows. "match" permutes components
+        and changes their signs to be as similar as possible (Procrustes over signed permutations); "procrustes" rotates
+        all of them together (Procrustes over rotations). A rotation hides part of the variation of single directions,
+        more so the more components there are. It is meant for the subspace of the K components, when eigenvalues are
+        close to each other.
     level : float
-        What share of the draws intervals hold.
+        The fraction of the replicates that intervals contain.
     random_state : int, RandomState or None
 
     Notes
     -----
-    A draw counts block i c_i times. Its weight, mean and scatter are
+    If a bootstrap sample contains block i c_i times, its weight, mean and scatter are
 
         W = sum c_i w_i,   m = sum c_i w_i m_i / W,   S = sum c_i S_i + sum c_i w_i (m_i - m)(m_i - m)^T
 
-    of the summaries of the blocks [1]_, and the model is solved from these: one pass over the rows however many draws.
-    Blocks that are many and of one size give nearly the intervals of single rows.
+    from the summaries of the blocks [1]_. The model is solved from these, so one pass over the rows is enough for any
+    number of samples. Many blocks of equal size give nearly the same intervals as single rows.
 
     References
     ----------
@@ -193,15 +198,15 @@ def bootstrap(
     model = clone(estimator)
     source = model.open_rows(X, y)
     if has_unstored_holes(model, source):
-        raise ValueError("the bootstrap needs complete rows: entries that are not stored have to be filled in first.")
+        raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
-        used, moments = _blocks(source, kind, n_blocks, groups, int(n_boot))
+        used, moments = _pieces(source, kind, n_blocks, groups, int(n_boot))
     except MissingValues as error:
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
     with warnings.catch_warnings():
-        # What a draw lacks shows in its numbers; a warning for each would say no more.
+        # The same warning for each bootstrap sample would not be helpful.
         warnings.simplefilter("ignore")
         whole = clone(model).fit_summary(_union(moments))
         fixed = clone(model)
@@ -209,8 +214,8 @@ def bootstrap(
             fixed.set_params(n_components=int(whole.n_components_))
         estimates = _statistics(whole)
         draws = [
-            _aligned(_statistics(clone(fixed).fit_summary(drawn)), estimates, ALIGNMENTS[align])
-            for drawn in _draws(moments, int(n_boot), random)
+            _align(_statistics(clone(fixed).fit_summary(drawn)), estimates, ALIGNMENTS[align])
+            for drawn in _draw_all(moments, int(n_boot), random)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, name, value) for name, value in estimates.items()}
@@ -218,13 +223,14 @@ def bootstrap(
 
 
 def _statistics(model: Any) -> dict[str, np.ndarray]:
-    """What is looked at of a fitted model, in float64 on the host."""
+    """The statistics of a fitted model as float64 NumPy arrays."""
     return {name: np.asarray(to_numpy(getattr(model, f"{name}_")), dtype=np.float64) for name in model.bootstrap_axes}
 
 
 @dataclass(frozen=True)
 class _Stack:
-    """Weights, means and scatters of all pieces; of single rows the rows themselves, which have no scatter."""
+    """Weights, means and scatters of all pieces that are resampled. For single rows, `means` are the rows themselves,
+    and there are no scatters."""
 
     like: Moments
     weights: np.ndarray
@@ -233,17 +239,17 @@ class _Stack:
     scatters: np.ndarray | None
 
 
-def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int) -> tuple[str, _Stack]:
-    """What is drawn from: rows, or the summaries of blocks."""
+def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int) -> tuple[str, _Stack]:
+    """The pieces that are resampled: rows, or the summaries of blocks or groups."""
     n, p = source.shape
     like = Moments(p, groups=[table.shape[1] for table in tables_in(source)], wide=True)
     if n is None and groups is None:
         raise ValueError(
-            "the bootstrap needs to know how many rows there are; pass arrays, tables or lists of blocks, or groups "
+            "the bootstrap needs to know the number of rows; pass arrays, tables or lists of blocks, or groups "
             "with the label of each row."
         )
     if kind == "row" and n_blocks is not None:
-        raise ValueError("n_blocks is a number of blocks, and kind='row' draws rows; leave out one of them.")
+        raise ValueError("n_blocks is a number of blocks, but kind='row' resamples rows; pass only one of them.")
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
@@ -252,7 +258,7 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
             return "row", _Stack(like, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)
     if groups is not None:
         if kind == "row" or n_blocks is not None:
-            raise ValueError("groups say what is drawn: leave out kind='row' and n_blocks.")
+            raise ValueError("with groups, whole groups are resampled: leave out kind='row' and n_blocks.")
         labels = np.unique(to_numpy(groups), return_inverse=True)[1].reshape(-1)
         if n is not None and len(labels) != n:
             raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(labels)}.")
@@ -261,14 +267,14 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
         labels = _cut_labels(n, p, n_blocks)
     count = int(labels.max()) + 1
     if count < 2:
-        raise ValueError("the bootstrap needs at least 2 pieces to draw from, got 1.")
+        raise ValueError("the bootstrap needs at least 2 blocks or groups, got 1.")
     if count < _FEWEST:
         warn_user(
-            f"draws from {count} pieces say little: errors are known to about {1 / math.sqrt(2 * count):.0%}, and "
-            f"intervals end at what few draws can give. Take at least {_FEWEST} blocks or groups.",
+            f"{count} blocks or groups are few for a bootstrap: standard errors are accurate only to about "
+            f"{1 / math.sqrt(2 * count):.0%}, and the ends of intervals are coarse. Use at least {_FEWEST}.",
             SmallSampleWarning,
         )
-    parts = labelled(source, like, labels[:, None], [count])[0]
+    parts = summarize_by_label(source, like, labels[:, None], [count])[0]
     weights, n_rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
     means = np.stack([to_numpy(m.mean) for m in parts])
     scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
@@ -276,14 +282,14 @@ def _blocks(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
 
 
 def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
-    """Which block each row is in: rows that follow each other, all of nearly one length."""
+    """The block of each row; blocks consist of consecutive rows and have nearly equal lengths."""
     have = memory_bytes()
     most = int(0.25 * have / (8 * p * p)) if have else n
     if n_blocks is None:
         n_blocks = min(n, _BLOCKS, max(most, 1))
         if n_blocks < min(n, _FEWEST):
             raise ValueError(
-                f"the summaries of {_FEWEST} blocks of {p} columns do not fit into memory; keep fewer columns, or set "
+                f"the summaries of {_FEWEST} blocks of {p} columns do not fit into memory; use fewer columns, or set "
                 "n_blocks."
             )
     if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer) or not 2 <= n_blocks <= n:
@@ -295,25 +301,25 @@ def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
 
 
 def _union(stack: _Stack) -> Moments:
-    """All pieces, each once."""
-    return next(_drawn(stack, np.ones((1, len(stack.weights)), dtype=np.int64)))
+    """Moments of all pieces, each counted once."""
+    return next(_draw_moments(stack, np.ones((1, len(stack.weights)), dtype=np.int64)))
 
 
-def _draws(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
-    """Moments of each draw."""
+def _draw_all(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
+    """Moments of each bootstrap sample."""
     n, p = len(stack.weights), stack.means.shape[1]
     chunk = max(1, min(n_boot, _CHUNK // max(p * p, n)))
     for start in range(0, n_boot, chunk):
         size = min(chunk, n_boot - start)
         counts = random.multinomial(n, np.full(n, 1.0 / n), size=size)
-        # A draw of one piece over and over has no variance within it to speak of, if the pieces are rows.
+        # A sample that consists of copies of a single row has no variance; draw again.
         while np.any(alone := np.count_nonzero(counts, axis=1) < 2):
             counts[alone] = random.multinomial(n, np.full(n, 1.0 / n), size=int(alone.sum()))
-        yield from _drawn(stack, counts)
+        yield from _draw_moments(stack, counts)
 
 
-def _drawn(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
-    """Moments of pieces counted so often, a row of `counts` each."""
+def _draw_moments(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
+    """Moments of bootstrap samples; each row of `counts` says how often each piece occurs in the sample."""
     centre = np.average(stack.means, axis=0, weights=stack.weights)
     D = stack.means - centre
     within = None if stack.scatters is None else counts.astype(np.float64) @ stack.scatters
@@ -333,12 +339,12 @@ def _drawn(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
         yield moments
 
 
-def _aligned(
+def _align(
     draw: dict[str, np.ndarray], estimates: dict[str, np.ndarray], align: Callable[[np.ndarray], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Statistics of a draw with its loadings aligned with those of all rows; NaN for components that it does not have.
+    """Statistics of a bootstrap sample, with its loadings aligned with those of all rows.
 
-    Two tables of loadings that belong together (x and y) are turned together.
+    Components that the sample does not have are NaN. Loadings of x and y are aligned by the same matrix.
     """
     out = {}
     for name, reference in estimates.items():
@@ -355,25 +361,25 @@ def _aligned(
 
 
 def _rotation(products: np.ndarray) -> np.ndarray:
-    """The rotation Q that maximises tr(Q^T A^T B): A Q is nearest to B."""
+    """The orthogonal matrix Q that maximises tr(Q^T A^T B), so that A Q is as close as possible to B."""
     U, _, Vt = np.linalg.svd(products)
     return np.asarray(U @ Vt)
 
 
 def _signed_permutation(products: np.ndarray) -> np.ndarray:
-    """The same over matrices with one 1 or -1 in each row and column."""
+    """The same among matrices with exactly one 1 or -1 in each row and column."""
     rows, columns = linear_sum_assignment(-np.abs(products))
     Q = np.zeros_like(products)
     Q[rows, columns] = np.where(products[rows, columns] < 0, -1.0, 1.0)
     return Q
 
 
-#: How loadings are made comparable.
+#: The methods that align loadings.
 ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_permutation, "procrustes": _rotation}
 
 
 def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
-    """Labels of the axes of a statistic: names of columns where they have any, else their numbers."""
+    """Labels of the axes of a statistic: the names of the columns if there are any, otherwise their numbers."""
     names = {"features": getattr(model, "feature_names_in_", None), "targets": getattr(model, "target_names_in_", None)}
     labels = []
     for axis, size in zip(model.bootstrap_axes[name], value.shape, strict=False):

@@ -1,4 +1,4 @@
-"""What the rules answered, as a table that prints itself."""
+"""The results of the rules that choose the number of components, as printable tables."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from .rules import ALIASES, RULES
 from .tabular import Tabular
 from .validation_table import CrossValidation
 
-#: What curves are called in tables.
+#: The names of curves in tables.
 _CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}
-#: So many entries of a curve are printed beyond the one chosen.
+#: The number of entries of a curve that are printed from the chosen one on.
 _SHOWN = 6
-#: Variances of columns further apart than this are a matter of units.
+#: If the variances of columns differ by more than this factor, the columns probably have different units.
 _UNITS = 100.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Tabular):
-    """The answer of one rule; prints the curve behind it."""
+    """The result of one rule. Printing it shows the curve from which the number of components was chosen."""
 
     rule: str
-    #: The number of components; None where the rule cannot be had.
+    #: The number of components; None if the rule is not available.
     k: int | None
-    #: The curve behind it, one entry for each of `candidates`; empty where the rule cannot be had.
+    #: The curve, one entry for each of `candidates`; empty if the rule is not available.
     curve: np.ndarray
     #: What the rule assumes and where it fails.
     assumes: str
-    #: Why there is no answer, or what else is to be known; empty where nothing is.
+    #: Why the rule is not available, or another remark; usually empty.
     note: str = ""
-    #: What thresholds are compared with.
+    #: The eigenvalues that thresholds are compared with.
     eigenvalues: np.ndarray | None = None
-    #: The K of the first entry of the curve, where it is not the usual one of the rule.
+    #: The K of the first entry of the curve, if it differs from the default of the rule.
     first: int | None = None
-    #: All scores of rows left out, of rule "cv".
+    #: All held-out scores, for the rule "cv".
     cross_validation: CrossValidation | None = None
 
     @property
     def candidates(self) -> np.ndarray:
-        """The K of each entry of the curve (for a curve of thresholds: the number of the eigenvalue)."""
+        """The K of each entry of the curve (for a curve of thresholds, the index of the eigenvalue, from 1)."""
         return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
 
     def table(self) -> dict[str, list[Any]]:
-        """The curve by columns: k, the eigenvalue where thresholds are compared with it, and the curve."""
+        """Columns with k, the eigenvalue (if the curve consists of thresholds), and the curve."""
         columns: dict[str, list[Any]] = {"k": self.candidates.tolist()}
         if self.eigenvalues is not None and RULES[self.rule].curve == "thresholds":
             columns["eigenvalue"] = self.eigenvalues[: len(self.curve)].tolist()
@@ -73,12 +73,14 @@ class Choice(Tabular):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choices(Tabular, Mapping[str, Choice]):
-    """The answers of all rules that were asked: `choices["minka"].k`; aliases such as "mle" are understood too.
+    """A mapping from the names of rules to their results: `choices["minka"].k`. Aliases such as "mle" work too.
 
     Attributes
     ----------
     eigenvalues : Eigenvalues
-        What the rules looked at; `eigenvalues.values` is the scree graph.
+        The input of the rules; `eigenvalues.values` are the values of the scree plot.
+    answers : tuple of Choice
+        The results, in the order of the rules.
     """
 
     eigenvalues: Eigenvalues
@@ -90,7 +92,7 @@ class Choices(Tabular, Mapping[str, Choice]):
             if answer.rule == wanted:
                 return answer
         asked = ", ".join(repr(answer.rule) for answer in self.answers)
-        raise KeyError(f"rule {name!r} was not asked; asked were {asked}.")
+        raise KeyError(f"rule {name!r} was not requested; the requested rules are {asked}.")
 
     def __iter__(self) -> Iterator[str]:
         return (answer.rule for answer in self.answers)
@@ -102,7 +104,7 @@ class Choices(Tabular, Mapping[str, Choice]):
         return any(answer.rule == ALIASES.get(str(name), name) for answer in self.answers)
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns by name: rule, k, note, assumes, curve."""
+        """The columns rule, k, note, assumes and curve."""
         return {
             "rule": [answer.rule for answer in self.answers],
             "k": [answer.k for answer in self.answers],
@@ -143,7 +145,7 @@ class Choices(Tabular, Mapping[str, Choice]):
         return f"How many components? {e.n:g} rows, {e.p} columns ({kind})"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """Name, K, and a few words of each rule."""
+        """Name, K and a short description of each rule."""
         return [
             (a.rule, "-", f"not available: {a.note}") if a.k is None else (a.rule, str(a.k), RULES[a.rule].brief)
             for a in self.answers

@@ -1,4 +1,4 @@
-"""`choose_n_components`: rows -> one summary -> the answers of all rules."""
+"""`choose_n_components`: the results of all rules from one summary of the rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import shuffled
+from .folds import shuffle_folds
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
 from .validation_table import CrossValidation
 
-#: Up to this many columns the p x p matrix is formed for the rules that need it, though inner products of fewer rows
-#: would be cheaper.
+#: Up to this many columns, the p x p matrix is computed for the rules that need it, even if there are fewer rows than
+#: columns and their inner products would be cheaper.
 _MATRIX_UP_TO = 1024
 
 
@@ -46,42 +46,45 @@ def choose_n_components(
     sample_weight: Any = None,
     random_state: Any = None,
 ) -> Choices:
-    """How many components each rule would keep, and the curve behind its answer.
+    """The number of components according to each rule, with the curve from which it was chosen.
 
     Parameters
     ----------
     X : rows, Moments or Triangle
-        Anything `open_source` reads, or a summary of rows.
+        Anything that `open_source` reads, or a summary of rows.
     rules : "all", a name, or names
-        See `lowdim.selection.RULES`, and docs/choosing_k.md for what each assumes.
+        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes.
     standardize : bool
-        Look at the correlation matrix instead of the covariance.
+        Use the correlation matrix instead of the covariance matrix.
     ddof : 0 or 1
-        Divisor n - ddof of the covariance, whose eigenvalues thresholds are compared with. No answer depends on it.
+        The covariance has the divisor n - ddof. This changes the reported eigenvalues and thresholds, but not the
+        number of components.
     proportion : float
-        Share of the variance that rule "proportion" wants.
+        The fraction of the variance for the rule "proportion".
     noise_variance : float, optional
-        What "gavish-donoho" and "marchenko-pastur" take as known (with `standardize`: of standardized columns); None to
-        estimate it.
+        The known noise variance for "gavish-donoho" and "marchenko-pastur" (with `standardize`, that of standardized
+        columns); None to estimate it.
     n_draws, quantile : int; float or "mean"
-        Simulations of "parallel", and which quantile of their eigenvalues has to be exceeded.
+        For "parallel": the number of simulations, and the quantile of the simulated eigenvalues that has to be
+        exceeded.
     cv : int, labels or splitter
-        Folds of rule "cv"; a number of folds is of shuffled rows.
+        The folds for the rule "cv". If a number of folds is given, the rows are shuffled.
     sample_weight : array of shape (n_samples,), optional
         Frequency weights: weight 2 equals repeating the row.
     random_state : int, RandomState, Generator or None
-        Simulations; None is a fixed seed.
+        Seed of simulations and shuffles; None is a fixed seed.
 
     Returns
     -------
     Choices
-        A mapping from rule to `Choice(rule, k, curve, assumes, note)` that prints as a table. A rule that cannot be had
-        has k None and a note that says why.
+        A mapping from rule to `Choice(rule, k, curve, assumes, note)` that prints as a table. If a rule is not
+        available, its k is None and its note says why.
 
     Notes
     -----
-    One pass over the rows for all rules of eigenvalues: `Moments`, p^2 numbers. Where these lose small eigenvalues the
-    rows are read again, for a `Triangle`. With far fewer rows than columns, inner products of rows are formed instead.
+    All rules that use eigenvalues need one pass over the rows, for `Moments` with p^2 numbers. If small eigenvalues are
+    lost to rounding, the rows are read again for a `Triangle`. With far fewer rows than columns, the inner products of
+    the rows are used instead.
 
     Examples
     --------
@@ -94,8 +97,8 @@ def choose_n_components(
     proportion    2  a fixed share of the variance is enough
     bic           3  Gaussian rows, equal noise, n far above p
     """
-    asked = _asked(rules)
-    _check(standardize, ddof)
+    asked = _find_rules(rules)
+    _check_options(standardize, ddof)
     options = {
         "proportion": proportion,
         "noise_variance": noise_variance,
@@ -105,7 +108,7 @@ def choose_n_components(
     }
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validated(X, standardize, cv, sample_weight, options["seed"])
+        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
@@ -136,10 +139,10 @@ def eigenvalues_of(
     sample_weight: Any = None,
     matrix: bool = False,
 ) -> Eigenvalues:
-    """The eigenvalues of rows or of a summary, with the p x p `matrix` if it is wanted and not too large."""
+    """The eigenvalues of rows or of a summary, with the p x p matrix if `matrix` is True and it is not too large."""
     if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
-            raise ValueError("sample_weight belongs to rows, and a summary has them no more; give it to summarize.")
+            raise ValueError("sample_weight is for rows, and a summary no longer holds them; pass it to summarize.")
         return Eigenvalues.from_summary(X, standardize, ddof)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
@@ -156,14 +159,14 @@ def eigenvalues_of(
 
 
 def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
-    """One reading; further ones where products of rows have lost the small eigenvalues."""
+    """From a summary of one pass; the rows are read again if it has lost small eigenvalues."""
     p, standardize = rows.shape[1], request.standardize
     job = Job(*rows.shape, None, rows.traits)
-    # Columns that are to be divided by their deviation may have any scale, and float32 has no room for squares.
+    # Columns that will be standardized may have any scale, and their squares may overflow or underflow in float32.
     first: Any = Covariance(wide=standardize)
     if not rows.traits.rereadable:
         narrow = rows.traits.itemsize < 8
-        # A first block of no more rows than columns has eigenvalues of zero anyway.
+        # If the first block has no more rows than columns, it has zero eigenvalues in any case.
         lost = spectra.loses_digits(rows, request, least_rows=p + 1)
         first = Triangle() if lost else Covariance(wide=standardize or narrow)
 
@@ -178,14 +181,14 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
 
 
 def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
-    """Whether the eigenvalues that should not be zero can be told from rounding."""
+    """Whether all eigenvalues that can be nonzero are distinguishable from rounding."""
     if isinstance(summary, summaries.Triangle):
         return True
     return is_resolved(e.values, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
 
 
 def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
-    """From inner products of the rows, and of their R factor where those lose the small eigenvalues."""
+    """From inner products of the rows, or from their R factor if those lose small eigenvalues."""
     spectrum, _ = spectra.solve(rows, request)
     columns = rows.summarize(Columns(rows.shape[1]))
     variances = to_numpy(columns.squares).astype(np.float64) / divisor(columns.weight, request.ddof)
@@ -194,30 +197,31 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     return Eigenvalues.from_spectrum(spectrum, rows.shape[1], request.ddof, variances=known, varying=varying)
 
 
-def _cross_validated(
+def _cross_validate(
     X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any
 ) -> tuple[Any, Any, CrossValidation | None, str]:
-    """What the other rules are to look at, with its weights; the scores of rows left out, or why there are none.
+    """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
-    One reading serves all rules: the summaries of the folds are merged into that of all rows.
+    One pass over the rows is enough for all rules: the summaries of the folds are merged into one of all rows, which is
+    then the input of the other rules.
     """
     if isinstance(X, Moments | summaries.Triangle):
-        return X, sample_weight, None, "needs rows, to leave some of them out"
+        return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
     n, p = source.shape
     if n is not None and n < p and p > _MATRIX_UP_TO:
-        return source, sample_weight, None, f"needs a matrix of {p} x {p} for each fold; use fewer columns"
+        return source, sample_weight, None, f"needs a {p} x {p} matrix for each fold; use fewer columns"
     if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
-        return source, sample_weight, None, "needs to know how many rows there are, or their labels as cv"
+        return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
     weight = n if sample_weight is None else float(np.sum(to_numpy(check_weights(sample_weight, source))))
     if p < 2 or (weight is not None and min(weight, n or 10) < 10):
         return source, sample_weight, None, "needs at least 2 columns and 10 rows"
     try:
-        result, total = held_out_likelihood(source, shuffled(cv, seed), sample_weight, standardize=standardize)
+        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)
     except NoFoldSummaries:
-        return source, sample_weight, None, f"needs room for a matrix of {p} x {p} for each fold; use fewer columns"
+        return source, sample_weight, None, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
-    note = "" if found else "nothing is left for the noise of a model without a fold"
+    note = "" if found else "the rows without a fold leave no variance for the noise of any model"
     return (source, sample_weight, found, note) if total is None else (total, None, found, note)
 
 
@@ -233,8 +237,8 @@ def _answer(
     return Choice(rule.name, *found, rule.assumes, eigenvalues=eigenvalues, cross_validation=result)
 
 
-def _asked(rules: Any) -> list[Rule]:
-    """The rules asked for, in order, each once."""
+def _find_rules(rules: Any) -> list[Rule]:
+    """The requested rules in order, each once."""
     if isinstance(rules, str):
         return list(RULES.values()) if rules == "all" else [rule_of(rules)]
     if not isinstance(rules, Iterable):
@@ -245,7 +249,7 @@ def _asked(rules: Any) -> list[Rule]:
     return list(found.values())
 
 
-def _check(standardize: Any, ddof: Any) -> None:
+def _check_options(standardize: Any, ddof: Any) -> None:
     if not isinstance(standardize, bool | np.bool_):
         raise ValueError(f"standardize={standardize!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):

@@ -1,4 +1,4 @@
-"""Cross-validation in one reading of the rows: a summary for each fold, merges of them, and scores from summaries."""
+"""Cross-validation in one pass over the rows, from summaries of the folds."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from sklearn.model_selection import ParameterGrid
 
 from .. import _threads
 from .._memory import memory_bytes
-from .._xp import settled, to_numpy
+from .._xp import compute_lazy, to_numpy
 from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
 from ..reading import check_weights
 from ..solvers.escalate import refine
 from ..sources import Source
 from ..summaries.base import union
-from .folds import Folds, folds_of, labelled, trained
+from .folds import Folds, folds_of, split_summaries, summarize_by_label
 from .protocol import CanBeValidated, HeldOutScorer, HeldOutScores
 from .validation_table import CrossValidation
 
-#: Summaries of all folds, and merges of them, may take this share of the memory.
+#: The fraction of memory that the summaries of all folds, and merges of them, may take.
 _SHARE = 0.5
 
 
 class NoFoldSummaries(ValueError):
-    """Folds that cannot be kept as summaries, where rows are not to be fitted again."""
+    """Summaries of the folds are not possible, and the rows cannot be fitted again for each fold either."""
 
 
 def cross_validate(
@@ -43,40 +43,41 @@ def cross_validate(
     groups: Any = None,
     sample_weight: Any = None,
 ) -> CrossValidation:
-    """How well models of every number of components do on rows that were left out of their fit.
+    """Scores of models with different numbers of components on held-out rows.
 
     Parameters
     ----------
     estimator : PCA, PPCA, FactorAnalysis, PCR, PLSRegression or CCA
-        With the options that all fits share; it is not changed, and its own `n_components` is not used.
+        Provides the options that all fits share. It is not changed, and its `n_components` is not used.
     X, y : rows
-        Whatever the estimator reads. One reading is enough, so that a generator will do where `cv` gives labels.
+        Anything that the estimator reads. One pass is enough, so generators can be used if `cv` gives labels.
     cv : int, labels, splitter, or iterable of pairs
-        A number of folds of rows that follow each other (shuffle with scikit-learn's `KFold(5, shuffle=True)`), a
-        vector with the label of each row, any scikit-learn splitter (repeated ones too), or pairs of row numbers
+        A number of folds of consecutive rows (to shuffle them, pass scikit-learn's `KFold(5, shuffle=True)`), a vector
+        with the label of each row, any scikit-learn splitter (repeated ones too), or pairs of row numbers
         (train, test). None with `groups` leaves out each group in turn.
     n_components : int or sequence of int, optional
-        Numbers of components to try; None for all that make sense.
+        Numbers of components to try; None for a default range.
     parameters : dict of sequences, optional
-        Other options of the estimator to try, all combinations of them: `{"regularization": [0.0, 0.1, 0.5]}`.
+        Values of other options of the estimator; all combinations are tried: `{"regularization": [0.0, 0.1, 0.5]}`.
     groups : vector, optional
-        Rows of one group stay together.
+        The group of each row; rows of one group are never split between training and testing.
     sample_weight : array of shape (n_samples,), optional
-        Frequency weights, in fits and in scores.
+        Frequency weights, used in fits and in scores.
 
     Returns
     -------
     CrossValidation
-        For PCA, PPCA and FactorAnalysis the average log-likelihood of a row left out; for PCR and PLSRegression the
-        mean squared error (average over responses); for CCA the sum of the correlations of the first K pairs of
-        variates.
+        The scores are the average log-likelihood of a held-out row for PCA, PPCA and FactorAnalysis, the mean squared
+        error (averaged over responses) for PCR and PLSRegression, and the sum of the correlations of the first K pairs
+        of variates for CCA.
 
     Notes
     -----
-    One pass: a summary of each fold is kept. The model without a fold is solved from a merge of the others (of what
-    comes before the fold with what comes after; nothing is ever subtracted), with means and scales of its own, and the
-    fold is judged by its summary. As many times p^2 numbers as twice the folds. Rows with holes, and tables too wide
-    for that, are fitted anew for each fold instead (`n_passes` says).
+    In one pass over the rows, a summary of each fold is computed. The model without a fold is solved from the merged
+    summaries of the other folds, with its own means and scales, and the fold is scored from its summary. The summaries
+    are merged from both ends, so that none is ever subtracted from another. This takes about 2 p^2 numbers for each
+    fold. Rows with missing values, and tables too wide for these summaries, are fitted again for each fold instead;
+    `n_passes` tells how often the rows were read.
 
     Examples
     --------
@@ -102,8 +103,8 @@ def cross_validate(
         )
     if parameters is not None and (not isinstance(parameters, Mapping) or "n_components" in parameters):
         raise ValueError(
-            f"parameters={parameters!r} must be a dict from options other than n_components to values to try, say "
-            "{'regularization': [0.0, 0.1]}; numbers of components are an argument of their own."
+            f"parameters={parameters!r} must be a dict from options other than n_components to values to try, for "
+            "example {'regularization': [0.0, 0.1]}; numbers of components have their own argument."
         )
     settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
@@ -114,10 +115,10 @@ def cross_validate(
 
 
 class CrossValidator:
-    """One cross-validation: where rows come from, what is tried, and what came of it.
+    """One cross-validation of scorers on the rows of a source.
 
-    `total` is a summary of all rows afterwards, where one was kept; `tables` are what rows are read from again where no
-    summary can be kept.
+    After `run`, `total` is a summary of all rows, or None if there is none. `tables` are the X and y that models are
+    fitted to if summaries cannot be used.
     """
 
     def __init__(
@@ -137,21 +138,24 @@ class CrossValidator:
         self._found: list[list[HeldOutScores]] | None = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
-        """One pass, or one more where products of rows are too coarse, or fits of the rows themselves.
+        """The scores, from summaries if possible and otherwise from fits of the rows.
 
-        With `from_zero` a model without components is tried too.
+        If the products of rows have lost too many digits, the rows are read a second time for finer summaries. With
+        `from_zero`, a model without components is tried as well.
         """
         self.counts = self._counts(n_components)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
-        found, _ = refine(False, self._scored, self._finer)
+        found, _ = refine(False, self._score_summaries, self._finer)
         if found is None:
-            return self._result(self._refitted())
+            return self._result(self._refit_scores())
         return self._result(np.array([[each.scores for each in row] for row in found]))
 
-    def _scored(self, fine: bool) -> list[list[HeldOutScores]] | None:
-        """Scores of each split and setting from summaries, coarse ones or `fine` ones; those there are already where
-        summaries cannot be had."""
+    def _score_summaries(self, fine: bool) -> list[list[HeldOutScores]] | None:
+        """Scores of each split and setting from summaries, or from finer ones if `fine`.
+
+        If these summaries are not possible, the scores found before (or None) are returned.
+        """
         parts = self._parts(fine)
         if parts is not None:
             self._found = self._scores(parts)
@@ -159,13 +163,13 @@ class CrossValidator:
         return self._found
 
     def _finer(self, fine: bool, found: list[list[HeldOutScores]] | None) -> bool | None:
-        """Whether rows are read again for finer summaries (None: no)."""
+        """True if the rows should be read again for finer summaries, otherwise None."""
         if fine or found is None or not self.source.traits.rereadable:
             return None
         return None if all(each.resolved for row in found for each in row) else True
 
     def _counts(self, asked: Any) -> np.ndarray:
-        """Numbers of components that every fold can have."""
+        """Numbers of components that are possible in every fold."""
         sizes = self._sizes()
         if np.any(sizes <= 0):
             i, side = (int(v) for v in np.argwhere(sizes <= 0)[0])
@@ -178,7 +182,7 @@ class CrossValidator:
         return min(counts, key=len)
 
     def _sizes(self) -> np.ndarray:
-        """Weight of the rows trained on and left out, (splits, 2)."""
+        """Weights of the training rows and of the held-out rows, shape (splits, 2)."""
         weights = None if self.weights is None else to_numpy(self.weights)
         each = [
             np.bincount(column[column >= 0], None if weights is None else weights[column >= 0], minlength=count)
@@ -187,14 +191,14 @@ class CrossValidator:
         return np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
 
     def _parts(self, fine: bool) -> list[list[Any]] | None:
-        """Summaries of all cells, from one reading; None where they cannot be had."""
+        """Summaries of all cells, from one pass over the rows; None if they are not possible."""
         likes = [scorer.summary(self.source, fine) for scorer in self.scorers]
         if any(like is None for like in likes) or not self._fits_memory():
             return None
         if self.passes and not self.source.traits.rereadable:
-            raise exhausted_stream("for a second look at rows that were left out")
+            raise exhausted_stream("for a second pass over the held-out rows")
         try:
-            parts = labelled(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
+            parts = summarize_by_label(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
         except MissingValues:
             if not self.scorers[0].takes_nan:
                 raise
@@ -207,11 +211,11 @@ class CrossValidator:
         return not have or 8 * p * p * (2 * sum(self.folds.counts) + 4) < _SHARE * have
 
     def _scores(self, parts: list[list[Any]]) -> list[list[HeldOutScores]]:
-        """Scores of each split and setting; splits in threads, each with a BLAS of its own."""
+        """Scores of each split and setting; each split runs in its own thread with a single-threaded BLAS."""
         try:
-            pairs = list(trained(parts, self.folds))
+            pairs = list(split_summaries(parts, self.folds))
         except NonFiniteBlock as error:
-            # Each fold has finite squares, but not all of them together.
+            # The sums of squares of each fold are finite, but their total overflows.
             raise ValueError(str(error)) from None
 
         def score(pair: tuple[Any, Any], tick: Any) -> list[HeldOutScores]:
@@ -219,18 +223,18 @@ class CrossValidator:
             return [scorer.scores(*pair, self.counts) for scorer in self.scorers]
 
         with warnings.catch_warnings(), ThreadPoolExecutor(_threads.available()) as pool:
-            # What a fold lacks is said by its score; a warning for each fold would say no more.
+            # The same warning for each fold would not be helpful.
             warnings.simplefilter("ignore")
-            return list(_threads.side_by_side([partial(score, pair) for pair in pairs], pool=pool))
+            return list(_threads.run_in_parallel([partial(score, pair) for pair in pairs], pool=pool))
 
-    def _refitted(self) -> np.ndarray:
-        """Fits of the rows themselves, without those left out: they have weight zero."""
+    def _refit_scores(self) -> np.ndarray:
+        """Scores from fits to the rows, in which held-out rows have weight zero."""
         if not self.source.traits.rereadable:
             raise exhausted_stream("for fits without a part of the rows")
         if self.tables is None:
             raise NoFoldSummaries(
-                "n_components='cv' needs complete rows (without NaN), and room for a summary of each fold; choose with "
-                "lowdim.cross_validate, which can also fit the rows of each fold."
+                "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "
+                "lowdim.cross_validate instead, which can also fit the rows of each fold."
             )
         n = len(self.folds.labels)
         weights = np.ones(n) if self.weights is None else to_numpy(self.weights).astype(float)
@@ -262,10 +266,10 @@ class CrossValidator:
 
 
 def _classes(y: Any) -> np.ndarray | None:
-    """y as a vector, for splitters that look at it; None where it is none."""
+    """y as a vector, for splitters that use it; None if it is not a vector."""
     if y is None or callable(y) or hasattr(y, "__next__"):
         return None
-    y = settled(y)
+    y = compute_lazy(y)
     values = np.asarray(y) if isinstance(y, list | tuple) else y
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     if getattr(values, "ndim", 0) == 2 and values.shape[1] == 1:
@@ -273,17 +277,17 @@ def _classes(y: Any) -> np.ndarray | None:
     return to_numpy(values) if getattr(values, "ndim", 0) == 1 else None
 
 
-def counts_asked(asked: Any, lowest: int, highest: int, usual: int) -> np.ndarray:
-    """`n_components` of a cross-validation as whole numbers in order; None for all up to `usual`."""
+def check_counts(asked: Any, lowest: int, highest: int, usual: int) -> np.ndarray:
+    """`n_components` of a cross-validation as sorted whole numbers; None stands for all up to `usual`."""
     if asked is None:
         return np.arange(max(lowest, 1), max(min(highest, usual), 1) + 1)
     given = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
     counts = np.unique(np.asarray(given)) if given else np.zeros(0)
     if counts.dtype.kind not in "iu" or len(counts) == 0:
-        raise ValueError(f"n_components={asked!r} must be whole numbers to try, say range(1, 11).")
+        raise ValueError(f"n_components={asked!r} must be whole numbers to try, for example range(1, 11).")
     if counts[0] < lowest or counts[-1] > highest:
         raise ValueError(
-            f"n_components from {counts[0]} to {counts[-1]} must be between {lowest} and {highest}, the most that a "
-            "fit without the largest fold can have."
+            f"n_components from {counts[0]} to {counts[-1]} must be between {lowest} and {highest}, the largest number "
+            "that is possible without the largest fold."
         )
     return counts

@@ -1,4 +1,4 @@
-"""The eigenvalues of a covariance or correlation matrix, with what the rules that count components need beside them."""
+"""The eigenvalues of a covariance or correlation matrix, and what else the rules for the number of components need."""
 
 from __future__ import annotations
 
@@ -15,67 +15,67 @@ from ..summaries import Moments, Triangle
 
 
 class Unavailable(ValueError):
-    """A rule that cannot be had for these rows; the message says why."""
+    """The rule is not available for these rows; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Eigenvalues:
-    """All that a rule may look at. Everything lies on the host, in float64.
+    """The input of the rules, as float64 NumPy arrays.
 
-    Columns that are constant, or vary by the rounding of their entries only, are no part of any rule: where they are
-    known, `n_varying` columns are left, and this is the p of the formulas.
+    Rules ignore columns that are constant up to the rounding of their entries. The p of the formulas is therefore
+    `n_varying`, the number of the other columns, if it is known which columns are constant.
     """
 
-    #: lambda_1 >= lambda_2 >= ..., divisor n - ddof: the min(n - 1, n_varying) that can be other than zero.
+    #: lambda_1 >= lambda_2 >= ..., with divisor n - ddof: the min(n - 1, n_varying) that can be nonzero.
     values: np.ndarray
-    #: Rows, counted with their weights.
+    #: Number of rows, counted with their weights.
     n: float
-    #: Columns, constant ones too.
+    #: Number of columns, including constant ones.
     p: int
     ddof: int
-    #: Sum of all eigenvalues: the trace.
+    #: Sum of all eigenvalues (the trace).
     total: float
-    #: Variances of the columns (1 after standardizing, 0 for constant ones), (p,), or None where unknown.
+    #: Variances of the columns (1 after standardizing, 0 for constant ones), shape (p,), or None if unknown.
     variances: np.ndarray | None
-    #: Covariance, or correlation after standardizing, (p, p), or None where it was not formed.
+    #: Covariance matrix, or correlation matrix after standardizing, shape (p, p), or None if it was not computed.
     matrix: np.ndarray | None
     standardize: bool
-    #: Which columns are not constant, (p,), or None where unknown.
+    #: Which columns are not constant, shape (p,), or None if unknown.
     varying: np.ndarray | None = None
-    #: Rounding of the products the eigenvalues come from, in units of lambda_1.
+    #: Rounding error of the eigenvalues, in units of lambda_1.
     epsilon: float = FLOAT64_EPS
 
     @classmethod
     def from_summary(cls, summary: Moments | Triangle, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
-        """From what a summary holds. A Moments gives eigenvalues of its scatter; a Triangle gives squared singular
-        values of its root, so that small ones keep their digits. Constant columns become zero."""
+        """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
+        root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
         if summary.mean is None:
             raise no_rows_seen()
         n, p = float(summary.weight), summary.n_features
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)
         if isinstance(summary, Triangle):
-            root, S = _host(summary.root), None
+            root, S = _to_float64(summary.root), None
             deviation = np.sqrt((root * root).sum(axis=0) / per)
         else:
-            root, S = None, _host(summary.scatter)
+            root, S = None, _to_float64(summary.scatter)
             deviation = np.sqrt(np.diagonal(S) / per)
-        varying = ~is_constant(deviation, _host(summary.mean))
+        varying = ~is_constant(deviation, _to_float64(summary.mean))
         if not varying.any():
             raise no_variance("choosing how many components to keep")
         if standardize or not varying.all():
-            # Divided by one side at a time, so that no product of two deviations need fit the range of numbers.
+            # Divide rows and columns separately, since the product of two deviations may overflow or underflow.
             scale = np.where(varying, deviation if standardize else 1.0, np.inf)
             root = None if root is None else root / scale
             S = None if S is None else S / scale[:, None] / scale
-        values, matrix = _of_scatter(S, p) if root is None else _of_root(root)
+        values, matrix = _scatter_eigenvalues(S, p) if root is None else _root_eigenvalues(root)
         if standardize:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per
         variances = np.diagonal(matrix).copy()
-        m = _can_be_nonzero(summary.n_rows, n, int(np.count_nonzero(varying)))
+        m = _max_rank(summary.n_rows, n, int(np.count_nonzero(varying)))
         return cls(
-            values=_padded(values / per, m),
+            values=_pad(values / per, m),
             n=n,
             p=p,
             ddof=ddof,
@@ -91,26 +91,27 @@ class Eigenvalues:
     def from_spectrum(
         cls, spectrum: Spectrum, p: int, ddof: int = 1, *, variances: Any = None, varying: Any = None
     ) -> Eigenvalues:
-        """From a solved spectrum of all min(n, p) pairs: no matrix, and of the columns what is given."""
+        """The eigenvalues of a spectrum with all min(n, p) eigenpairs; `variances` and `varying` are those of the
+        columns, if known."""
         _require_two_rows(spectrum.n_rows, spectrum.weight)
         n_varying = p if varying is None else int(np.count_nonzero(varying))
-        m = _can_be_nonzero(spectrum.n_rows, spectrum.weight, n_varying)
+        m = _max_rank(spectrum.n_rows, spectrum.weight, n_varying)
         if spectrum.values.shape[0] < m:
             raise ValueError(
-                f"the spectrum holds {spectrum.values.shape[0]} of {m} eigenvalues, and rules need them all: solve for "
-                "k=None."
+                f"the spectrum holds {spectrum.values.shape[0]} of {m} eigenvalues, and rules need all of them: solve "
+                "for k=None."
             )
         per = divisor(spectrum.weight, ddof)
-        values = np.clip(_host(spectrum.values), 0.0, None) / per
+        values = np.clip(_to_float64(spectrum.values), 0.0, None) / per
         if n_varying == 0 or not values[:1].any():
             raise no_variance("choosing how many components to keep")
         return cls(
-            values=_padded(values, m),
+            values=_pad(values, m),
             n=float(spectrum.weight),
             p=p,
             ddof=ddof,
             total=spectrum.total / per,
-            variances=None if variances is None else _host(variances),
+            variances=None if variances is None else _to_float64(variances),
             matrix=None,
             standardize=spectrum.scale is not None,
             varying=None if varying is None else np.asarray(varying, dtype=bool),
@@ -119,39 +120,39 @@ class Eigenvalues:
 
     @property
     def cut(self) -> float:
-        """In units of lambda_1: eigenvalues at or below this are zero as far as arithmetic can tell."""
+        """The value, in units of lambda_1, at or below which eigenvalues count as zero."""
         return rank_cut(1.0, self.p, self.epsilon)
 
     @property
     def relative(self) -> np.ndarray:
-        """lambda_k / lambda_1, zero where that cannot be told from zero: no square leaves the range of numbers."""
+        """lambda_k / lambda_1, or zero if it is at or below `cut`; squares of these do not overflow or underflow."""
         shares = self.values / self.values[0]
         return np.where(shares > self.cut, shares, 0.0)
 
     @property
     def rank(self) -> int:
-        """How many eigenvalues are not zero."""
+        """The number of nonzero eigenvalues."""
         return int(np.count_nonzero(self.relative))
 
     @property
     def n_varying(self) -> int:
-        """Columns that are not constant, or all where that is unknown."""
+        """The number of columns that are not constant, or of all columns if that is unknown."""
         return self.p if self.varying is None else int(np.count_nonzero(self.varying))
 
 
 def _require_two_rows(n_rows: int, weight: float) -> None:
-    """One row has no variance, whatever the divisor."""
+    """Refuse a single row, which has no variance whatever the divisor."""
     if (n_rows < 2 and weight <= n_rows) or divisor(weight, 1) <= 0:
         raise too_few_rows(n_rows, weight, 1, fixed=True)
 
 
-def _can_be_nonzero(n_rows: int, weight: float, p: int) -> int:
-    """min(n - 1, p): the mean takes one direction away. A row of weight 2 counts as two rows."""
+def _max_rank(n_rows: int, weight: float, p: int) -> int:
+    """min(n - 1, p), since centring removes one direction. A row of weight 2 counts as two rows."""
     return max(1, min(most_components(n_rows, weight, p + 1) - 1, p))
 
 
-def _of_scatter(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of a scatter matrix, descending, and the matrix, in its own units."""
+def _scatter_eigenvalues(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of a scatter matrix, descending, and the matrix itself."""
     assert S is not None
     unit = float(np.diagonal(S).max())
     with quiet_blas(p):
@@ -159,17 +160,17 @@ def _of_scatter(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(values, 0.0, None) * unit, S
 
 
-def _of_root(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same of R^T R, from singular values of R."""
+def _root_eigenvalues(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for R^T R, from the singular values of R."""
     unit = float(np.abs(root).max())
     s = svd_thin(root / unit)[1] * unit
     return s * s, root.T @ root
 
 
-def _padded(values: np.ndarray, m: int) -> np.ndarray:
-    """Exactly `m` values: zeros are added, or what rounding left beyond the rank is dropped."""
+def _pad(values: np.ndarray, m: int) -> np.ndarray:
+    """Exactly `m` values: zeros are appended, or values beyond m, which are rounding errors, are dropped."""
     return np.concatenate([values, np.zeros(max(0, m - len(values)))])[:m]
 
 
-def _host(x: Any) -> np.ndarray:
+def _to_float64(x: Any) -> np.ndarray:
     return np.array(to_numpy(x), dtype=np.float64)

@@ -1,8 +1,8 @@
 """Rules that compare probabilistic PCA models: Minka's evidence, BIC, AIC.
 
-In all of them v_K is the average of the p - K discarded eigenvalues, zeros beyond the rank included: with fewer rows
-than columns most of the p eigenvalues are zero, and they are counted without being formed. Rows that lie exactly in K
-dimensions leave no noise; what rounding would leave, p eps lambda_1, is put in its place, as in PPCA.
+In all of them v_K is the average of the p - K discarded eigenvalues, including those that are zero. With fewer rows
+than columns most of the p eigenvalues are zero; they are counted but not computed. If the rows lie exactly in K
+dimensions there is no noise; v_K is then the rounding error p eps lambda_1, as in PPCA.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ def minka(e: Eigenvalues) -> tuple[int, np.ndarray]:
     ln p(U)     = -K ln 2 + sum_{i<=K} [ln Gamma((p - i + 1) / 2) - ((p - i + 1) / 2) ln pi],
     ln |A|      = sum_{i<=K} sum_{i<j<=p} ln[n (1/h_j - 1/h_i) (lambda_i - lambda_j)],
 
-    with h_j = lambda_j for j <= K and v_K beyond. The curve is this for K = 1, ..., min(n - 1, p) - 1, with eigenvalues
-    in units of lambda_1 (a constant for all K), and -inf beyond the rank.
+    with h_j = lambda_j for j <= K and h_j = v_K for j > K. The curve is ln p(X | K) for K = 1, ..., min(n - 1, p) - 1,
+    with eigenvalues in units of lambda_1 (which adds the same constant for all K), and -inf beyond the rank.
 
     Notes
     -----
-    The double sum takes r^2 operations for all K together, r the number of eigenvalues that are not zero: ln(lambda_i -
-    lambda_j) does not depend on K, ln(1/lambda_j - 1/lambda_i) is a running sum, and the rest is one r x r table. A
-    rotation between two tied eigenvalues changes nothing, and its curvature is zero, where Laplace's approximation
-    would be infinite: such pairs are left out.
+    The double sum takes r^2 operations for all K together, where r is the number of nonzero eigenvalues:
+    ln(lambda_i - lambda_j) does not depend on K, ln(1/lambda_j - 1/lambda_i) is a cumulative sum, and the rest is one
+    r x r table. A rotation between two equal eigenvalues changes nothing. Its curvature is zero, so that Laplace's
+    approximation would be infinite; such pairs are left out.
 
     References
     ----------
@@ -67,29 +67,29 @@ def minka(e: Eigenvalues) -> tuple[int, np.ndarray]:
 def bic(e: Eigenvalues) -> tuple[int, np.ndarray]:
     """The K that minimises BIC = -2 ln L + ln(n) f of probabilistic PCA [1]_, f = p K - K (K - 1) / 2 + 1 + p.
 
-    -2 ln L = n [p ln 2 pi + sum_{k<=K} ln lambda_k + (p - K) ln v_K + p], eigenvalues with divisor n [2]_. The curve is
-    BIC for K = 0, 1, ..., min(n - 1, p) - 1.
+    Here -2 ln L = n [p ln 2 pi + sum_{k<=K} ln lambda_k + (p - K) ln v_K + p], with eigenvalues of divisor n [2]_. The
+    curve is BIC for K = 0, 1, ..., min(n - 1, p) - 1.
 
     References
     ----------
     .. [1] Schwarz (1978), Estimating the dimension of a model.
     .. [2] Tipping, Bishop (1999), Probabilistic principal component analysis.
     """
-    return _penalised(e, float(np.log(e.n)))
+    return _penalise(e, float(np.log(e.n)))
 
 
 def aic(e: Eigenvalues) -> tuple[int, np.ndarray]:
-    """The K that minimises AIC = -2 ln L + 2 f of probabilistic PCA [1]_; everything else is as in `bic`.
+    """The K that minimises AIC = -2 ln L + 2 f of probabilistic PCA [1]_, with L and f as in `bic`.
 
     References
     ----------
     .. [1] Akaike (1974), A new look at the statistical model identification.
     """
-    return _penalised(e, 2.0)
+    return _penalise(e, 2.0)
 
 
-def _penalised(e: Eigenvalues, price: float) -> tuple[int, np.ndarray]:
-    """-2 ln L + price * (free parameters) for K = 0, 1, ..., and its smallest K."""
+def _penalise(e: Eigenvalues, price: float) -> tuple[int, np.ndarray]:
+    """The K that minimises -2 ln L + price * (number of free parameters), and that curve for K = 0, 1, ..."""
     K, p = np.arange(len(e.values)), e.n_varying
     curve = deviance(e) + price * (p * K - K * (K - 1) / 2 + 1 + p)
     return int(K[first_best(-curve)]), curve
@@ -102,30 +102,30 @@ def deviance(e: Eigenvalues) -> np.ndarray:
     v = np.maximum(_tails(d)[K] / (p - K), e.cut)
     kept = np.maximum(d, e.cut)
     logs = np.concatenate([[0.0], np.cumsum(np.log(kept))])[K]
-    # Both are p in all, but for eigenvalues that rounding stands in for.
+    # This is p, except where eigenvalues were replaced by the rounding error.
     fit = np.concatenate([[0.0], np.cumsum(d / kept)])[K] + _tails(d)[K] / v
     unit = np.log(e.values[0]) + np.log(divisor(n, e.ddof) / n)
     return n * (p * np.log(2 * np.pi) + p * unit + logs + (p - K) * np.log(v) + fit)
 
 
 def _tails(d: np.ndarray) -> np.ndarray:
-    """sum_{j>K} d_j for K = 0, ..., len(d), added up from the small end."""
+    """sum_{j>K} d_j for K = 0, ..., len(d), summed from the smallest on."""
     return np.concatenate([np.cumsum(d[::-1])[::-1], [0.0]])
 
 
 def _log_curvature(d: np.ndarray, v: np.ndarray, K: np.ndarray, n: float, p: int) -> np.ndarray:
-    """ln |A| for each K, from the r eigenvalues `d` that are not zero and p - r zeros."""
+    """ln |A| for each K, from the r nonzero eigenvalues `d` and p - r zeros."""
     r, top = len(d), K[-1]
     gap = d[:top, None] - d[None, :]
     pair = np.arange(top)[:, None] < np.arange(r)[None, :]
     apart = pair & (gap > _TIED * d[:top, None])
     log_gap = np.log(np.where(apart, gap, 1.0))
-    # lambda_i - lambda_j over all j > i, those that are zero included: it does not depend on K.
+    # ln(lambda_i - lambda_j) summed over all j > i, including zero eigenvalues; it does not depend on K.
     gaps = np.cumsum(log_gap.sum(axis=1) + (p - r) * np.log(d[:top]))
-    # 1/lambda_j - 1/lambda_i = (lambda_i - lambda_j) / (lambda_i lambda_j) over i < j <= K.
+    # ln(1/lambda_j - 1/lambda_i) = ln((lambda_i - lambda_j) / (lambda_i lambda_j)) summed over i < j <= K.
     product = np.log(d[:top, None]) + np.log(d[None, :])
     inverse = np.cumsum(np.where(apart, log_gap - product, 0.0).sum(axis=0)[:top])
-    # ln(1/v_K - 1/lambda_i) over i <= K, once for each j > K that is not tied with i.
+    # ln(1/v_K - 1/lambda_i) summed over i <= K, once for each j > K that is not tied with i.
     beyond = p - r + np.cumsum(apart[:, ::-1], axis=1)[:, ::-1]
     beyond = np.concatenate([beyond, np.full((top, 1), p - r)], axis=1)[:, K]
     spread = d[:top, None] - v[None, :]

@@ -1,4 +1,4 @@
-"""Which rows are left out when: cross-validation as labels of rows, so that one reading serves all splits."""
+"""Cross-validation splits as labels of rows, so that one pass over the rows is enough for all splits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._xp import asarray_like, is_sparse, settled, to_numpy
+from .._xp import asarray_like, compute_lazy, is_sparse, to_numpy
 from ..reading import summarize
 from ..sources import ArraySource, BesideSource, Source
 from ..summaries import Columns, Labelled
@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Summary)
 
 @dataclass(frozen=True)
 class Split:
-    """One split, as cells of a labelling: which are trained on, and which are left out."""
+    """One split: the cells of a labelling that are used for training, and those that are held out."""
 
     labelling: int
     train: tuple[int, ...]
@@ -30,39 +30,40 @@ class Split:
 
 @dataclass(frozen=True)
 class Folds:
-    """Labels that cut the rows into cells, and splits that are unions of cells.
+    """Labels that divide the rows into cells, and splits that are unions of cells.
 
-    Rows that are on the same side in all splits are in one cell: for k folds the cells are the folds. Splits whose
-    cells would be many more than the splits (those of another repetition) begin a labelling of their own.
+    Rows that are on the same side in all splits belong to one cell; for k folds the cells are the folds. If further
+    splits would need many more cells than there are splits, as those of another repetition do, they get a new
+    labelling.
     """
 
-    #: (n, number of labellings); -1 for rows that no split of that labelling uses.
+    #: The cell of each row, shape (n, number of labellings); -1 for rows that no split of that labelling uses.
     labels: np.ndarray
-    #: Cells of each labelling.
+    #: The number of cells of each labelling.
     counts: tuple[int, ...]
     splits: tuple[Split, ...]
 
 
 def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds:
-    """`cv` as labels of n rows.
+    """The folds that `cv` stands for, as labels of n rows.
 
     Parameters
     ----------
     cv : int, labels, splitter, or iterable of pairs
-        A number of folds (of rows that follow each other; of whole groups where `groups` are given), a vector with the
-        label of each row (each label is left out in turn), an object with `split`, or pairs of row numbers (train,
-        test).
+        A number of folds (of consecutive rows, or of whole groups if `groups` are given), a vector with the label of
+        each row (each label is held out in turn), an object with a method `split`, or pairs of row numbers
+        (train, test).
     n : int or None
-        Rows; None where their number is not known, which labels then tell.
+        The number of rows; None if it is unknown, in which case `cv` or `groups` must be labels.
     groups : vector, optional
-        For splitters that keep groups together. With cv=None each group is left out in turn.
+        For splitters that keep groups together. With cv=None each group is held out in turn.
     """
     if cv is None and n is None and groups is not None:
         cv, groups = groups, None
     labels = _given_labels(cv, n)
     if labels is not None:
         if groups is not None:
-            raise ValueError("cv gives the label of each row, so that groups have no say; pass one of them.")
+            raise ValueError("cv gives the label of each row, so groups would be ignored; pass only one of them.")
         values, codes = np.unique(labels, return_inverse=True)
         if len(values) < 2:
             raise ValueError(f"cv: all rows have the label {values[0]!r}; at least two labels are needed.")
@@ -71,21 +72,24 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds
         return Folds(codes.reshape(-1, 1), (len(values),), splits)
     if n is None:
         raise ValueError(
-            "cross-validation needs to know how many rows there are; pass an array, a table or a list of blocks, or "
+            "cross-validation needs to know the number of rows; pass an array, a table or a list of blocks, or "
             "cv=labels with the label of each row."
         )
-    return _gathered(list(_pairs(cv, n, groups, y)), n)
+    return _folds_from_pairs(list(_pairs(cv, n, groups, y)), n)
 
 
-def shuffled(cv: Any, seed: int) -> Any:
-    """A number of folds as folds of shuffled rows, since rows are often sorted; other kinds of `cv` as they are."""
+def shuffle_folds(cv: Any, seed: int) -> Any:
+    """`cv` with shuffled rows if it is a number of folds, since rows are often sorted; otherwise `cv` unchanged."""
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and int(cv) > 1:
         return KFold(int(cv), shuffle=True, random_state=seed % 2**32)
     return cv
 
 
-def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]:
-    """(summary of the rows trained on, summary of those left out), split by split: merges, never a subtraction."""
+def split_summaries(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]:
+    """For each split the summary of the training rows and that of the held-out rows.
+
+    They are merged from the summaries of the cells; nothing is subtracted.
+    """
     for r, cells in enumerate(parts):
         splits = [split for split in folds.splits if split.labelling == r]
         if all(len(s.test) == 1 and len(s.train) == len(cells) - 1 for s in splits):
@@ -96,14 +100,14 @@ def trained(parts: Sequence[Sequence[S]], folds: Folds) -> Iterator[tuple[S, S]]
 
 
 def tables_in(source: Source) -> list[Source]:
-    """The tables that lie side by side in a source."""
+    """The tables of which a source consists."""
     return list(source.members)
 
 
 def all_rows(source: Source) -> np.ndarray:
-    """The rows of a source whose length is known as one dense array of float64, all entries finite."""
+    """All rows of a source of known length, as a dense float64 array; an error if they are not finite."""
     n, p = source.shape
-    # Refuses what is not finite, and names it.
+    # This pass raises an error that names the row and column of a value that is not finite.
     summarize(source, Columns(p))
     tables = [
         np.concatenate([b.toarray() if is_sparse(b) else to_numpy(b) for b in table.blocks(int(n or 0))])
@@ -112,15 +116,17 @@ def all_rows(source: Source) -> np.ndarray:
     return np.concatenate(tables, axis=1).astype(np.float64)
 
 
-def labelled(source: Source, like: S, labels: np.ndarray, counts: Sequence[int], weights: Any = None) -> list[list[S]]:
-    """A summary of the rows of each label, from one reading: labels are one table more beside those of the source."""
+def summarize_by_label(
+    source: Source, like: S, labels: np.ndarray, counts: Sequence[int], weights: Any = None
+) -> list[list[S]]:
+    """A summary of the rows of each label, from one pass over the rows; the labels are read as an additional table."""
     column = ArraySource(asarray_like(labels, source.empty(0), dtype=source.dtype))
     column.table = "the labels"
     return summarize(BesideSource([*tables_in(source), column]), Labelled(like, counts), weights=weights).parts
 
 
 def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
-    """All cells but one, for each of those `wanted`: what comes before it merged with what comes after."""
+    """The merged summary of all cells except one, for each cell in `wanted`: those before it and those after it."""
     after: list[S] = [cells[0].fresh()]
     for cell in reversed(cells[1:]):
         after.append(union([after[-1], cell]))
@@ -136,7 +142,7 @@ def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
 
 
 def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
-    """One label a row, where `cv` is that."""
+    """The labels of the rows if `cv` is a vector of labels, otherwise None."""
     if isinstance(cv, numbers.Integral | str | bytes | dict | set) or cv is None or hasattr(cv, "__next__"):
         return None
     if hasattr(cv, "split") and not hasattr(cv, "shape"):
@@ -145,7 +151,7 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
         return None
     if np.ndim(cv) == 0:
         return None
-    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(settled(cv))
+    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(compute_lazy(cv))
     if labels.ndim != 1 or (n is not None and len(labels) != n):
         rows = "" if n is None else f" of the {n} rows"
         raise ValueError(f"cv: labels must be a vector with one entry for each{rows}, got shape {labels.shape}.")
@@ -156,7 +162,7 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
 
 
 def _pairs(cv: Any, n: int, groups: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(train, test) as row numbers, by scikit-learn's splitters."""
+    """Row numbers (train, test) of each split, from scikit-learn's splitters."""
     if groups is not None:
         groups = to_numpy(groups)
         if groups.shape != (n,):
@@ -185,23 +191,23 @@ def _splits(cv: Any) -> bool:
 
 
 def _numbers(rows: Any, n: int) -> np.ndarray:
-    """Row numbers, from numbers or from a mask."""
+    """Row numbers from row numbers, which are checked, or from a boolean mask."""
     rows = np.asarray(rows)
     if rows.dtype == bool and rows.shape == (n,):
         return np.flatnonzero(rows)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-        raise ValueError("cv: a split must have row numbers to train on and row numbers to leave out.")
+        raise ValueError("cv: a split must consist of row numbers to train on and row numbers to leave out.")
     if rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"cv: row numbers must be between 0 and {n - 1}, got {rows.min()} to {rows.max()}.")
     seen = np.zeros(n, dtype=bool)
     seen[rows] = True
     if np.count_nonzero(seen) < len(rows):
-        raise ValueError("cv: a split names a row twice; use sample_weight for rows that count more than once.")
+        raise ValueError("cv: a split contains a row twice; use sample_weight for rows that count more than once.")
     return rows
 
 
-def _gathered(pairs: list[tuple[np.ndarray, np.ndarray]], n: int) -> Folds:
-    """Splits as unions of cells."""
+def _folds_from_pairs(pairs: list[tuple[np.ndarray, np.ndarray]], n: int) -> Folds:
+    """The folds for pairs of row numbers (train, test): splits as unions of cells."""
     if not pairs:
         raise ValueError("cv gives no split.")
     labellings: list[np.ndarray] = []
@@ -235,13 +241,13 @@ def _gathered(pairs: list[tuple[np.ndarray, np.ndarray]], n: int) -> Folds:
 
 
 def _compact(codes: np.ndarray) -> np.ndarray:
-    """Small numbers, renumbered so that all from 0 on occur; without sorting."""
+    """Codes renumbered 0, 1, 2, ... without gaps and without sorting."""
     occurs = np.bincount(codes) > 0
     return np.asarray((np.cumsum(occurs) - 1)[codes])
 
 
 def _first_of_each(codes: np.ndarray) -> np.ndarray:
-    """A row of each code."""
+    """The number of one row with each code."""
     rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
     rows[codes] = np.arange(len(codes))
     return rows

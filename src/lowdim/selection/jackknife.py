@@ -1,4 +1,4 @@
-"""Standard errors of regression coefficients from fits without a part of the rows."""
+"""Jackknife standard errors of regression coefficients, from fits that leave out parts of the rows."""
 
 from __future__ import annotations
 
@@ -14,51 +14,52 @@ from .._xp import to_numpy
 from ..errors import bad_weights, exhausted_stream
 from .folds import tables_in
 
-#: Coefficients that are printed.
+#: The largest number of coefficients that are printed.
 _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
 class Jackknife:
-    """Coefficients with their standard errors, and tests of each against zero, (n_targets, n_features).
+    """Regression coefficients with their standard errors, and a test of each against zero.
 
     Attributes
     ----------
     coef, standard_error, t, p : arrays of shape (n_targets, n_features)
+        Coefficients of the fit to all rows, their standard errors, t statistics and two-sided p-values.
     replicates : array of shape (n_parts, n_targets, n_features)
+        Coefficients of the fits without each part of the rows.
     dof : int
-        Parts less one.
+        Degrees of freedom of the tests: the number of parts minus one.
     features, targets : lists
         Names of the columns of X and y, or their numbers.
     """
 
-    #: Of the fit to all rows, and of the fits without a part, (n_parts, n_targets, n_features).
     coef: np.ndarray
     replicates: np.ndarray
-    #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, b the mean of the replicates b_i.
+    #: sqrt((g - 1) / g sum_i (b_i - b)^2) for g parts, where b is the mean of the replicates b_i.
     standard_error: np.ndarray
     features: list[Any]
     targets: list[Any]
 
     @property
     def dof(self) -> int:
-        """Degrees of freedom of the tests: parts less one."""
+        """Degrees of freedom of the tests: the number of parts minus one."""
         return len(self.replicates) - 1
 
     @property
     def t(self) -> np.ndarray:
-        """coef / standard_error (zero where both are)."""
+        """coef / standard_error (zero if both are zero)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.standard_error > 0, self.coef / self.standard_error, np.copysign(np.inf, self.coef))
         return np.where((self.coef == 0) & (self.standard_error == 0), 0.0, t)
 
     @property
     def p(self) -> np.ndarray:
-        """Two-sided p-values of Student's t. Approximate: replicates share most of their rows."""
+        """Two-sided p-values from Student's t distribution. They are approximate, as replicates share most rows."""
         return 2.0 * special.stdtr(self.dof, -np.abs(self.t))
 
     def table(self) -> dict[str, list[Any]]:
-        """One entry for each coefficient, by columns: for a data frame, say."""
+        """Columns with one entry for each coefficient, for example to make a data frame."""
         q, p = self.coef.shape
         return {
             "response": [name for name in self.targets for _ in range(p)],
@@ -94,8 +95,8 @@ class Jackknife:
 def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackknife:
     """Refit `model` without each part of the rows.
 
-    A row is left out by giving it weight zero, so that whatever rows can be read from can be used, and nothing is
-    copied. One fit for each part. [1]_
+    Rows are left out by giving them weight zero, so that every kind of source can be used and nothing is copied. There
+    is one fit for each part [1]_.
 
     References
     ----------
@@ -105,16 +106,17 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
     if weights.shape != (n,):
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
-    # A part in which no row counts leaves nothing out.
+    # Parts in which all rows have weight zero are skipped.
     parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1))) if np.any(weights[test] > 0)]
     if not np.array_equal(np.sort(np.concatenate([*parts, np.zeros(0, int)])), np.flatnonzero(_in_parts(parts, n))):
         raise ValueError(f"the jackknife needs parts that do not overlap, but those of cv={cv!r} do.")
     if np.any(weights[~_in_parts(parts, n)] > 0):
-        raise ValueError(f"the jackknife needs parts that hold all rows, but those of cv={cv!r} leave some out.")
-    counted = int(np.count_nonzero(weights))
-    if counted != model.n_samples_:
+        raise ValueError(f"the jackknife needs parts that cover all rows, but those of cv={cv!r} do not.")
+    n_rows = int(np.count_nonzero(weights))
+    if n_rows != model.n_samples_:
         raise ValueError(
-            f"{counted} rows count, the model was fitted on {model.n_samples_}: pass the rows and weights of the fit."
+            f"{n_rows} rows have a positive weight, but the model was fitted on {model.n_samples_}: pass the rows and "
+            "weights of the fit."
         )
     if len(parts) < 2:
         raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
@@ -134,7 +136,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
 
 
 def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
-    """Which of n rows are in some part."""
+    """Which of n rows are in at least one part."""
     held = np.zeros(n, dtype=bool)
     for part in parts:
         held[part] = True
@@ -142,12 +144,12 @@ def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
 
 
 def _count(model: Any, X: Any, y: Any) -> int:
-    """How many rows there are."""
+    """The number of rows; an error if X and y cannot be those of the fit."""
     source = model.open_rows(X, y, fitted=True)
     if not source.traits.rereadable:
         raise exhausted_stream("for fits without a part of the rows")
     if source.shape[0] is None:
-        raise ValueError("the jackknife needs to know how many rows there are; pass arrays, tables or lists of blocks.")
+        raise ValueError("the jackknife needs to know the number of rows; pass arrays, tables or lists of blocks.")
     fitted = (model.n_features_in_, model.y_mean_.shape[0])
     groups = tuple(table.shape[1] for table in tables_in(source))
     if groups != fitted:

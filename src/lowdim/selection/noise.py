@@ -1,10 +1,10 @@
-"""Rules from the theory of large random matrices: which singular values stick out of white noise.
+"""Rules from random matrix theory: which singular values are larger than those of white noise.
 
-The n rows are centred, which leaves n - 1 free ones: the noise is an m x N matrix of independent entries of variance
-sigma2, m = min(n - 1, p), N = max(n - 1, p), beta = m / N. Its singular values s = sqrt(lambda (n - ddof)), squared and
-divided by N sigma2, follow the Marchenko-Pastur law on [(1 - sqrt(beta))^2, (1 + sqrt(beta))^2] as m grows. Where
-sigma2 is unknown, the median of the m singular values beside that of the law gives it. Both rules then compare all
-eigenvalues with one number, and that is their curve, once for each eigenvalue.
+The n rows are centred, which leaves n - 1 degrees of freedom: the noise is an m x N matrix of independent entries of
+variance sigma2, m = min(n - 1, p), N = max(n - 1, p), beta = m / N. Its singular values s = sqrt(lambda (n - ddof)),
+squared and divided by N sigma2, follow the Marchenko-Pastur law on [(1 - sqrt(beta))^2, (1 + sqrt(beta))^2] as m grows.
+If sigma2 is unknown, it is estimated by comparing the median of the m singular values with that of the law. Both rules
+compare all eigenvalues with one threshold; their curve is this threshold, repeated for each eigenvalue.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from .picking import leading_above
 
 
 def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:
-    """The number of singular values above the hard threshold of least asymptotic mean squared error [1]_.
+    """The number of singular values above the hard threshold with the smallest asymptotic mean squared error [1]_.
 
-    It is hard_threshold(beta) sqrt(N sigma2) for known sigma2 = `noise_variance`, and omega(beta) times the median
-    singular value for unknown sigma2, omega = hard_threshold(beta) / sqrt(median of the Marchenko-Pastur law).
+    The threshold is hard_threshold(beta) sqrt(N sigma2) for a known sigma2 = `noise_variance`, and omega(beta) times
+    the median singular value for an unknown sigma2, with
+    omega = hard_threshold(beta) / sqrt(median of the Marchenko-Pastur law).
 
     References
     ----------
@@ -35,7 +36,7 @@ def gavish_donoho(e: Eigenvalues, noise_variance: float | None = None) -> tuple[
 
 
 def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tuple[int, np.ndarray]:
-    """The number of eigenvalues above the upper edge sigma2 N (1 + sqrt(beta))^2 / (n - ddof) of those of noise [1]_.
+    """The number of eigenvalues above sigma2 N (1 + sqrt(beta))^2 / (n - ddof), the upper edge of those of noise [1]_.
 
     References
     ----------
@@ -45,7 +46,10 @@ def marchenko_pastur(e: Eigenvalues, noise_variance: float | None = None) -> tup
 
 
 def hard_threshold(beta: float) -> float:
-    """In units of sqrt(N sigma2): sqrt(2 (b + 1) + 8 b / (b + 1 + sqrt(b^2 + 14 b + 1))), b = beta; 4/sqrt(3) at 1."""
+    """The threshold in units of sqrt(N sigma2), sqrt(2 (b + 1) + 8 b / (b + 1 + sqrt(b^2 + 14 b + 1))) with b = beta.
+
+    For beta = 1 it is 4/sqrt(3).
+    """
     return math.sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + math.sqrt(beta * beta + 14 * beta + 1)))
 
 
@@ -56,10 +60,10 @@ def omega(beta: float) -> float:
 
 @lru_cache(maxsize=256)
 def median_of_law(beta: float) -> float:
-    """The median of the Marchenko-Pastur law of ratio 0 < beta <= 1 and variance 1.
+    """The median of the Marchenko-Pastur law with ratio 0 < beta <= 1 and variance 1.
 
     With x(t) = 1 + beta + 2 sqrt(beta) cos t the mass above x(t) is (2 / pi) int_0^t sin(u)^2 / x(u) du. The integrand
-    is smooth up to the median for every beta, so that Gauss's rule of 64 nodes is exact to rounding.
+    is smooth up to the median for every beta, so that Gauss-Legendre quadrature with 64 nodes is exact up to rounding.
     """
     nodes, weights = np.polynomial.legendre.leggauss(64)
     a, b = 1.0 + beta, 2.0 * math.sqrt(beta)
@@ -82,17 +86,15 @@ def _beta(e: Eigenvalues) -> float:
 
 
 def _above(e: Eigenvalues, factor: float, noise_variance: Any) -> tuple[int, np.ndarray]:
-    """How many eigenvalues are above `factor` N sigma2 / (n - ddof), and that number, once for each."""
+    """The number of eigenvalues above the threshold `factor` N sigma2 / (n - ddof), and the curve of thresholds."""
     if noise_variance is None:
-        # In units of lambda_1, for the same reason as elsewhere: no number leaves its range.
+        # In units of lambda_1, so that nothing overflows or underflows.
         median = float(np.median(np.sqrt(e.relative))) ** 2
         threshold = factor / median_of_law(_beta(e)) * median
     else:
         sigma2 = float(noise_variance)
         if not 0.0 < sigma2 < math.inf:
-            raise ValueError(
-                f"noise_variance={noise_variance!r} must be a positive number, or None where it is unknown."
-            )
+            raise ValueError(f"noise_variance={noise_variance!r} must be a positive number, or None if it is unknown.")
         threshold = factor * _larger_side(e) / divisor(e.n, e.ddof) * (sigma2 / e.values[0])
     thresholds = np.full(len(e.values), threshold)
     return leading_above(e.relative, thresholds), thresholds * e.values[0]

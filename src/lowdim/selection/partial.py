@@ -1,4 +1,4 @@
-"""Velicer's minimum average partial: components are taken out until what is left is least correlated."""
+"""Velicer's minimum average partial: components are removed until the remaining correlations are smallest."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
 
         f_K = (1 / (p (p - 1))) sum_{i != j} C_ij^2 / (C_ii C_jj).
 
-    The curve is f_0, f_1, ...; it ends before the K at which nothing is left of the variance of some column. Constant
-    columns are left out. Covariances are turned into correlations first, so the answer does not depend on units.
+    The curve is f_0, f_1, ...; it ends before the K at which some column has no variance left. Constant columns are
+    left out. Covariances are converted to correlations first, so the result does not depend on units.
 
     Notes
     -----
-    p^2 operations for each K, p^3 in all.
+    The cost is p^2 operations for each K, p^3 in total.
 
     References
     ----------
     .. [1] Velicer (1976), Determining the number of components from the matrix of partial correlations.
     """
     if e.matrix is None or e.varying is None:
-        raise Unavailable("partial correlations need the p x p matrix, which was not formed for so many columns")
+        raise Unavailable("partial correlations need the p x p matrix, which is not computed for so many columns")
     keep = np.flatnonzero(e.varying)
     p = len(keep)
     if p < 2:
@@ -43,7 +43,7 @@ def velicer(e: Eigenvalues) -> tuple[int, np.ndarray]:
         left = np.diagonal(C)
         if left.min() <= RESOLUTION:
             break
-        # sum_ij C_ij^2 / (C_ii C_jj), less the diagonal of ones.
+        # sum_ij C_ij^2 / (C_ii C_jj), without the diagonal, whose entries are 1.
         inverse = 1.0 / left
         curve.append(max(float(inverse @ (C * C) @ inverse) - p, 0.0) / (p * (p - 1)))
         C -= value * v[:, None] * v

@@ -1,4 +1,4 @@
-"""Permutation tests: how many components are more than chance."""
+"""Permutation tests for the number of significant components."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .tabular import Tabular
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PermutationTest(Tabular):
-    """Of each component, whether what it explains is more than in rows without any relation.
+    """A test of each component against components of shuffled rows, which are unrelated.
 
     Attributes
     ----------
     statistic : array of shape (n_components,)
-        Of PCA, the proportion of variance; of CCA, -ln of Wilks' lambda of the k-th and all later correlations.
+        For PCA, the proportion of variance; for CCA, -ln of Wilks' lambda of the k-th and all later correlations.
     null : array of shape (n_permutations, n_components)
-        The same for rows that were shuffled.
+        The same statistics for shuffled rows.
     p_values : array of shape (n_components,)
-        Share of shuffles that reach the statistic (with the rows themselves among them); never smaller than that of a
-        component before.
+        The fraction of shuffles whose statistic is at least as large, counting the unshuffled rows as one of them. The
+        p-value of a component is never smaller than that of the component before it.
     n_components : int
-        Components before the first whose p-value is above `level`.
+        The number of components before the first one whose p-value is above `level`.
     """
 
     estimator: str
@@ -42,19 +42,19 @@ class PermutationTest(Tabular):
 
     @property
     def p_values(self) -> np.ndarray:
-        """One for each component, never falling."""
-        # Rounding must not tell a shuffle that changes nothing from the rows themselves.
+        """The p-value of each component; they never decrease."""
+        # The tolerance makes a shuffle that changes nothing count as equal, despite rounding.
         reached = np.count_nonzero(self.null >= self.statistic * (1 - 1e-10), axis=0)
         return np.maximum.accumulate((1.0 + reached) / (1.0 + len(self.null)))
 
     @property
     def n_components(self) -> int:
-        """How many are more than chance."""
+        """The number of significant components."""
         above = np.flatnonzero(self.p_values > self.level)
         return int(above[0]) if len(above) else len(self.statistic)
 
     def table(self) -> dict[str, list[Any]]:
-        """One entry for each component, by columns."""
+        """Columns with one entry for each component."""
         return {
             "component": list(range(1, len(self.statistic) + 1)),
             "statistic": self.statistic.tolist(),
@@ -88,32 +88,33 @@ def permutation_test(
     level: float = 0.05,
     random_state: Any = None,
 ) -> PermutationTest:
-    """How many components of PCA, or pairs of variates of CCA, are more than chance.
+    """Test how many components of PCA, or pairs of variates of CCA, are significant.
 
     Parameters
     ----------
     estimator : PCA or CCA
-        Its options (standardize, scale, regularization) are used, but for n_components; it is not changed.
+        Its options (standardize, scale, regularization) are used, except for n_components. It is not changed.
     X, y : rows
-        All of them are needed in memory.
+        All of them have to fit into memory.
     n_permutations : int
-        Shuffles. The smallest p-value is 1 / (1 + n_permutations).
+        Number of shuffles. The smallest possible p-value is 1 / (1 + n_permutations).
     level : float
-        p-values up to here count.
+        Components with p-values up to this level are significant.
     random_state : int, RandomState or None
 
     Notes
     -----
-    PCA: each column is shuffled by itself, which leaves its values and takes away every relation between columns [1]_.
-    The statistic is the proportion of variance of component k, beside that of component k of shuffled columns: parallel
-    analysis without a Gaussian. Strong components leave less for those after them than chance would, so that weak ones
-    behind strong ones may be missed; few are found that are not there.
+    PCA: each column is shuffled independently, which keeps its values and removes all relations between columns [1]_.
+    The proportion of variance of component k is compared with that of component k of the shuffled columns. This is
+    parallel analysis without the assumption that columns are Gaussian. Strong components leave a smaller proportion for
+    later components than there is by chance, so that weak components after strong ones may be missed. Components that
+    do not exist are rarely found.
 
-    CCA: rows of y are shuffled against those of X. For pair k only what the pairs before leave of both tables is
-    shuffled, since their correlations are not in question any more [2]_; otherwise tests of later pairs find too much.
-    The statistic is -sum_{j >= k} ln(1 - r_j^2).
+    CCA: rows of y are shuffled against those of X. For pair k, only the parts of both tables that are orthogonal to the
+    earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_; otherwise the tests
+    of later pairs would be significant too often. The statistic is -sum_{j >= k} ln(1 - r_j^2).
 
-    Memory of n (p + q) numbers; a shuffle costs n p^2 (CCA: n p q) multiplications.
+    The test needs memory for n (p + q) numbers. Each shuffle costs n p^2 (CCA: n p q) multiplications.
 
     References
     ----------
@@ -136,43 +137,46 @@ def permutation_test(
     if 1.0 / (1 + n_permutations) > level:
         raise ValueError(
             f"the smallest p-value of n_permutations={n_permutations} is {1 / (1 + n_permutations):.3g}, above "
-            f"level={level:g}; take at least {math.ceil(1 / level) - 1}."
+            f"level={level:g}; use at least {math.ceil(1 / level) - 1}."
         )
     model = clone(estimator)
     source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    tables = [_centred(s, scaled) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
+    tables = [_centre_rows(s, scaled) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
     if len(tables) > 1:
-        statistic, null = _of_correlations(tables, options.regularization, int(n_permutations), random)
+        statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
     else:
-        statistic, null = _of_variances(tables[0][0], int(n_permutations), random)
+        statistic, null = _test_variances(tables[0][0], int(n_permutations), random)
     return PermutationTest(type(model).__name__, statistic, null, level)
 
 
-def _centred(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
-    """All rows, dense and centred, in units of the deviations of columns if `scaled`, else of the largest deviation;
-    and that unit."""
+def _centre_rows(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
+    """All rows, dense and centred, and the unit by which they were divided.
+
+    If `scaled`, each column is divided by its standard deviation, and the unit is 1; otherwise the unit is the largest
+    standard deviation.
+    """
     n = source.shape[0]
     if n is None:
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
     if n < 3:
         raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
     Z = all_rows(source)
-    # In two steps, as the first mean of rows far from zero is off by rounding.
+    # Centred twice, since the first mean has a rounding error if the rows are far from zero.
     mean = Z.mean(axis=0)
     Z -= mean
     Z -= Z.mean(axis=0)
     deviation = column_lengths(Z) / math.sqrt(divisor(n, 1))
     deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
     if not np.any(deviation > 0):
-        raise ValueError(f"no column of {source.table} varies, so that there is nothing to test.")
+        raise ValueError(f"all columns of {source.table} are constant, so there is nothing to test.")
     unit = 1.0 if scaled else float(deviation.max())
     units = np.where(deviation > 0, deviation, 1.0) if scaled else unit
     return np.where(deviation > 0, Z / units, 0.0), unit
 
 
-def _of_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Proportions of variance, of the rows and of columns shuffled by themselves."""
+def _test_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Proportions of variance of the rows, and of independently shuffled columns."""
     m = min(Z.shape[0] - 1, int(np.count_nonzero(np.any(Z != 0, axis=0))))
     statistic = _shares(Z, m)
     generator = np.random.default_rng(random.randint(2**31 - 1))
@@ -187,10 +191,10 @@ def _shares(Z: np.ndarray, m: int) -> np.ndarray:
     return values[:m] / values.sum()
 
 
-def _of_correlations(
+def _test_correlations(
     tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """-ln of Wilks' lambda from each pair on, of the rows and of those of one table shuffled."""
+    """-ln of Wilks' lambda from each pair on, for the rows and for rows of which one table was shuffled."""
     bases = []
     for (Z, unit), c in zip(tables, ridges, strict=True):
         U, s, _ = np.linalg.svd(Z, full_matrices=False)
@@ -200,8 +204,8 @@ def _of_correlations(
     n = len(tables[0][0])
     if all(c == 0.0 for c in ridges) and n - 1 <= max(b.shape[1] for b in bases):
         raise ValueError(
-            f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are correlated perfectly "
-            "whatever is in them; use fewer columns, or CCA(regularization=...)."
+            f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are always perfectly "
+            "correlated; use fewer columns, or CCA(regularization=...)."
         )
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T

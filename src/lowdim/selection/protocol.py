@@ -1,6 +1,6 @@
-"""What `selection` asks of a model, to cross-validate, bootstrap and permute it: one protocol, without underscores.
+"""The protocols of models that can be cross-validated, bootstrapped or tested by permutations.
 
-A model of one's own that offers `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated; with
+A user's model with the methods `open_rows`, `fit_summary` and `held_out_scorer` can be cross-validated. With
 `bootstrap_axes` it can be bootstrapped, and with `permutation_options` it can be tested against shuffled rows.
 """
 
@@ -16,15 +16,15 @@ from ..sources import Source
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """Scores of rows that were left out, one for each model that was tried (further axes first)."""
+    """Scores of held-out rows, one for each model that was tried; there may be a further axis for the responses."""
 
     scores: np.ndarray
-    #: Whether products of rows were fine enough for them; if not, rows are read again for a finer summary.
+    #: Whether the scores are accurate; if not, the rows are read again for a finer summary.
     resolved: bool
 
 
 class HeldOutScorer(Protocol):
-    """How models of one kind are scored by rows that were left out of their fit."""
+    """Scores models of one class by held-out rows."""
 
     @property
     def estimator(self) -> str:
@@ -32,11 +32,11 @@ class HeldOutScorer(Protocol):
 
     @property
     def what(self) -> str:
-        """What is measured."""
+        """The name of the score."""
 
     @property
     def greater_is_better(self) -> bool:
-        """Whether more of it is better."""
+        """Whether larger scores are better."""
 
     @property
     def takes_nan(self) -> bool:
@@ -44,29 +44,29 @@ class HeldOutScorer(Protocol):
 
     @property
     def from_zero(self) -> bool:
-        """Whether no component at all is among the models that a rule may choose."""
+        """Whether a rule may choose a model without components."""
 
     def summary(self, source: Source, fine: bool) -> Any:
-        """An empty summary of the kind that is kept of each fold, the one that squares nothing if `fine`; None where
-        rows that were left out cannot be scored by a summary."""
+        """An empty summary for the rows of a fold; one that does not square the entries if `fine`. None if held-out
+        rows cannot be scored from a summary."""
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
-        """Numbers of components to try, checked; `asked` is None for all that make sense."""
+        """The numbers of components to try: `asked`, which is checked, or a default range if `asked` is None."""
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        """Scores for each count, from the summary of the rows trained on and that of the rows left out."""
+        """Scores for each count, from the summary of the training rows and that of the held-out rows."""
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The same from rows: trained on those with `weights`, scored by those with weights `test`."""
+        """The same from rows: `weights` are those of the training rows, `test` those of the held-out rows."""
 
 
 @dataclass(frozen=True)
 class PermutationOptions:
-    """What is shuffled in a permutation test."""
+    """Options of a permutation test."""
 
-    #: Of which tables columns are divided by their deviation.
+    #: For each table, whether columns are divided by their standard deviation.
     scaled: tuple[bool, ...]
-    #: The ridge of each table, of canonical correlations.
+    #: For canonical correlations, the regularization of each table.
     regularization: tuple[float, ...] = ()
 
 
@@ -75,7 +75,7 @@ class OpensRows(Protocol):
     """A model that checks its parameters and opens the rows that it would be fitted to."""
 
     def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
-        """The source of the rows, after a check of the parameters; with `fitted`, columns must be those of the fit."""
+        """The source of the rows, after a check of the parameters; if `fitted`, columns must be those of the fit."""
 
 
 @runtime_checkable
@@ -83,21 +83,21 @@ class CanBeValidated(OpensRows, Protocol):
     """A model that can be cross-validated."""
 
     def held_out_scorer(self) -> HeldOutScorer:
-        """How this model is scored by rows left out of its fit; parameters that make no sense are refused."""
+        """The scorer of held-out rows for this model; invalid parameters are refused."""
 
 
 @runtime_checkable
 class CanBeBootstrapped(OpensRows, Protocol):
     """A model that can be bootstrapped."""
 
-    #: Fitted attributes that are looked at, without their underscore, and what each of their axes is: "components",
-    #: "features" or "targets".
+    #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
+    #: their axes: "components", "features" or "targets".
     bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-    #: What components are called: "PC" for PC1, PC2, ...
+    #: The name of components: "PC" for PC1, PC2, ...
     component_name: ClassVar[str]
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit without rows."""
+        """Fit to a summary of rows."""
 
 
 @runtime_checkable
@@ -105,4 +105,4 @@ class CanBePermuted(OpensRows, Protocol):
     """A model that can be tested against shuffled rows."""
 
     def permutation_options(self) -> PermutationOptions:
-        """What is shuffled."""
+        """The options of the permutation test for this model."""

@@ -1,4 +1,4 @@
-"""Horn's parallel analysis: eigenvalues beside those of simulated columns that have nothing to do with each other."""
+"""Horn's parallel analysis: eigenvalues are compared with those of simulated independent columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..linalg import quiet_blas
 from .eigenvalues import Eigenvalues, Unavailable
 from .picking import leading_above
 
-#: Columns of simulated rows that are drawn at a time.
+#: The number of simulated columns that are drawn at a time.
 _AT_A_TIME = 4096
 
 
@@ -23,19 +23,20 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     Parameters
     ----------
     n_draws : int
-        Simulated tables of the same n and p. Their columns have the variances of the columns at hand; where those are
-        standardized, the eigenvalues are those of the correlation matrix of the simulated rows.
+        Number of simulated tables with the same n and p. Their columns have the variances of the given columns; if
+        those are standardized, the eigenvalues are those of the correlation matrix of the simulated rows.
     quantile : float or "mean"
-        Of the k-th eigenvalue over the draws: the threshold for lambda_k. Horn took the mean; 0.95 keeps fewer [2]_.
+        The threshold for lambda_k is this quantile (or the mean) of the k-th eigenvalue over the simulations. Horn used
+        the mean; 0.95 keeps fewer components [2]_.
 
-    The curve is the thresholds, k = 1, ..., min(n - 1, p).
+    The curve consists of the thresholds for k = 1, ..., min(n - 1, p).
 
     Notes
     -----
-    No rows are simulated where there are more than columns: the scatter of n Gaussian rows about their mean is
-    distributed as L L^T, L lower triangular with chi-distributed diagonal of n - 1, n - 2, ... degrees of freedom and
-    standard normal entries below [3]_. A draw costs p^3 whatever n. Otherwise n - 1 rows are drawn, some columns at a
-    time, and it costs n^2 p.
+    If there are more rows than columns, no rows are simulated: the scatter matrix of n Gaussian rows about their mean
+    is distributed as L L^T, where L is lower triangular, its diagonal has chi distributions with n - 1, n - 2, ...
+    degrees of freedom, and the entries below are standard normal [3]_. The cost of p^3 does not depend on n. Otherwise
+    n - 1 rows are drawn, some columns at a time, which costs n^2 p.
 
     References
     ----------
@@ -48,7 +49,7 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < quantile < 1.0):
         raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
     if e.variances is None:
-        raise Unavailable("the variances of the columns are not known here, and simulated columns need them")
+        raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
     deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
     rng = np.random.default_rng(seed)
@@ -56,24 +57,24 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     draws = np.zeros((int(n_draws), m))
     with quiet_blas(min(m, len(deviations))):
         for draw in draws:
-            values = simulated(rng, e.n, deviations, e.standardize)[:m]
+            values = simulate_eigenvalues(rng, e.n, deviations, e.standardize)[:m]
             draw[: len(values)] = values
     over = draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0)
-    # Variances have the divisor n - ddof already; n - 1 is what scatter matrices are worth.
+    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have n - 1 degrees of freedom.
     thresholds = over * (unit if e.standardize else unit / (e.n - 1.0))
     return leading_above(e.values, thresholds), thresholds
 
 
-def simulated(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:
-    """Eigenvalues, descending, of the scatter matrix (`standardize`: of the correlation matrix) of n Gaussian rows
-    whose columns are independent with these deviations."""
+def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:
+    """Descending eigenvalues of the scatter matrix (of the correlation matrix, if `standardize`) of n Gaussian rows
+    whose columns are independent and have the given standard deviations."""
     p, free = len(deviations), n - 1.0
     G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
     return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
 
 
 def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
-    """The p x p scatter L L^T. Row i of L belongs to column i of the table, and its length is the root of the sum of
+    """The p x p scatter matrix L L^T. Row i of L belongs to column i of the table; its squared length is the sum of
     squares of that column."""
     p = len(deviations)
     L = np.tril(rng.standard_normal((p, p)), -1)
@@ -83,7 +84,7 @@ def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, sta
 
 
 def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:
-    """Z Z^T for the free rows Z, which has the same eigenvalues but for zeros."""
+    """Z Z^T for `free` simulated rows Z; apart from zeros it has the same eigenvalues as the scatter matrix."""
     rows = max(1, math.floor(free + 0.5))
     G = np.zeros((rows, rows))
     for start in range(0, len(deviations), _AT_A_TIME):
@@ -95,14 +96,14 @@ def _dual(rng: np.random.Generator, free: float, deviations: np.ndarray, standar
 
 
 def check_level(level: Any) -> float:
-    """A share, strictly between 0 and 1."""
+    """`level` as a float; an error unless it is strictly between 0 and 1."""
     if not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level={level!r} must lie between 0 and 1, strictly.")
+        raise ValueError(f"level={level!r} must lie strictly between 0 and 1.")
     return float(level)
 
 
 def seed_of(random_state: Any) -> int:
-    """`random_state` as a number; None is a fixed one, so that the same rows give the same answer."""
+    """`random_state` as a number; None is a fixed seed, so that the same rows give the same result."""
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral):

@@ -1,4 +1,4 @@
-"""The table of rules: a name, a function, what it assumes."""
+"""The table of rules that choose the number of components."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .variance import broken_stick, elbow, kaiser, proportion_of_variance
 
 @dataclass(frozen=True)
 class Rule:
-    """One way to choose K."""
+    """A rule that chooses the number of components K."""
 
     name: str
     #: (Eigenvalues, **options) -> (K, curve), or None for a rule that needs the rows themselves.
     function: Callable[..., Any] | None
-    #: What it assumes and where it fails, in one sentence.
+    #: What the rule assumes and where it fails, in one sentence.
     assumes: str
-    #: What it looks at: "eigenvalues", "variances" (of the columns too), "matrix" (p x p) or "folds" (the rows).
+    #: The input: "eigenvalues", "variances" (eigenvalues and column variances), "matrix" (p x p) or "folds" (the rows).
     needs: str
-    #: The same as `assumes` in a few words.
+    #: `assumes` in a few words.
     brief: str
-    #: What the curve is: "thresholds" for lambda_1, lambda_2, ..., or something that is made as "large" or as "small"
-    #: as it gets, or that has to "reach" a level.
+    #: The kind of curve: "thresholds" for lambda_1, lambda_2, ...; a quantity whose best value is the "large" or the
+    #: "small" one; or one that has to "reach" a level.
     curve: str
-    #: The K of its first entry.
+    #: The K of the first entry of the curve.
     first: int = 1
     #: Options of `choose_n_components` that the function takes.
     options: tuple[str, ...] = ()
@@ -59,8 +59,8 @@ _RULES = (
     Rule(
         "broken-stick",
         broken_stick,
-        "Assumes that without structure the variance is shared out like the pieces of a stick broken at random, which "
-        "is more uneven than noise is; it misses components of moderate size.",
+        "Assumes that without structure the variance is divided like a stick broken at random, which is more uneven "
+        "than the eigenvalues of noise; it misses components of moderate size.",
         "eigenvalues",
         "chance shares variance out like a broken stick",
         "thresholds",
@@ -126,8 +126,8 @@ _RULES = (
     Rule(
         "gavish-donoho",
         gavish_donoho,
-        "Assumes white noise of one variance in a large table with few components; what helps least squares "
-        "reconstruction is kept, which is less than can be detected, and unequal or correlated noise breaks it.",
+        "Assumes white noise of one variance in a large table with few components; it keeps those that improve a least "
+        "squares reconstruction, which are fewer than can be detected; unequal or correlated noise breaks it.",
         "eigenvalues",
         "white noise; keeps what lowers squared error",
         "thresholds",
@@ -137,13 +137,13 @@ _RULES = (
         "marchenko-pastur",
         marchenko_pastur,
         "Assumes white noise of one variance in a large table with few components; even then the largest eigenvalue of "
-        "pure noise is above the edge in one table of six or so, and unequal or correlated noise breaks it.",
+        "pure noise is above the edge in about one table of six, and unequal or correlated noise breaks it.",
         "eigenvalues",
         "white noise; keeps what can be detected",
         "thresholds",
         options=("noise_variance",),
     ),
-    # ---- Rules of rows rather than of eigenvalues; choose.py knows how to ask them.
+    # ---- Rules that need the rows rather than eigenvalues; choose.py applies them.
     Rule(
         "cv",
         None,
@@ -159,12 +159,12 @@ _RULES = (
 #: All rules, by name.
 RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}
 
-#: Other names for them; "mle" is scikit-learn's.
+#: Other names of rules; "mle" is scikit-learn's.
 ALIASES = {"mle": "minka", "horn": "parallel", "velicer": "map"}
 
 
 def rule_of(name: Any) -> Rule:
-    """The rule of this name or alias."""
+    """The rule with this name or alias."""
     rule = RULES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if rule is None:
         others = ", ".join(f"{alias!r} for {known!r}" for alias, known in ALIASES.items())

@@ -1,6 +1,7 @@
-"""How models are scored by rows that were left out of their fit: from summaries, or from the rows themselves.
+"""Scorers of models by held-out rows: from summaries, or from the rows themselves.
 
-A model names its scorer (`held_out_scorer`), and `cross_validate` asks it. What the scores are is in `held_out`.
+The method `held_out_scorer` of a model returns its scorer for `cross_validate`. The scores are computed in
+`held_out_scores`.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._xp import settled, to_numpy
+from .._xp import compute_lazy, to_numpy
 from ..solvers import Status
 from ..sources import Source
 from ..summaries import Moments, Triangle
-from .cross_validation import counts_asked
+from .cross_validation import check_counts
 from .folds import tables_in
-from .held_out import LeftOut, correlations, gaussian_density, squared_errors
+from .held_out_scores import HeldOutMoments, correlations, gaussian_density, squared_errors
 from .likelihood import density_summary, score_spectrum
 from .protocol import HeldOutScores
 
-#: So many components are tried where none are named, of models whose every fit takes an effort.
-USUAL = 20
+#: By default at most this many components are tried for models that need one fit for each number of components.
+MAX_TRIED = 20
 
 
 class Scorer(ABC):
-    """Base of the scorers of models: they make copies of a model with other numbers of components."""
+    """Base class of scorers, which fit copies of a model with different numbers of components."""
 
     what: str
     greater_is_better = True
@@ -43,12 +44,12 @@ class Scorer(ABC):
         return type(self.model).__name__
 
     def copy(self, k: int, **parameters: Any) -> Any:
-        """The model with `k` components, not fitted."""
+        """An unfitted copy of the model with `k` components."""
         return clone(self.model).set_params(n_components=int(k), **parameters)
 
     @abstractmethod
     def summary(self, source: Source, fine: bool) -> Any:
-        """An empty summary of the kind that is kept of each fold."""
+        """An empty summary for the rows of a fold."""
 
     @abstractmethod
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
@@ -64,14 +65,14 @@ class Scorer(ABC):
 
 
 class DensityScorer(Scorer):
-    """Average log-likelihood of a row left out."""
+    """Scores by the average log-likelihood of a held-out row."""
 
     what = "log-likelihood"
     from_zero = True
 
     @property
-    def takes_nan(self) -> bool:  # type: ignore[override] # as the model does
-        """Whether rows with NaN can be fitted: by models that can fill them in."""
+    def takes_nan(self) -> bool:  # type: ignore[override] # depends on the model
+        """Whether rows with NaN can be fitted, which is so for models that can impute them."""
         return hasattr(self.model, "impute")
 
     def summary(self, source: Source, fine: bool) -> Any:
@@ -79,21 +80,23 @@ class DensityScorer(Scorer):
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), source.shape[1])
-        return counts_asked(asked, 0, most, max(most - 1, 1))
+        return check_counts(asked, 0, most, max(most - 1, 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         if counts[0] == 0:
-            raise ValueError("n_components=0 cannot be fitted to rows with holes, or of so many columns; begin with 1.")
+            raise ValueError(
+                "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
+            )
         scores = []
         for k in counts:
             model = self.copy(k).fit(X, sample_weight=weights)
-            each = to_numpy(settled(model.score_samples(X))).astype(np.float64)
+            each = to_numpy(compute_lazy(model.score_samples(X))).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
 
 class PrincipalScorer(DensityScorer):
-    """Of principal components: one spectrum serves all numbers of them."""
+    """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
     def __init__(self, model: Any, ddof: int) -> None:
         super().__init__(model)
@@ -104,17 +107,17 @@ class PrincipalScorer(DensityScorer):
 
 
 class LatentScorer(DensityScorer):
-    """Of latent Gaussian models: a fit for each number of components.
+    """The scorer of latent Gaussian models: one fit for each number of components.
 
     Parameters
     ----------
     model : PPCA or FactorAnalysis
     independent : callable
-        From the variances of the columns to those of the model without a component.
+        Function from the variances of the columns to those in the model without components.
     most : callable, optional
-        (rows, columns) -> how many components are tried where none are named.
+        Function (rows, columns) -> largest number of components that is tried by default.
     fits_summaries, fits_triangles : bool
-        Whether the model can be fitted to Moments at all, and to a Triangle.
+        Whether the model can be fitted to Moments, and to a Triangle.
     """
 
     def __init__(
@@ -138,33 +141,33 @@ class LatentScorer(DensityScorer):
             return super().counts(asked, n_train, source)
         p = source.shape[1]
         most = min(int(n_train), p)
-        return counts_asked(asked, 0, most, min(self._most(most, p), USUAL))
+        return check_counts(asked, 0, most, min(self._most(most, p), MAX_TRIED))
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        left_out = LeftOut(test)
+        held_out = HeldOutMoments(test)
         scores = []
         for k in counts:
             if k == 0:
                 variances = np.diagonal(to_numpy(train.scatter)) / train.weight
-                scores.append(gaussian_density(left_out, to_numpy(train.mean), np.diag(self._independent(variances))))
+                scores.append(gaussian_density(held_out, to_numpy(train.mean), np.diag(self._independent(variances))))
                 continue
             model = self.copy(k).fit_summary(train)
             mean, C = (to_numpy(a).astype(np.float64) for a in (model.mean_, model.get_covariance()))
-            scores.append(gaussian_density(left_out, mean, C))
+            scores.append(gaussian_density(held_out, mean, C))
         return HeldOutScores(np.array(scores), True)
 
 
 class TablesScorer(Scorer):
-    """Of models of tables side by side: a summary of them all, and one fit for all numbers of components.
+    """Base class of scorers for models of two tables: one fit gives the scores for all numbers of components.
 
     Parameters
     ----------
     model : PLSRegression, PCR or CCA
     most : callable
-        Widths of the tables -> how many components they can have.
+        Function from the widths of the tables to the largest number of components.
     """
 
-    #: The fewest components that can be tried.
+    #: The smallest number of components that can be tried.
     least = 1
 
     def __init__(self, model: Any, most: Callable[[Sequence[int]], int]) -> None:
@@ -177,27 +180,26 @@ class TablesScorer(Scorer):
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))
-        return counts_asked(asked, self.least, most, USUAL)
+        return check_counts(asked, self.least, most, MAX_TRIED)
 
-    def fitted(self, train: Any, counts: np.ndarray) -> Any:
-        """A model of as many components as are tried, from the summary of the rows trained on, whichever solver of rows
-        was asked for."""
+    def fit_model(self, train: Any, counts: np.ndarray) -> Any:
+        """A model with the largest number of components that is tried, fitted to the summary of the training rows."""
         return self.copy(max(int(counts[-1]), 1), solver="auto").fit_summary(train)
 
 
 class ErrorScorer(TablesScorer):
-    """Mean squared error of responses left out."""
+    """Scores by the mean squared error of the held-out responses."""
 
     what = "mean squared error"
     greater_is_better = False
-    #: Without a component the mean is predicted.
+    #: The model without components predicts the mean.
     least = 0
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fitted(train, counts)
+        model = self.fit_model(train, counts)
         R, Q = (to_numpy(a).astype(np.float64) for a in model.coefficient_factors())
         x_mean, y_mean = (to_numpy(a).astype(np.float64) for a in (model.x_mean_, model.y_mean_))
-        found = squared_errors(LeftOut(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
+        found = squared_errors(HeldOutMoments(test), x_mean, y_mean, R, Q, np.minimum(counts, R.shape[1]))
         return HeldOutScores(found.scores, found.resolved and model.status_ is not Status.UNRESOLVED)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -212,17 +214,17 @@ class ErrorScorer(TablesScorer):
 
 
 class CorrelationScorer(TablesScorer):
-    """Sum of the correlations of pairs of variates, over rows left out."""
+    """Scores by the sum of the correlations of pairs of variates over the held-out rows."""
 
     what = "sum of correlations"
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        model = self.fitted(train, counts)
+        model = self.fit_model(train, counts)
         A, B = (
             to_numpy(rotations).astype(np.float64) / to_numpy(scale)[:, None]
             for rotations, scale in ((model.x_rotations_, model.x_scale_), (model.y_rotations_, model.y_scale_))
         )
-        scores = _running_sums(correlations(LeftOut(test), A, B), counts)
+        scores = _running_sums(correlations(HeldOutMoments(test), A, B), counts)
         return HeldOutScores(scores, model.status_ is not Status.UNRESOLVED)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -236,23 +238,23 @@ class CorrelationScorer(TablesScorer):
 
 
 def has_unstored_holes(model: Any, source: Source) -> bool:
-    """Whether entries that a sparse matrix does not store are unknown to the model."""
+    """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
 
 
 def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Sums of the first so many; where there are no more pairs, of all."""
+    """Sums of the first K correlations for each K in `counts`; of all if there are fewer than K."""
     if np.any(np.isnan(correlations)):
         raise ValueError(
-            "cv: a fold has no variance along a pair of variates, so that there is no correlation in it. Folds of at "
-            "least three different rows are needed."
+            "cv: a fold has no variance along a pair of variates, so their correlation is undefined. Folds of at least "
+            "three different rows are needed."
         )
     sums = np.concatenate([[0.0], np.cumsum(correlations)])
     return sums[np.minimum(counts, len(correlations))]
 
 
 def _columns(y: Any) -> np.ndarray:
-    """Responses, or scores, as columns on the host."""
-    values = settled(y)
+    """Responses or scores as a NumPy array with two axes."""
+    values = compute_lazy(y)
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
     return values[:, None] if values.ndim == 1 else values

@@ -1,4 +1,4 @@
-"""Results that are tables."""
+"""Results that can be converted to tables."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import narwhals as nw
 
 
 class Tabular:
-    """A result with a table of its own."""
+    """Base class of results that have a table."""
 
     @abstractmethod
     def table(self) -> dict[str, list[Any]]:
         """Columns by name."""
 
     def to_pandas(self) -> Any:
-        """The table as a pandas data frame, for those who have pandas."""
+        """The table as a pandas data frame; pandas has to be installed."""
         return nw.from_dict(self.table(), backend="pandas").to_native()

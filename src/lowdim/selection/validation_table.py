@@ -1,4 +1,4 @@
-"""What a cross-validation returns."""
+"""The result of a cross-validation."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from .tabular import Tabular
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation(Tabular):
-    """Scores of rows that were left out, for each number of components (and each setting of other options).
+    """Scores of held-out rows, for each number of components and each setting of other options.
 
     Attributes
     ----------
     n_components : array of shape (n_counts,)
+        The numbers of components that were tried.
     settings : list of dict
-        Other options that were tried, one entry where none were.
+        The settings of other options that were tried; a single empty one if there were none.
     scores : array of shape (n_splits, n_settings, n_counts)
-        Average over the rows left out in each split.
+        The average score over the held-out rows of each split.
     by_response : array of shape (n_splits, n_settings, n_counts, n_targets), or None
-        Of regressions, the mean squared errors of each response.
+        For regressions, the mean squared errors of each response.
     weights : array of shape (n_splits,)
-        Weight of the rows left out.
+        The total weight of the held-out rows.
     mean, standard_error : arrays of shape (n_settings, n_counts)
+        Mean over all held-out rows, and its standard error.
     best, one_standard_error : int
-        The number of components with the best mean; the smallest within one standard error of it.
+        The number of components with the best mean, and the smallest number within one standard error of it.
     best_setting : dict
+        The setting with the best mean.
     """
 
     estimator: str
@@ -44,22 +47,22 @@ class CrossValidation(Tabular):
 
     @property
     def mean(self) -> np.ndarray:
-        """Average over all rows left out: each split counts as much as its rows."""
+        """Average over all held-out rows: splits are weighted by their held-out rows."""
         with np.errstate(invalid="ignore"):
             return np.asarray(np.average(self.scores, axis=0, weights=self.weights))
 
     @property
     def standard_error(self) -> np.ndarray:
-        """Of the mean, from the scatter between splits."""
+        """Standard error of the mean, from the variation between splits."""
         n = len(self.scores)
         with np.errstate(invalid="ignore"):
             return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(n))
 
     @property
     def rmse(self) -> np.ndarray:
-        """Root of the mean squared error over all rows left out, of regressions."""
+        """Root mean squared error over all held-out rows, for regressions."""
         if self.by_response is None:
-            raise AttributeError(f"{self.estimator} is judged by its {self.what}; there is no error to take a root of.")
+            raise AttributeError(f"{self.estimator} is scored by its {self.what}, so there is no rmse.")
         return np.sqrt(self.mean)
 
     @property
@@ -69,19 +72,19 @@ class CrossValidation(Tabular):
 
     @property
     def best_setting(self) -> dict[str, Any]:
-        """The other options that go with it."""
+        """The setting of other options with the best mean."""
         return self.settings[self._best[0]]
 
     @property
     def one_standard_error(self) -> int:
-        """The fewest components, of the best setting, whose mean is within one standard error of the best."""
+        """The smallest number of components, in the best setting, with a mean within one standard error of the best."""
         s, j = self._best
-        mean, error = self._ordered()[s], self.standard_error[s, j]
+        mean, error = self._oriented_mean()[s], self.standard_error[s, j]
         reach = mean[j] - (error if np.isfinite(error) else 0.0)
         return int(self.n_components[np.flatnonzero(mean >= reach)[0]])
 
     def table(self) -> dict[str, list[Any]]:
-        """One entry for each setting and number of components, by columns."""
+        """Columns with one entry for each setting and number of components."""
         names = list(self.settings[0])
         mean, error = self.mean, self.standard_error
         rows = [(s, j) for s in range(len(self.settings)) for j in range(len(self.n_components))]
@@ -93,22 +96,22 @@ class CrossValidation(Tabular):
 
     @property
     def _best(self) -> tuple[int, int]:
-        mean = self._ordered()
+        mean = self._oriented_mean()
         if np.all(np.isneginf(mean)):
             raise ValueError(
-                f"no model has a {self.what}: without a fold nothing is left of the rows for its noise. Try fewer "
-                "components, or drop columns that depend on others."
+                f"no model has a finite {self.what}: the rows without a fold leave no variance for the noise. Try "
+                "fewer components, or drop columns that depend on others."
             )
         s, j = np.unravel_index(int(np.argmax(mean)), mean.shape)
         return int(s), int(j)
 
-    def _ordered(self) -> np.ndarray:
-        """Means, larger the better; minus infinity where there is none."""
+    def _oriented_mean(self) -> np.ndarray:
+        """The means, with their sign changed if smaller is better; minus infinity instead of NaN."""
         mean = self.mean if self.greater_is_better else -self.mean
         return np.where(np.isnan(mean), -np.inf, mean)
 
     def __repr__(self) -> str:
-        if np.all(np.isneginf(self._ordered())):
+        if np.all(np.isneginf(self._oriented_mean())):
             return f"CrossValidation({self.estimator}, no score, {len(self.scores)} splits)"
         words = "".join(f", {name}={value}" for name, value in self.best_setting.items())
         best = f"best n_components={self.best}{words}, within one standard error: {self.one_standard_error}"
@@ -116,7 +119,7 @@ class CrossValidation(Tabular):
 
     def __str__(self) -> str:
         lines = [f"{self.estimator}: {self.what} of rows left out, {len(self.scores)} splits of {self.n_samples} rows"]
-        known = not np.all(np.isneginf(self._ordered()))
+        known = not np.all(np.isneginf(self._oriented_mean()))
         s_best, j_best = self._best if known else (-1, -1)
         for s, setting in enumerate(self.settings):
             if setting:
@@ -126,7 +129,7 @@ class CrossValidation(Tabular):
                 end = "  best" if (s, j) == (s_best, j_best) else ""
                 lines.append(f"{k:>3}{_number(self.mean[s, j]):>11}{_number(self.standard_error[s, j]):>12}{end}")
         if not known:
-            return "\n".join([*lines, "no model has a score: nothing is left for the noise of any of them"])
+            return "\n".join([*lines, "no model has a finite score: there is no variance left for the noise"])
         words = "".join(f"{name}={value}, " for name, value in self.best_setting.items())
         if words:
             lines.append(f"best: {words}K = {self.best}")
@@ -135,5 +138,5 @@ class CrossValidation(Tabular):
 
 
 def _number(value: float) -> str:
-    """Seven digits, as plain as may be."""
+    """A number as text, without an exponent unless it is very large or small."""
     return f"{value:.3f}" if 1e-2 <= abs(value) < 1e6 else f"{value:.4g}"

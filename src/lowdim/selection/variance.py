@@ -1,4 +1,4 @@
-"""Rules that look at how much variance each component has."""
+"""Rules that use the variance of each component."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .picking import first_best, leading_above
 def proportion_of_variance(e: Eigenvalues, proportion: float = 0.9) -> tuple[int, np.ndarray]:
     """The smallest K with (lambda_1 + ... + lambda_K) / trace >= `proportion`.
 
-    The curve is that share for K = 1, 2, ..., min(n - 1, p).
+    The curve is this proportion for K = 1, 2, ..., min(n - 1, p).
     """
     if not 0.0 < proportion <= 1.0:
-        raise ValueError(f"proportion={proportion!r} must be above 0 and at most 1: a share of the variance.")
+        raise ValueError(f"proportion={proportion!r} of the variance must be above 0 and at most 1.")
     reached = np.cumsum(e.values / e.total)
     short = int(np.count_nonzero(reached < proportion - 1e-12))
     return min(short + 1, len(reached)), reached
@@ -23,7 +23,7 @@ def proportion_of_variance(e: Eigenvalues, proportion: float = 0.9) -> tuple[int
 def kaiser(e: Eigenvalues) -> tuple[int, np.ndarray]:
     """The number of eigenvalues above their average [1]_, which is 1 for a correlation matrix.
 
-    The curve is the average, once for each eigenvalue.
+    The curve is the average, repeated for each eigenvalue.
 
     References
     ----------
@@ -34,10 +34,10 @@ def kaiser(e: Eigenvalues) -> tuple[int, np.ndarray]:
 
 
 def broken_stick(e: Eigenvalues) -> tuple[int, np.ndarray]:
-    """The number of leading eigenvalues above what chance would give them [1]_ [2]_.
+    """The number of leading eigenvalues above those expected from a broken stick [1]_ [2]_.
 
-    A stick as long as the trace is broken at random into m = min(n - 1, p) pieces; the k-th longest has the expected
-    length trace (1/k + 1/(k+1) + ... + 1/m) / m. These lengths are the curve.
+    If a stick as long as the trace is broken at random into m = min(n - 1, p) pieces, the expected length of the k-th
+    longest piece is trace (1/k + 1/(k+1) + ... + 1/m) / m. These lengths are the curve.
 
     References
     ----------
@@ -53,9 +53,9 @@ def broken_stick(e: Eigenvalues) -> tuple[int, np.ndarray]:
 def elbow(e: Eigenvalues) -> tuple[int, np.ndarray]:
     """The K that maximises the profile likelihood of two groups of eigenvalues [1]_.
 
-    The first K are drawn from one Gaussian, the m - K others from a second one with the same variance
-    s2 = (squares within the groups) / (m - 2). The curve is the log-likelihood for K = 1, ..., m - 1, of eigenvalues in
-    units of lambda_1.
+    The first K eigenvalues are modelled by one Gaussian, the m - K others by a second one with the same variance
+    s2 = (sum of squares within the groups) / (m - 2). The curve is the log-likelihood for K = 1, ..., m - 1, of
+    eigenvalues in units of lambda_1.
 
     References
     ----------
@@ -67,14 +67,14 @@ def elbow(e: Eigenvalues) -> tuple[int, np.ndarray]:
         raise Unavailable("one eigenvalue has no elbow: at least 2 columns and 3 rows are needed")
     K = np.arange(1, m)
     within = _squares_about_mean(d)[:-1] + _squares_about_mean(d[::-1])[::-1][1:]
-    # Groups without any spread fit perfectly; rounding stands in for their variance.
+    # If there is no variation within the groups, their variance is replaced by the rounding error.
     s2 = np.maximum(within / max(m - 2, 1), e.cut**2)
     curve = -0.5 * m * np.log(2 * np.pi * s2) - 0.5 * within / s2
     return int(K[first_best(curve)]), curve
 
 
 def _squares_about_mean(d: np.ndarray) -> np.ndarray:
-    """sum_{i<=q} (d_i - mean of d_1..d_q)^2 for q = 1, 2, ..., added up by Welford's update, which never cancels."""
+    """sum_{i<=q} (d_i - mean of d_1..d_q)^2 for q = 1, 2, ..., by Welford's update, which has no cancellation."""
     q = np.arange(1, len(d) + 1)
     means = np.cumsum(d) / q
     steps = d[1:] - means[:-1]

@@ -182,7 +182,7 @@ def test_plan_and_fit_refuse_the_same(solver):
     name = solver if isinstance(solver, str) else solver.name
     for make, k, message in (
         (lambda: iter([X]), None, f"solver='{name}' reads the rows several times.* or keep the rows in memory"),
-        (lambda: X[:1], None, "n_samples=1: independent sources need at least 2 rows"),
+        (lambda: X[:1], None, "n_samples=1: independent component analysis needs at least 2 rows"),
         (lambda: X, 6, "n_components=6 must be a whole number between 1 and 5"),
         (lambda: X, 1.5, "n_components=1.5 must be"),
         (lambda: X, "nonsense", "n_components='nonsense' is not one of"),

@@ -257,7 +257,7 @@ class KernelMatrix:
             self._pool = ThreadPoolExecutor(n_threads)
         Z: Any = None
         tasks = [partial(self._partial_product, share, U, into) for share in shares]
-        for part in _threads.side_by_side(tasks, tick, self._pool):
+        for part in _threads.run_in_parallel(tasks, tick, self._pool):
             Z = part if Z is None else Z + part
         if self._progress is not None:
             self._progress.end()

@@ -1,4 +1,4 @@
-"""`n_components` as the name of a rule: how the rules of `selection` are asked by models."""
+"""`n_components` as the name of a rule: how models apply the rules of `selection`."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ..linalg import divisor, is_constant
 from ..selection.choices import Choice
 from ..selection.cross_validation import CrossValidator
 from ..selection.eigenvalues import Eigenvalues, Unavailable
-from ..selection.folds import folds_of, shuffled
+from ..selection.folds import folds_of, shuffle_folds
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
 from ..sources import Source
 
-#: What a bootstrap looks at of models with a density.
+#: The attributes of models with a density that are bootstrapped, and the meaning of their axes.
 DENSITY_AXES = {
     "explained_variance": ("components",),
     "explained_variance_ratio": ("components",),
     "noise_variance": ("features",),
     "loadings": ("features", "components"),
 }
-#: Folds of n_components="cv".
+#: The number of folds for n_components="cv".
 _FOLDS = 5
-#: Squares of eigenvectors are zero up to here.
+#: Variances of columns up to this fraction of the largest one count as zero.
 _ROUNDING = 1e-26
-#: A matrix of all columns may take this share of the memory.
+#: The fraction of memory that the p x p matrix may take.
 _SHARE = 0.1
 
 
-def checked_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
-    """The rule that `n_components` names, if this model knows it."""
+def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
+    """The rule with the name `n_components`; an error if it is not among those allowed for the model."""
     names = tuple(RULES) if allowed is None else allowed
     if ALIASES.get(name, name) not in names:
         raise choice("n_components", name, names, "Or a number, or None.")
@@ -44,25 +44,26 @@ def checked_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
 
 
 def rule_needs_rows(name: str) -> ValueError:
-    """A summary has no rows to leave out."""
+    """The error for a rule that needs rows, where only a summary is given."""
     return ValueError(
-        f"n_components={name!r} leaves rows out, and a summary has none; fit to rows, or pass a number or another rule."
+        f"n_components={name!r} leaves rows out, and a summary does not hold them; fit to rows, or pass a number or "
+        "another rule."
     )
 
 
 def no_partial_fit(name: str) -> AttributeError:
-    """Rows that come block by block are kept as a summary."""
+    """The error for a rule that needs rows in `partial_fit`, which keeps only a summary of them."""
     return AttributeError(
-        f"n_components={name!r} leaves rows out, and partial_fit keeps none; pass a number, or another rule."
+        f"n_components={name!r} leaves rows out, and partial_fit does not keep them; pass a number, or another rule."
     )
 
 
 def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenvalues:
-    """What a rule looks at, from all eigenpairs: the matrix too, where it needs that and there is room."""
+    """The input of a rule, from all eigenpairs; with the p x p matrix if the rule needs it and it fits into memory."""
     V = to_numpy(spectrum.vectors).astype(np.float64)
     values = to_numpy(spectrum.values).astype(np.float64) / divisor(spectrum.weight, ddof)
     variances = np.einsum("kj,k,kj->j", V, values, V)
-    # Columns that vary by rounding only are constant, and no rule counts them; standardized ones have no variance then.
+    # Columns that vary only by rounding errors count as constant; after standardizing their variance is zero.
     varying = variances > _ROUNDING * float(variances.max())
     if spectrum.scale is None:
         varying &= ~is_constant(np.sqrt(variances), to_numpy(spectrum.mean))
@@ -72,8 +73,8 @@ def eigenvalues_for(rule: Rule, spectrum: Spectrum, p: int, ddof: int) -> Eigenv
     return replace(e, matrix=(V.T * values) @ V) if rule.needs == "matrix" and fits else e
 
 
-def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
-    """What a rule of eigenvalues chooses, and how many components a model has then: one at least."""
+def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
+    """The choice of a rule that uses eigenvalues, and the number of components of the model, which is at least one."""
     assert rule.function is not None
     options = {"seed": seed} if "seed" in rule.options else {}
     try:
@@ -83,12 +84,12 @@ def chosen(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
 
 
-def cross_validated(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
-    """What cross-validation in folds of shuffled rows chooses, and a summary of all rows, from one reading."""
+def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
+    """The choice of cross-validation in folds of shuffled rows, and a summary of all rows, from one pass over them."""
     n = source.shape[0]
     if n is not None and n < 3:
         raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
-    folds = folds_of(_FOLDS if n is None else shuffled(min(_FOLDS, n), seed), n)
+    folds = folds_of(_FOLDS if n is None else shuffle_folds(min(_FOLDS, n), seed), n)
     validator = CrossValidator([scorer], source, folds, weights)
     result = validator.run(from_zero=scorer.from_zero)
     first, rule = int(result.n_components[0]), RULES["cv"]
@@ -97,10 +98,10 @@ def cross_validated(scorer: HeldOutScorer, source: Source, weights: Any, seed: i
 
 
 def at_least_one(k: int, rule: str) -> int:
-    """A model has a component, whatever a rule says."""
+    """The number `k` that a rule chose, but at least one, with a warning if `k` is zero."""
     if k < 1:
         warn_user(
-            f"n_components={rule!r} finds no component that is more than noise; one is kept all the same.",
+            f"n_components={rule!r} finds no component that is more than noise; one is kept nevertheless.",
             NoComponentWarning,
         )
     return max(k, 1)

@@ -1,7 +1,7 @@
-"""What rows that were left out say of a model, from their summary alone.
+"""Scores of held-out rows, computed from their summary.
 
-A held-out log-likelihood, squared error or correlation is a function of the weight, mean and scatter of the rows that
-were left out: no row is read again.
+The log-likelihood, the squared error and the correlations of held-out rows depend only on their weight, mean and
+scatter, so the rows are not read again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .._xp import to_numpy
 from ..summaries import Moments, Triangle
 from .protocol import HeldOutScores
 
-#: Of what products of rows hold, a share that is smaller has lost too many digits.
+#: Variances below this fraction of the largest have lost too many digits in products of rows.
 _RESOLVED = 1e-6
-#: What rows have beside a space that they lie in, to rounding, in units of all that they have.
+#: Rows lie in a subspace, up to rounding, if this fraction or less of their second moment is outside it.
 _NOTHING = 1e-12
 
 
-class LeftOut:
-    """Second moments of rows left out, about any centre; from a Triangle nothing is squared before it is projected."""
+class HeldOutMoments:
+    """Second moments of held-out rows about any centre. With a Triangle, rows are projected before they are squared."""
 
     def __init__(self, summary: Moments | Triangle) -> None:
         self.weight = float(summary.weight)
@@ -41,20 +41,20 @@ class LeftOut:
         return (self._mean - centre) + self._rest
 
     def within(self, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
-        """A^T S B for the scatter S about the mean of these rows."""
+        """A^T S B, where S is the scatter matrix about the mean of these rows; B is A by default."""
         if self.squared:
             return A.T @ self._scatter @ (A if B is None else B)
         left = self._root @ A
         return left.T @ (left if B is None else self._root @ B)
 
     def lengths(self, A: np.ndarray) -> np.ndarray:
-        """The diagonal of A^T S A: sums of squares of the rows along the columns of A."""
+        """The diagonal of A^T S A: sums of squares of the centred rows along the columns of A."""
         if self.squared:
             return np.asarray(np.einsum("ij,ij->j", A, self._scatter @ A))
         return np.asarray(np.sum((self._root @ A) ** 2, axis=0))
 
     def beyond(self, centre: np.ndarray, divisors: np.ndarray, vectors: np.ndarray) -> float:
-        """Second moment about the centre of what rows (divided by `divisors`) have beside the span of `vectors`."""
+        """Second moment about `centre` of the part of the rows (over `divisors`) outside the span of `vectors`."""
         d = self.shift(centre) / divisors
         rest = d - (d @ vectors.T) @ vectors
         if self.squared:
@@ -66,17 +66,17 @@ class LeftOut:
         return max(within, 0.0) / self.weight + float(rest @ rest)
 
     def columns(self) -> np.ndarray:
-        """The diagonal of S: sums of squares of each column."""
+        """The diagonal of S: the sum of squares of each centred column."""
         return np.diagonal(self._scatter) if self.squared else np.sum(self._root**2, axis=0)
 
     def group(self, i: int) -> slice:
-        """Where the columns of table i lie."""
+        """The columns of table i."""
         start = sum(self._groups[:i])
         return slice(start, start + self._groups[i])
 
 
 def spectral_densities(
-    left_out: LeftOut,
+    held_out: HeldOutMoments,
     centre: np.ndarray,
     scale: np.ndarray | None,
     vectors: np.ndarray,
@@ -85,34 +85,35 @@ def spectral_densities(
     counts: np.ndarray,
     p: int,
 ) -> HeldOutScores:
-    """Average log-density of the rows left out under N(centre, C_K), for each K in `counts`, of p columns.
+    """Average log-density of the held-out rows under N(centre, C_K), for each K in `counts`, of p columns.
 
     Parameters
     ----------
     vectors, variances : arrays of shape (r, p), (r,)
-        All eigenpairs that are not zero of the covariance of the rows trained on (divided by `scale`, if it is given).
+        All eigenpairs with nonzero eigenvalues of the covariance of the training rows (divided by `scale`, if given).
     outside : float
-        Sum of the eigenvalues that are not among them.
+        Sum of the other eigenvalues.
 
     Notes
     -----
-    C_K has the variances lambda_1 ... lambda_K along the first vectors and the average sigma2_K of all others, so with
-    q_k the second moment of the rows left out along vector k, and q_0 that along all that is left,
+    C_K has the variances lambda_1 ... lambda_K along the first K vectors and the average sigma2_K of all other
+    eigenvalues in all other directions. With q_k the second moment of the held-out rows along vector k, and q_0 that
+    outside all vectors, the average log-density is
 
         -(1/2) [p ln 2 pi + sum_{k<=K} (ln lambda_k + q_k / lambda_k) + (p - K) ln sigma2_K
                 + (q_0 + sum_{k>K} q_k) / sigma2_K].
 
-    Running sums give all K at once. Where nothing is left for sigma2_K all density is in the span of the vectors: the
-    answer is infinity where the rows left out lie there too, to rounding, and minus infinity where they do not.
+    Cumulative sums give all K at once. If sigma2_K is zero, the density is concentrated in the span of the vectors: the
+    result is infinity if the held-out rows lie there too, up to rounding, and minus infinity if they do not.
     """
     r = len(vectors)
     if r == 0:
         return HeldOutScores(np.full(len(counts), -math.inf), True)
-    d = left_out.shift(centre)
+    d = held_out.shift(centre)
     divisors = np.ones(vectors.shape[1]) if scale is None else scale
     A = (vectors / divisors).T
-    along = left_out.lengths(A) / left_out.weight + (d @ A) ** 2
-    beyond = left_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
+    along = held_out.lengths(A) / held_out.weight + (d @ A) ** 2
+    beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
     left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
     sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
     constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(divisors)))
@@ -124,7 +125,7 @@ def spectral_densities(
         noise, kept = (sums[k] / (p - k) if k < p else math.inf), variances[:k]
         smallest = min(float(kept.min(initial=math.inf)), noise)
         if smallest <= 0.0:
-            # Rows in a space that the model has no variance outside of: all density is there.
+            # The model has no variance outside a subspace, in which the density is concentrated.
             scores[i] = math.inf if left[k] <= _NOTHING * (left[0] or 1.0) else -math.inf
             continue
         resolved &= smallest >= _RESOLVED * float(variances[0])
@@ -132,50 +133,50 @@ def spectral_densities(
         if k < p:
             terms += (p - k) * math.log(noise) + left[k] / noise
         scores[i] = -0.5 * (constant + terms)
-    return HeldOutScores(scores, resolved or not left_out.squared)
+    return HeldOutScores(scores, resolved or not held_out.squared)
 
 
-def gaussian_density(left_out: LeftOut, centre: np.ndarray, covariance: np.ndarray) -> float:
-    """Average log-density of the rows left out under N(centre, covariance): with M = S / w + d d^T,
-    -(1/2) [p ln 2 pi + ln |C| + tr(C^{-1} M)]."""
+def gaussian_density(held_out: HeldOutMoments, centre: np.ndarray, covariance: np.ndarray) -> float:
+    """Average log-density of the held-out rows under N(centre, C), where C is `covariance`:
+    -(1/2) [p ln 2 pi + ln |C| + tr(C^{-1} M)] with M = S / w + d d^T."""
     unit = np.sqrt(np.diagonal(covariance))
     L = np.linalg.cholesky(covariance / unit / unit[:, None])
-    # The columns of C^{-1/2}: L^{-T} in units of the deviations.
+    # A A^T = C^{-1}: the columns of A are those of L^{-T}, divided by the standard deviations.
     A = np.linalg.inv(L).T / unit[:, None]
-    d = left_out.shift(centre)
-    spread = float(left_out.lengths(A).sum()) / left_out.weight + float(np.sum((d @ A) ** 2))
+    d = held_out.shift(centre)
+    spread = float(held_out.lengths(A).sum()) / held_out.weight + float(np.sum((d @ A) ** 2))
     log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(L))) + np.sum(np.log(unit)))
     return -0.5 * (len(unit) * math.log(2 * math.pi) + log_determinant + spread)
 
 
 def squared_errors(
-    left_out: LeftOut, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
+    held_out: HeldOutMoments, x_mean: np.ndarray, y_mean: np.ndarray, R: np.ndarray, Q: np.ndarray, counts: np.ndarray
 ) -> HeldOutScores:
-    """Mean squared error of each response of the rows left out, predicted from the first K scores, (len(counts), q).
+    """Mean squared error of each response of the held-out rows, predicted from the first K scores, (len(counts), q).
 
     Notes
     -----
-    The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_j = r_j^T S_xx r_i, h_j = r_j^T S_xy and t_j
-    the mean of score j over the rows left out, the sum of squares of response c is
+    The prediction from K scores is y_mean + (x - x_mean) R_K Q_K^T. With s_ij = r_i^T S_xx r_j, h_j = r_j^T S_xy, and
+    t_j the mean of score j over the held-out rows, the sum of squared errors of response c is
 
         S_cc - 2 sum_j Q_cj h_jc + sum_ij Q_ci s_ij Q_cj + w (d_c - sum_j Q_cj t_j)^2,
 
-    sums over j <= K: running sums give all K at once. From a Triangle the residuals themselves are taken, and nothing
-    is subtracted from squares.
+    with sums over i, j <= K; cumulative sums give all K at once. From a Triangle the residuals are computed directly,
+    without differences of squares.
     """
-    x, y = left_out.group(0), left_out.group(1)
+    x, y = held_out.group(0), held_out.group(1)
     p, q = R.shape[0], Q.shape[0]
     k = R.shape[1]
     A = np.zeros((p + q, k))
     A[x] = R
-    d = left_out.shift(np.concatenate([x_mean, y_mean]))
-    # Offsets of the means, (k + 1, q): what is left of d_y after 0, 1, ... scores.
+    d = held_out.shift(np.concatenate([x_mean, y_mean]))
+    # Mean residuals after 0, 1, ... scores, shape (k + 1, q).
     offsets = d[y] - np.concatenate([np.zeros((1, q)), np.cumsum((d @ A)[:, None] * Q.T, axis=0)])
     E = np.zeros((p + q, q))
     E[y] = np.eye(q)
-    if left_out.squared:
-        total = left_out.columns()[y]
-        H, G = left_out.within(A, E), left_out.within(A)
+    if held_out.squared:
+        total = held_out.columns()[y]
+        H, G = held_out.within(A, E), held_out.within(A)
         spread = np.empty((k + 1, q))
         for c in range(q):
             M = G * Q[c] * Q[c][:, None]
@@ -184,17 +185,17 @@ def squared_errors(
         resolved = bool(np.all(spread[counts] >= _RESOLVED * total))
         spread = np.clip(spread, 0.0, None)
     else:
-        spread = np.stack([left_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
+        spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
         resolved = True
-    return HeldOutScores((spread / left_out.weight + offsets**2)[counts], resolved)
+    return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
 
 
-def correlations(left_out: LeftOut, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Correlation of each pair of variates X a_k, Y b_k over the rows left out."""
-    x, y = left_out.group(0), left_out.group(1)
-    left, right = (np.zeros((len(left_out.columns()), A.shape[1])) for _ in range(2))
+def correlations(held_out: HeldOutMoments, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Correlation of each pair of variates X a_k, Y b_k over the held-out rows."""
+    x, y = held_out.group(0), held_out.group(1)
+    left, right = (np.zeros((len(held_out.columns()), A.shape[1])) for _ in range(2))
     left[x], right[y] = A, B
-    lengths = np.sqrt(left_out.lengths(left) * left_out.lengths(right))
-    products = np.diagonal(left_out.within(left, right))
+    lengths = np.sqrt(held_out.lengths(left) * held_out.lengths(right))
+    products = np.diagonal(held_out.within(left, right))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(lengths > 0, np.clip(products / lengths, -1.0, 1.0), np.nan)
