@@ -67,8 +67,8 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource CountedSource DaskSource FilledSource MappedSource ObjectSource SOURCES
-        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error holds_objects open_source
-        open_target stacked tasks tree unusable_block_error
+        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened holds_objects
+        open_source open_target stacked tasks tree unusable_block_error
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed SUMMARIES
