@@ -43,6 +43,10 @@ each = pytest.mark.parametrize("density", list(ALL.values()), ids=list(ALL))
 U = np.array([-6.0, -2.5, -1.0, -0.3, 0.1, 0.8, 1.7, 4.0])
 
 
+def test_every_density_of_the_table_is_tested():
+    assert set(DENSITIES.values()) <= {type(density) for density in ALL.values()}
+
+
 @each
 def test_probabilities_add_up_to_one(density):
     total = integrate.quad(lambda u: math.exp(-float(density.energy(np.array([u]))[0])), -np.inf, np.inf, limit=200)[0]

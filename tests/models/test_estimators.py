@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from examples import SPECTRAL, SUMMARIZES
+from examples import KERNEL_SOLVER_EXAMPLES, SPECTRAL, SUMMARIZES
 from inputs import INPUTS, names, table
 from lowdim import (
     CCA,
@@ -28,9 +28,11 @@ from lowdim import (
     PLSCanonical,
     PLSRegression,
     Whitening,
+    models,
 )
+from lowdim.densities import DENSITIES
 from lowdim.errors import RankWarning
-from lowdim.solvers import SOLVERS, Krylov, Triangle
+from lowdim.solvers import ICA_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS, Krylov, Triangle
 from lowdim.solvers.spectra import SKLEARN_SOLVERS
 from oracles import tolerance
 
@@ -39,67 +41,74 @@ X = np.round(8 * np.random.default_rng(0).standard_normal((20, 4)) @ np.diag([4.
 
 # The kinds "zca" and "cholesky" are not here: the checks set n_components=1, which has no meaning there. Their tables
 # have fewer rows than columns, about which whitening has to warn.
-@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning")
-@parametrize_with_checks(
-    [
-        PCA(),
-        PCA(1),
-        PCA(0.9),
-        PCA("kaiser"),
-        PCA(whiten=True, n_components=1),
-        PCA(standardize=True, solver="triangle"),
-        PCA(1, solver="gram"),
-        PCA(1, solver="krylov"),
-        PCA(1, solver=Krylov(block=2)),
-        PCA(1, solver="covariance", ddof=0),
-        PCA(1, svd_solver="full"),
-        Whitening(),
-        Whitening("pca-cor"),
-        Whitening(n_components=1, regularization=0.1, relative=True),
-        Whitening("pca-cor", n_components=1, regularization="oas", solver="triangle"),
-        Whitening(n_components=1, regularization="ledoit-wolf"),
-        PPCA(),
-        PPCA(1),
-        PPCA(1, solver="em"),
-        PPCA(1, prior="vb"),
-        PPCA(1, solver="triangle"),
-        FactorAnalysis(),
-        FactorAnalysis(1),
-        FactorAnalysis(1, solver="em"),
-        FactorAnalysis(2, rotation="varimax", standardize=True),
-        FactorAnalysis(1, rotation="oblimin", scores="bartlett"),
-        PCR(),
-        PCR(1),
-        PCR(1, select="relevance", scale=True, solver="triangle"),
-        PLSRegression(),
-        PLSRegression(1),
-        PLSRegression(1, algorithm="simpls", scale=(True, False), solver="gram"),
-        PLSCanonical(),
-        PLSCanonical(1, solver="triangle"),
-        PLSSVD(),
-        CCA(),
-        CCA(1, regularization=0.1),
-        CCA(1, regularization=(0.1, 0.5), scale=False, solver="gram"),
-        GCCA(),
-        GCCA(1, regularization=0.2),
-        FeatureMapPCA(),
-        FeatureMapPCA(1),
-        ICA(),
-        ICA(1),
-        ICA(1, ortho=True),
-        ICA(1, solver="fixed-point", density="student"),
-        ICA(1, n_init=2, extended=False, keep_sources=True),
-        KernelCCA(),
-        KernelCCA(1, kernel="linear"),
-        KernelPCA(),
-        KernelPCA(1, kernel="rbf"),
-        KernelPCA(1, kernel="rbf", solver="krylov"),
-        KernelPCA(1, kernel="rbf", solver="nystrom"),
-        KernelPCA(1, kernel="laplacian", solver="fourier"),
-        KernelPCA(1, kernel="poly", solver="features"),
-        KernelPCA(1, kernel="precomputed"),
-    ]
-)
+CHECKED = [
+    PCA(),
+    PCA(1),
+    PCA(0.9),
+    PCA("kaiser"),
+    PCA(whiten=True, n_components=1),
+    PCA(standardize=True, solver="triangle"),
+    *(PCA(1, solver=solver) for solver in SOLVERS),
+    PCA(1, solver=Krylov(block=2)),
+    PCA(1, solver="covariance", ddof=0),
+    PCA(1, svd_solver="full"),
+    Whitening(),
+    Whitening("pca-cor"),
+    Whitening(n_components=1, regularization=0.1, relative=True),
+    Whitening("pca-cor", n_components=1, regularization="oas", solver="triangle"),
+    Whitening(n_components=1, regularization="ledoit-wolf"),
+    PPCA(),
+    PPCA(1),
+    PPCA(1, solver="em"),
+    PPCA(1, prior="vb"),
+    PPCA(1, solver="triangle"),
+    FactorAnalysis(),
+    FactorAnalysis(1),
+    *(FactorAnalysis(1, solver=solver) for solver in LATENT_SOLVERS),
+    FactorAnalysis(2, rotation="varimax", standardize=True),
+    FactorAnalysis(1, rotation="oblimin", scores="bartlett"),
+    PCR(),
+    PCR(1),
+    PCR(1, select="relevance", scale=True, solver="triangle"),
+    PLSRegression(),
+    PLSRegression(1),
+    *(PLSRegression(1, solver=solver) for solver in REDUCTIONS),
+    PLSRegression(1, algorithm="simpls", scale=(True, False), solver="gram"),
+    PLSCanonical(),
+    PLSCanonical(1, solver="triangle"),
+    PLSSVD(),
+    CCA(),
+    CCA(1, regularization=0.1),
+    CCA(1, regularization=(0.1, 0.5), scale=False, solver="gram"),
+    GCCA(),
+    GCCA(1, regularization=0.2),
+    FeatureMapPCA(),
+    FeatureMapPCA(1),
+    ICA(),
+    ICA(1),
+    ICA(1, ortho=True),
+    *(ICA(1, solver=solver) for solver in ICA_SOLVERS),
+    *(ICA(1, density=density) for density in DENSITIES),
+    ICA(1, solver="fixed-point", density="student"),
+    ICA(1, n_init=2, extended=False, keep_sources=True),
+    KernelCCA(),
+    KernelCCA(1, kernel="linear"),
+    KernelPCA(),
+    KernelPCA(1, kernel="rbf"),
+    *(KernelPCA(1, kernel=row.kernel, solver=solver) for solver, row in KERNEL_SOLVER_EXAMPLES.items()),
+    KernelPCA(1, kernel="laplacian", solver="fourier"),
+    KernelPCA(1, kernel="precomputed"),
+]
+# The default of a table is there twice.
+CHECKED = list({repr(estimator): estimator for estimator in CHECKED}.values())
+
+
+@pytest.mark.parametrize("name", models.__all__)
+def test_every_model_is_checked(name):
+    assert any(type(estimator).__name__ == name for estimator in CHECKED), f"add {name}() to CHECKED"
+
+
+@parametrize_with_checks(CHECKED)
 @pytest.mark.filterwarnings(
     "ignore::lowdim.errors.RankWarning",
     "ignore::lowdim.errors.SmallSampleWarning",

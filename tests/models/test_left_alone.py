@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from examples import FINDS_ALL, KEEPS_NOTHING, SPECTRAL
+from examples import FINDS_ALL, KEEPS_NOTHING, MODELS, SPECTRAL
 from inputs import INPUTS, namespace
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance
@@ -228,6 +228,11 @@ ESTIMATORS = {
     "FactorAnalysis newton": lambda: FactorAnalysis(1, rotation="varimax", scores="bartlett"),
     "Whitening relative": lambda: Whitening("pca", regularization=0.1, relative=True),
 }  # fmt: skip
+
+
+def test_every_model_of_one_table_is_here():
+    one_table = {name for name, row in MODELS.items() if not row.two_tables}
+    assert {type(make()).__name__ for make in ESTIMATORS.values()} == one_table
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
-from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap
+from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, models
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection.bootstrapping import ALIGNMENTS, _align
 from lowdim.solvers import Newton
@@ -24,6 +24,11 @@ MODELS = {
     "PLSRegression": (PLSRegression(2), DIABETES, PROGRESS),
     "CCA": (CCA(2), IRIS[:, :2], IRIS[:, 2:]),
 }
+
+
+def test_every_model_that_can_be_bootstrapped_is_here():
+    able = {name for name in models.__all__ if isinstance(getattr(models, name)(), CanBeBootstrapped)}
+    assert able == {type(model).__name__ for model, _, _ in MODELS.values()}
 
 
 def statistics(fit):

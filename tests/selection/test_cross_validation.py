@@ -20,7 +20,8 @@ from sklearn.model_selection import (
 )
 
 from inputs import INPUTS, with_holes
-from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate
+from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models
+from lowdim.selection.protocol import CanBeValidated
 from lowdim.solvers import Newton
 
 random = np.random.default_rng(7)
@@ -54,6 +55,11 @@ SPLITTERS = {
     "GroupKFold": GroupKFold(3),
     "LeaveOneGroupOut": LeaveOneGroupOut(),
 }
+
+
+def test_every_model_that_can_be_cross_validated_is_here():
+    able = {name for name in models.__all__ if isinstance(getattr(models, name)(), CanBeValidated)}
+    assert able == {type(model).__name__ for model in MODELS.values()}
 
 
 def tables(model):

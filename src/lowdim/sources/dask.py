@@ -79,6 +79,8 @@ class DaskSource(Source):
         return self._part([span for span in spans if span[1] < span[2]], j - i)
 
     def features(self) -> Source:
+        if not self.traits.by_feature:
+            return super().features()
         return self._inherit(DaskSource(self._X.T, self._open), transposed=True)
 
     @property

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from examples import density
 from lowdim import open_source, summarize
-from lowdim.densities import GeneralizedGaussian, Sech, Student
+from lowdim.densities import DENSITIES, Sech
 from lowdim.reading import Rows
 from lowdim.solvers import FixedPointICA, QuasiNewtonICA, Status
 from lowdim.solvers.ica.objective import Objective
@@ -22,8 +23,7 @@ VALUES, VECTORS = np.linalg.eigh(np.cov(X.T, ddof=0))
 WHITENING = (VECTORS / np.sqrt(VALUES)).T
 W = np.linalg.qr(random.standard_normal((K, K)))[0]
 FLIPPED = np.array([False, True, False, True])
-DENSITIES = {"sech": Sech(), "student": Student(3.0), "generalized": GeneralizedGaussian(1.5)}
-each_density = pytest.mark.parametrize("density", list(DENSITIES.values()), ids=list(DENSITIES))
+each_density = pytest.mark.parametrize("density", [density(name) for name in DENSITIES], ids=list(DENSITIES))
 
 
 def objective(density=None):

@@ -1,0 +1,104 @@
+"""Which solver of latent Gaussian models runs: for complete rows, for rows with holes, for a summary, and as asked."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import lowdim
+from inputs import with_holes
+from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
+from lowdim.reading import Rows
+from lowdim.solvers import EM, LATENT_SOLVERS, LatentSolver, Newton, Status, latent, spectra
+from lowdim.solvers.latent import LatentRequest
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((120, 2)) @ RNG.standard_normal((2, 6)) + 0.5 * RNG.standard_normal((120, 6)) + 4.0
+HOLES = with_holes(X)
+MODELS = {"PPCA": (PPCA, True), "FactorAnalysis": (FactorAnalysis, False)}
+#: Which solver runs: the model, its options, the rows, and the solvers of the plan and of the fit.
+CHOICES = {
+    "PPCA, complete": (PPCA(2), X, "covariance", "covariance"),
+    "PPCA, holes": (PPCA(2), HOLES, "covariance", "em"),
+    "PPCA by triangle": (PPCA(2, solver="triangle"), X, "triangle", "triangle"),
+    "PPCA by triangle, holes": (PPCA(2, solver="triangle"), HOLES, "triangle", "em"),
+    "PPCA by em": (PPCA(2, solver="em"), X, "em", "em"),
+    "PPCA with a prior": (PPCA(2, prior="vb"), X, "em", "em"),
+    "PPCA, unstored": (PPCA(2, missing="unstored"), sparse.csr_array(np.nan_to_num(HOLES)), "em", "em"),
+    "PPCA, unstored but dense": (PPCA(2, missing="unstored"), X, "covariance", "covariance"),
+    "FactorAnalysis, complete": (FactorAnalysis(2), X, "newton", "newton"),
+    "FactorAnalysis, holes": (FactorAnalysis(2), HOLES, "newton", "em"),
+    "FactorAnalysis by em": (FactorAnalysis(2, solver="em"), X, "em", "em"),
+    "FactorAnalysis by newton, holes": (FactorAnalysis(2, solver=Newton()), HOLES, "newton", "em"),
+}
+
+
+@pytest.mark.parametrize("what", list(CHOICES))
+def test_choices(what):
+    model, rows, planned, run = CHOICES[what]
+    plan = lowdim.plan(model, rows)
+    assert plan.solver.name == planned
+    model.fit(rows)
+    assert (model.solver_, model.plan_.solver.name) == (run, run)
+    assert model.plan_.passes == model.n_passes_
+    # What cannot be known before rows are read is said.
+    if planned != "em":
+        assert plan.why.endswith("(rows with holes: em, one pass a step)")
+
+
+def test_a_plan_does_not_look_for_holes():
+    """They may lie anywhere, and a plan reads nothing."""
+    assert lowdim.plan(PPCA(2), HOLES) == lowdim.plan(PPCA(2), X)
+
+
+@pytest.mark.parametrize("name", list(LATENT_SOLVERS))
+def test_the_door_for_rows_and_for_moments(name):
+    """Both ways lead to the same likelihood."""
+    solver = LATENT_SOLVERS[name]()
+    request = LatentRequest(2, tied=False, floor=1e-6)
+    fit, plan = latent.solve(Rows(open_source(X)), request, solver, spectra)
+    again, from_summary = latent.solve_summary(summarize(X, Moments(6, wide=True)), request, name, spectra)
+    assert plan.solver == from_summary.solver == solver
+    assert (from_summary.passes, from_summary.why) == (0, "from a summary")
+    assert fit.status is again.status is Status.CONVERGED
+    assert again.loglike[-1] == pytest.approx(fit.loglike[-1], rel=1e-8)
+    newton, _ = latent.solve(Rows(open_source(X)), request, Newton(), spectra)
+    assert fit.loglike[-1] == pytest.approx(newton.loglike[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", list(LATENT_SOLVERS))
+@pytest.mark.parametrize("model", list(MODELS))
+def test_every_solver_is_taken_or_refused_by_name_and_by_object(model, name):
+    """One noise variance for all columns is not what every solver can fit."""
+    cls, tied = MODELS[model]
+    able = LATENT_SOLVERS[name].ties_noise or not tied
+    for solver in (name, LATENT_SOLVERS[name]()):
+        if able:
+            assert lowdim.plan(cls(2, solver=solver), X).solver == LATENT_SOLVERS[name]()
+            assert cls(2, solver=solver).fit(X).solver_ == name
+        else:
+            with pytest.raises(ValueError, match="is not one of 'auto', 'em', 'covariance'"):
+                cls(2, solver=solver).fit(X)
+
+
+def test_a_solver_that_is_not_in_the_table_is_refused():
+    class Other(EM):
+        pass
+
+    class Stranger(LatentSolver):
+        def cost(self, job):
+            raise AssertionError
+
+        fit_rows = fit_moments = cost
+
+    assert FactorAnalysis(2, solver=Other()).fit(X).solver_ == "em"
+    for solver in (Stranger(), Newton, "closed-form"):
+        with pytest.raises(ValueError, match=r"Or an object from lowdim\.solvers"):
+            FactorAnalysis(2, solver=solver).fit(X)
+
+
+def test_options_of_em_hold_for_rows_with_holes():
+    from lowdim.errors import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="solver='em' stopped after 3 steps"):
+        model = PPCA(2, solver=EM(max_iter=3)).fit(HOLES)
+    assert model.plan_.solver == EM(max_iter=3)
