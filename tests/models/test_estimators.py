@@ -256,9 +256,12 @@ def test_unfitted_it_prints_its_parameters(model):
 
 
 def test_fitted_it_prints_its_importance_table():
-    text = str(PCA(2).fit(X))
-    assert text.splitlines()[0] == "PCA of 20 rows, 4 columns (covariance)"
-    assert [line.split()[0] for line in text.splitlines()[2:]] == ["std.", "variance", "proportion", "cumulative"]
+    pca = PCA(2).fit(X)
+    text = str(pca)
+    *table, last = text.splitlines()
+    assert table[0] == "PCA of 20 rows, 4 columns (covariance)"
+    assert [line.split()[0] for line in table[2:]] == ["std.", "variance", "proportion", "cumulative"]
+    assert last == f"plan: {pca.plan_}"
     assert "PC1" in text and "PC2" in text and "PC3" not in text
     assert f"{PCA(2).fit(X).explained_variance_[0]:.4f}" in text
 

@@ -247,9 +247,10 @@ def test_the_best_start_is_kept():
 
 def test_it_prints_itself():
     X, _ = mix("both")
-    text = str(ICA(n_init=2).fit(X))
-    assert text.splitlines()[0] == "ICA of 3000 rows, 5 columns (quasi-newton)"
-    assert [line.split()[0] for line in text.splitlines()[1:]] == ["IC1", "proportion", "kurtosis", "stability"]
+    *table, last = str(ICA(n_init=2).fit(X)).splitlines()
+    assert table[0] == "ICA of 3000 rows, 5 columns (quasi-newton)"
+    assert [line.split()[0] for line in table[1:]] == ["IC1", "proportion", "kurtosis", "stability"]
+    assert last.startswith("plan: quasi-newton: ")
 
 
 def test_names_of_the_sources():
