@@ -7,6 +7,7 @@ first, so that small fits do not pay for the search.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -130,12 +131,16 @@ def eps(x: Array) -> float:
 
 
 def all_finite(x: Array) -> bool:
-    """Whether no entry of a dense array, and no stored entry of a sparse one, is NaN or infinite."""
+    """Whether no entry of a dense array, and no stored entry of a sparse one, is NaN or infinite.
+
+    The sum is tested first because it needs no temporary array. It may overflow even if all entries are finite: NumPy's
+    warnings of that are for the caller to silence.
+    """
     values = x.data if is_sparse(x) else x
+    if isinstance(values, np.ndarray):
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
     xp = namespace(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        # The sum is tested first because it needs no temporary array. It may overflow even if all entries are finite.
-        return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
+    return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
 
 
 def concat_rows(pieces: list[Array]) -> Array:

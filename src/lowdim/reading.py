@@ -216,7 +216,8 @@ class Rows:
                 )
         if source.kind == "objects":
             return A, weights
-        error = None if all_finite(A) else bad_entry_error(source, A, rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = None if all_finite(A) else bad_entry_error(source, A, rows)
         if error is not None:
             raise error
         return A, weights
@@ -261,8 +262,9 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
     if not at_hand or traits.remote or traits.costly or source.kind == "objects":
         return False
     block = next(first.blocks(_rows_to_map(first)))
-    if all_finite(block):
-        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if all_finite(block):
+            return False
     if weights is None:
         keep = np.arange(block.shape[0])
     else:

@@ -17,13 +17,8 @@ from ._tables import cast
 
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
     """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit."""
-    few, coefficients = Q.shape[0] <= Q.shape[1], None
-    if few:
-        with np.errstate(over="ignore", invalid="ignore"):
-            coefficients = R @ Q.T
-        # The coefficients may overflow even if the predictions do not.
-        few = all_finite(coefficients)
-    first = affine(coefficients if few else R, model.x_mean_, 0.0)
+    few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
+    first = affine(R @ Q.T if few else R, model.x_mean_, 0.0)
     y_mean, one = model.y_mean_, model._one_dimensional
 
     def predict(block: Array) -> Array:
@@ -32,6 +27,14 @@ def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
         return answer[:, 0] if one else answer
 
     return model._map(X, predict, "predict")
+
+
+def has_finite_coefficients(R: Array, Q: Array) -> bool:
+    """Whether the coefficients of few targets are finite. They may overflow even if the predictions do not."""
+    if Q.shape[0] > Q.shape[1]:
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return all_finite(R @ Q.T)
 
 
 def intercept(model: Any, R: Array, Q: Array, dtype: Any) -> Array:

@@ -16,7 +16,7 @@ from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables.views import Views
 from ._pair import PairModel
-from ._prediction import intercept, predictions, regression_tags
+from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
 from ._tables import cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -137,7 +137,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         self.rank_ = k
         self.tail_ = fit.tail
         self.rank_cut_ = views.cut**2 * total_x / views.divisor
-        self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
+        R, Q = self.coefficient_factors()
+        self.intercept_, self._finite_coefficients = intercept(self, R, Q, dtype), has_finite_coefficients(R, Q)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """The factors R and Q of the coefficients Q R^T, in the units of the columns."""

@@ -23,7 +23,7 @@ from ..solvers.tables.variates import ColumnStructure, column_structure
 from ..solvers.tables.views import Views
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import intercept, predictions, regression_tags
+from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
 from ._tables import cast, check_regularization, check_scale
 
 
@@ -203,7 +203,8 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         self._set_table("x", x_columns, dtype)
         self._set_table("y", y_columns, dtype)
         self._y_on_x = cast(y_columns.extra[2], like, dtype)
-        self.intercept_ = intercept(self, *self.coefficient_factors(), dtype)
+        R, Q = self.coefficient_factors()
+        self.intercept_, self._finite_coefficients = intercept(self, R, Q, dtype), has_finite_coefficients(R, Q)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Set rotations, loadings, structure and redundancy of one table."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
@@ -213,6 +213,14 @@ class SpectraLike(Protocol):
 
     def solve_summary(self, summary: Any, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
         """Eigenpairs of the covariance of the rows that were summarized."""
+
+
+R = TypeVar("R")
+
+
+def with_passes(record: R, passes: int) -> R:
+    """The record (or plan) with this number of passes; the same object if it has that number already."""
+    return record if record.passes == passes else replace(record, passes=passes)  # type: ignore[attr-defined, type-var]
 
 
 def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> None:

@@ -43,8 +43,9 @@ class MappedSource(Source):
         start = 0
         for block in self._source.blocks(rows):
             features = self._mapped(block)
-            if not all_finite(features):
-                features = self._repaired(block, features, start)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if not all_finite(features):
+                    features = self._repaired(block, features, start)
             start += block.shape[0]
             yield features
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import MissingValues
-from ..base import Plan, RowsLike, SpectraLike
+from ..base import Plan, RowsLike, SpectraLike, with_passes
 from ..plan import is_auto, make_solver
 from ..results import LatentFit
 from .by_eigenpairs import ClosedForm, closed_form
@@ -40,7 +40,7 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
     if not (request.unstored and rows.traits.sparse) and not rows.shows_holes():
         try:
             fit, the_plan = solver_of(request, asked).fit_rows(rows, request, spectra)
-            return fit, replace(the_plan, passes=fit.passes)
+            return fit, with_passes(the_plan, fit.passes)
         except MissingValues:
             pass
     return em_of(asked).fit_holes(rows, request, spectra)

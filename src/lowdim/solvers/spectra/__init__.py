@@ -12,7 +12,7 @@ from typing import Any, cast
 from ...errors import choice
 from ...linalg import quiet_blas
 from ...sources.base import Traits
-from ..base import Job, Plan, Request, RowsLike
+from ..base import Job, Plan, Request, RowsLike, with_passes
 from ..escalate import escalate
 from ..plan import cheapest_plan, find_solver, is_auto, make_plan
 from ..results import Spectrum, Status
@@ -44,7 +44,7 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
         why = "the stream can be read only once, and the covariance of its first block loses the small eigenvalues"
         the_plan = Triangle().plan(job, why)
     spectrum, the_plan, passes = escalate(the_plan, lambda solver: solver.solve(rows, request), job, allowed=auto)
-    return replace(spectrum, passes=passes), replace(the_plan, passes=passes)
+    return with_passes(spectrum, passes), with_passes(the_plan, passes)
 
 
 def solve_summary(summary: Any, request: Request, asked: str | Solver = "auto") -> tuple[Spectrum, Plan]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import choice, no_rows_seen
 from ...linalg import quiet_blas
-from ..base import Plan
+from ..base import Plan, with_passes
 from ..escalate import escalate
 from ..plan import cheapest_plan, find_solver, is_auto, make_plan
 from .covariance_reduction import CovarianceReduction
@@ -68,7 +68,7 @@ def solve(
             return TablesSolution(views, request.components(views, k), reduction.passes)
 
     solution, the_plan, passes = escalate(plan_job(job, asked, among), run, job, allowed=is_auto(asked))
-    return replace(solution, passes=passes), replace(the_plan, passes=passes)
+    return with_passes(solution, passes), with_passes(the_plan, passes)
 
 
 def solve_summary(
