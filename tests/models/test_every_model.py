@@ -116,6 +116,7 @@ def test_a_fitted_model_says_what_ran(name):
     assert str(model.plan_).startswith(f"{model.solver_}: ")
     assert "over the rows, about " in str(model.plan_)
     assert str(model.plan_).endswith(f"beside them; {model.plan_.why}")
+    assert str(model).splitlines()[-1] == f"plan: {model.plan_}"
     first = str(model).splitlines()[0]
     assert first.startswith(f"{name} of {len(X)} rows, ")
     assert first.endswith(f"({model.solver_})")
