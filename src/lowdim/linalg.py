@@ -12,6 +12,7 @@ from scipy import linalg as scipy_linalg
 
 from ._threads import single_threaded_blas
 from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
+from .errors import too_few_rows
 
 #: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K.
 #: Its rounding errors are about eps * lambda_1, so about six digits are left at 1e-10.
@@ -38,6 +39,12 @@ def divisor(weight: float, ddof: int) -> float:
     """The divisor of a covariance, total weight minus `ddof`; zero if that is negative or zero up to rounding."""
     left = weight - ddof
     return left if left > 1e-9 * weight else 0.0
+
+
+def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> None:
+    """Raise an error if the divisor of a covariance is not positive; a `fixed` ddof cannot be chosen by the user."""
+    if divisor(weight, ddof) <= 0:
+        raise too_few_rows(n_rows, weight, ddof, fixed)
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:

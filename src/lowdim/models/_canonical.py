@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import SmallSampleWarning, warn_user
 from ..solvers.results import CanonicalFit
-from ..solvers.tables.views import Views
+from ..solvers.tables import Views
 from ._tables import check_regularization, check_scale
 
 

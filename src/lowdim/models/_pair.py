@@ -14,7 +14,7 @@ from ..features import affine
 from ..linalg import signs
 from ..reading import map_rows
 from ..solvers.results import PairFit
-from ..solvers.tables.views import LiftedVectors, View, Views
+from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
 from ._tables import TablesModel, cast, check_scale, open_further, open_pair
 

@@ -15,7 +15,7 @@ from ..features import Same
 from ..kernels import Gaussian, Linear
 from ..reading import map_rows
 from ..solvers import PREIMAGES, FixedPoint, Ridge
-from ..solvers.kernel.preimages import LearnedMap
+from ..solvers.kernel import LearnedMap
 from ..sources import open_source
 
 

@@ -14,10 +14,9 @@ from ..errors import (
     ResolutionWarning,
     n_components_out_of_range,
     no_variance,
-    too_few_rows,
     warn_user,
 )
-from ..linalg import divisor, most_components
+from ..linalg import most_components, require_rows
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
@@ -35,8 +34,7 @@ def count_rows(rows: Rows, ddof: int) -> int | None:
     if n is None:
         return None
     weight = total_weight(rows) or 0.0
-    if divisor(weight, ddof) <= 0:
-        raise too_few_rows(n, weight, ddof)
+    require_rows(n, weight, ddof)
     return max(n, int(weight))
 
 

@@ -14,7 +14,7 @@ from .._xp import Array, astype, dense, namespace, to_numpy
 from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
-from ..solvers.tables.views import Views
+from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
 from ._tables import cast

@@ -10,11 +10,12 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array
-from ..errors import n_components_out_of_range, no_rows_seen
+from ..errors import n_components_out_of_range
 from ..features import affine
 from ..linalg import divisor, most_components
 from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Request, Solver, Spectrum, spectra
+from ..summaries.base import require_seen
 from ._base import Model
 from ._principal import count_pairs, count_rows, warn_of_status
 from ._rule_choice import no_partial_fit
@@ -152,8 +153,7 @@ class SpectralModel(Model):
     def _fit_summary(self, summary: Any, solver: Solver, dtype: Any, passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""
         self.n_features_in_ = summary.n_features
-        if summary.mean is None:
-            raise no_rows_seen()
+        require_seen(summary)
         k = self._k(most_components(summary.n_rows, summary.weight, summary.n_features), summary.n_features)
         spectrum, the_plan = spectra.solve_summary(summary, self._request_of(k), solver)
         self._finish(replace(spectrum, passes=passes), replace(the_plan, passes=passes), dtype)

@@ -31,9 +31,7 @@ from ..errors import (
 from ..linalg import divisor
 from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Status, tables
-from ..solvers.tables import Tables, TablesJob, TablesRequest, TablesSolution
-from ..solvers.tables.problem import ComponentsFunction
-from ..solvers.tables.views import Views
+from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ._base import Model
 from ._rule_choice import apply_cv_rule, check_rule, no_partial_fit, rule_needs_rows

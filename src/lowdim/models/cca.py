@@ -15,12 +15,16 @@ from .._xp import Array, asarray_like, namespace, to_numpy
 from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.results import CanonicalFit
-from ..solvers.tables import Reduction
-from ..solvers.tables.canonical import solve_canonical
-from ..solvers.tables.problem import ComponentsFunction
-from ..solvers.tables.significance import CanonicalTests, canonical_tests
-from ..solvers.tables.variates import ColumnStructure, column_structure
-from ..solvers.tables.views import Views
+from ..solvers.tables import (
+    CanonicalTests,
+    ColumnStructure,
+    ComponentsFunction,
+    Reduction,
+    Views,
+    canonical_tests,
+    column_structure,
+    solve_canonical,
+)
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
 from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags

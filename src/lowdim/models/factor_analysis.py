@@ -11,7 +11,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import choice, no_rows_seen
+from ..errors import choice
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
 from ..selection.choices import Choice
@@ -22,6 +22,7 @@ from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Newton, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
 from ..summaries import Moments
+from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
@@ -148,8 +149,7 @@ class FactorAnalysis(LatentModel):
                 f"fit_summary needs a Moments, got {type(summary).__name__}. For a covariance or correlation matrix, "
                 "pass Moments.from_covariance(cov, n_samples)."
             )
-        if summary.mean is None:
-            raise no_rows_seen()
+        require_seen(summary)
         with self._restore_on_error():
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = summary.n_features

@@ -15,11 +15,7 @@ from ..errors import inconsistent_lengths, other_names
 from ..features import affine
 from ..reading import map_rows
 from ..solvers.results import CanonicalFit
-from ..solvers.tables import Reduction
-from ..solvers.tables.canonical import solve_canonical
-from ..solvers.tables.problem import ComponentsFunction
-from ..solvers.tables.variates import column_structure, pair_correlations
-from ..solvers.tables.views import Views
+from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (

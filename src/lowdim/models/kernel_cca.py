@@ -17,11 +17,8 @@ from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading import Rows, check_weights
 from ..solvers import Plan, Status, tables
-from ..solvers.kernel.from_matrix import require_symmetric
-from ..solvers.tables import Tables, TablesRequest
-from ..solvers.tables.canonical import solve_canonical
-from ..solvers.tables.kernel_reduction import KernelReduction, MappedTable
-from ..solvers.tables.variates import pair_correlations
+from ..solvers.kernel import require_symmetric
+from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
 from ._base import Model
 from ._canonical import warn_if_forced

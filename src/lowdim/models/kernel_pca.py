@@ -18,14 +18,12 @@ from ..errors import (
 )
 from ..features import affine
 from ..kernels import Kernel, as_kernel, refuse_parameters
-from ..linalg import divisor
+from ..linalg import divisor, require_rows
 from ..reading import Rows, map_rows
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
-from ..solvers.base import require_rows, total_weight
-from ..solvers.kernel import KernelRequest
-from ..solvers.kernel.components import Components
-from ..solvers.kernel.memory import memory_allowed
+from ..solvers.base import total_weight
+from ..solvers.kernel import Components, KernelRequest, memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples

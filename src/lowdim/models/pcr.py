@@ -11,10 +11,7 @@ from ..errors import choice
 from ..reading import map_rows
 from ..selection.protocol import HeldOutScorer
 from ..selection.scorers import ErrorScorer
-from ..solvers.tables import Reduction
-from ..solvers.tables.paired_scores import principal_regression
-from ..solvers.tables.problem import ComponentsFunction
-from ..solvers.tables.views import Views
+from ..solvers.tables import ComponentsFunction, Reduction, Views, principal_regression
 from ._regression import REGRESSION_AXES, LatentRegression
 
 

@@ -13,10 +13,7 @@ from ..errors import choice
 from ..selection.protocol import HeldOutScorer
 from ..selection.scorers import ErrorScorer
 from ..solvers.results import PairFit
-from ..solvers.tables import Reduction
-from ..solvers.tables.paired_scores import pls_canonical, pls_regression, pls_svd
-from ..solvers.tables.problem import ComponentsFunction
-from ..solvers.tables.views import Views
+from ..solvers.tables import ComponentsFunction, Reduction, Views, pls_canonical, pls_regression, pls_svd
 from ._pair import PairModel
 from ._regression import REGRESSION_AXES, LatentRegression
 from ._tables import cast

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import bad_weights, choice, no_rows_seen
+from ..errors import bad_weights, choice
 from ..linalg import most_components, signs
 from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
@@ -20,6 +20,7 @@ from ..selection.scorers import LatentScorer, PrincipalScorer
 from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, Solver, latent, spectra
 from ..solvers.latent import LatentRequest
 from ..summaries import Moments, Triangle
+from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, pack, unpack
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, check_rule, eigenvalues_for, rule_needs_rows
@@ -125,8 +126,7 @@ class PPCA(LatentModel):
             self.__dict__.pop("feature_names_in_", None)
             if not isinstance(summary, Moments | Triangle):
                 raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
-            if summary.mean is None:
-                raise no_rows_seen()
+            require_seen(summary)
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):

@@ -11,7 +11,7 @@ from ..linalg import divisor, r_factor
 from ..reading import Rows
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
-from ..solvers.spectra.shrinkage import SHRINKAGE
+from ..solvers.spectra import SHRINKAGE
 from ..summaries import FourthMoments, Moments
 from ._spectral import SpectralModel
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from .. import summaries
 from .._xp import namespace, to_numpy
-from ..errors import too_few_rows
-from ..linalg import divisor, is_constant
+from ..linalg import divisor, is_constant, require_rows
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..solvers.spectra.spectral_solver import is_resolved
+from ..solvers.spectra import is_resolved
 from ..sources import open_source
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
@@ -149,8 +148,7 @@ def eigenvalues_of(
     n, p = source.shape
     if n is not None:
         weight = float(n) if weights is None else float(namespace(weights).sum(weights))
-        if divisor(weight, 1) <= 0:
-            raise too_few_rows(n, weight, 1, fixed=True)
+        require_rows(n, weight, 1, fixed=True)
     rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize)
     wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
     if wide and spectra.plan(rows, request).solver.reads_columns:

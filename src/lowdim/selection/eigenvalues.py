@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._xp import to_numpy
-from ..errors import no_rows_seen, no_variance, too_few_rows
+from ..errors import no_variance, too_few_rows
 from ..linalg import FLOAT64_EPS, divisor, is_constant, most_components, quiet_blas, rank_cut, svd_thin
 from ..solvers import Spectrum
 from ..summaries import Moments, Triangle
+from ..summaries.base import require_seen
 
 
 class Unavailable(ValueError):
@@ -49,8 +50,7 @@ class Eigenvalues:
     def from_summary(cls, summary: Moments | Triangle, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
         """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
         root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
-        if summary.mean is None:
-            raise no_rows_seen()
+        require_seen(summary)
         n, p = float(summary.weight), summary.n_features
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)

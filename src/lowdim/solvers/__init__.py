@@ -8,9 +8,19 @@ Adding the class to the table of its problem registers it.
 
 from . import ica, kernel, latent, spectra, tables
 from .base import AnySolver, Cost, Job, Plan, Request, RowsLike
-from .ica import ICA_SOLVERS, FixedPointICA, QuasiNewtonICA
-from .kernel import KERNEL_SOLVERS, DenseKernel, Features, FourierFeatures, KernelSolver, KrylovKernel, Nystrom
-from .kernel.preimages import PREIMAGES, FixedPoint, Ridge
+from .ica import ICA_SOLVERS, FixedPointICA, IcaSolver, QuasiNewtonICA
+from .kernel import (
+    KERNEL_SOLVERS,
+    PREIMAGES,
+    DenseKernel,
+    Features,
+    FixedPoint,
+    FourierFeatures,
+    KernelSolver,
+    KrylovKernel,
+    Nystrom,
+    Ridge,
+)
 from .latent import (
     EM,
     LATENT_SOLVERS,
@@ -50,6 +60,7 @@ __all__ = [
     "FourierFeatures",
     "Gram",
     "GramReduction",
+    "IcaSolver",
     "Job",
     "KernelFit",
     "KernelSolver",

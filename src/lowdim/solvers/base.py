@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from .._memory import in_words, memory_bytes
 from .._threads import Progress
 from .._xp import Array, namespace
-from ..errors import needs_memory, read_once, too_few_rows
-from ..linalg import divisor
+from ..errors import needs_memory, read_once
 from ..sources.base import Traits
 from ..summaries.base import Summary
 from .results import Spectrum
@@ -221,12 +220,6 @@ R = TypeVar("R")
 def with_passes(record: R, passes: int) -> R:
     """The record (or plan) with this number of passes; the same object if it has that number already."""
     return record if record.passes == passes else replace(record, passes=passes)  # type: ignore[attr-defined, type-var]
-
-
-def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> None:
-    """Raise an error if the divisor of the covariance, weight - ddof, is not positive."""
-    if divisor(weight, ddof) <= 0:
-        raise too_few_rows(n_rows, weight, ddof, fixed)
 
 
 def total_weight(rows: RowsLike) -> float | None:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from .._xp import Array, Beside, astype, device, is_sparse, namespace, wide_dtype
-from ..errors import NonFiniteBlock
+from ..errors import NonFiniteBlock, no_rows_seen
 from .npz import read_tree, write_tree
 
 #: Blocks of about this size are summed while they lie in cache.
@@ -125,6 +125,12 @@ class Summary(ABC):
         """Set the attributes that are not parameters; those that `stored` lacks stay as in an empty summary."""
         for name, value in stored.items():
             setattr(self, name, value)
+
+
+def require_seen(summary: Any) -> None:
+    """Raise an error if a summary of moments has seen no rows."""
+    if summary.mean is None:
+        raise no_rows_seen()
 
 
 def union(summaries: Sequence[S]) -> S:

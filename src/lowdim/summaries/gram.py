@@ -11,8 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
-from ..errors import too_few_rows
-from ..linalg import divisor, is_constant, r_factor
+from ..linalg import divisor, is_constant, r_factor, require_rows
 from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, products_in_range
 
 
@@ -42,8 +41,7 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
 def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: float, ddof: int) -> Array:
     """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant or vary by their rounding
     only."""
-    if divisor(weight, ddof) <= 0:
-        raise too_few_rows(n_samples, weight, ddof)
+    require_rows(n_samples, weight, ddof)
     xp = namespace(squares)
     deviation = xp.sqrt(squares / divisor(weight, ddof))
     constant = is_constant(deviation, astype(mean, deviation.dtype))

@@ -21,8 +21,7 @@ from .._xp import (
     namespace,
     wide_dtype,
 )
-from ..errors import too_few_rows
-from ..linalg import FLOAT64_EPS, divisor
+from ..linalg import FLOAT64_EPS, divisor, require_rows
 from .base import (
     CACHE_BYTES,
     check_columns,
@@ -136,8 +135,7 @@ class Moments(ScatterSummary):
         smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
         if smallest < -1e-8 * largest:
             raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
-        if divisor(n_samples, ddof) <= 0:
-            raise too_few_rows(n_samples, n_samples, ddof)
+        require_rows(n_samples, n_samples, ddof)
         self = cls(cov.shape[0], groups=groups)
         self.n_rows, self.weight = int(n_samples), float(n_samples)
         self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .._xp import Array
-from ..errors import too_few_rows
-from ..linalg import divisor
+from ..linalg import divisor, require_rows
 from .base import NARROW, Summary, column_groups
 
 
@@ -33,8 +32,7 @@ class ScatterSummary(Summary):
 
     def covariance(self, ddof: int = 1) -> Array:
         """scatter / (weight - ddof)."""
-        if divisor(self.weight, ddof) <= 0:
-            raise too_few_rows(self.n_rows, self.weight, ddof)
+        require_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
 
     @classmethod

@@ -24,25 +24,32 @@ from ..escalate import escalate
 from ..plan import cheapest_plan, is_auto, make_plan
 from .components import Components, array_like
 from .exact import DenseKernel, KrylovKernel
+from .from_matrix import require_symmetric
 from .kernel_job import KernelJob, KernelSolver
 from .maps import Features, FourierFeatures, Nystrom
 from .memory import memory_allowed
+from .preimages import PREIMAGES, FixedPoint, LearnedMap, Ridge
 
 __all__ = [
     "KERNEL_SOLVERS",
+    "PREIMAGES",
     "Components",
     "DenseKernel",
     "Features",
+    "FixedPoint",
     "FourierFeatures",
     "KernelJob",
     "KernelRequest",
     "KernelSolver",
     "KrylovKernel",
+    "LearnedMap",
     "Nystrom",
+    "Ridge",
     "kernel_plan",
     "memory_allowed",
     "plan",
     "plan_job",
+    "require_symmetric",
     "solve",
 ]
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..._xp import Array, asarray_like, to_numpy
 from ...kernels import Kernel
+from ...linalg import require_rows
 from ...summaries import Moments, Sample
-from ..base import Request, RowsLike, SpectraLike, require_rows
+from ..base import Request, RowsLike, SpectraLike
 from ..results import Spectrum
 from .components import Components, array_like
 from .feature_map import KernelFeatureMap

@@ -20,7 +20,8 @@ from .by_covariance import Covariance
 from .by_gram import Gram
 from .by_krylov import Krylov
 from .by_triangle import Triangle
-from .spectral_solver import Solver
+from .shrinkage import SHRINKAGE
+from .spectral_solver import Solver, is_resolved
 
 #: Solvers by shorthand.
 SOLVERS: dict[str, type[Solver]] = {cls.name: cls for cls in (Covariance, Triangle, Gram, Krylov)}
@@ -153,6 +154,7 @@ def _job(rows: RowsLike, request: Request) -> Job:
 
 
 __all__ = [
+    "SHRINKAGE",
     "SKLEARN_SOLVERS",
     "SOLVERS",
     "Covariance",
@@ -160,6 +162,7 @@ __all__ = [
     "Krylov",
     "Solver",
     "Triangle",
+    "is_resolved",
     "loses_digits",
     "plan",
     "plan_job",

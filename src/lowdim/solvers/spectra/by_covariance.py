@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._xp import Array, eps, namespace
-from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas
+from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows
 from ...summaries import Moments
-from ..base import EIGH_WORK, Cost, Job, Request, RowsLike, require_rows
+from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_triangle import Triangle
 from .spectral_solver import Solver, is_resolved, scales

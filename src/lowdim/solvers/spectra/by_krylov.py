@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._threads import single_threaded_blas
 from ..._xp import Array, astype, eps, namespace, to_numpy
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_rows
 from ...summaries import Columns, Sketch
-from ..base import Cost, Job, Request, RowsLike, require_rows
+from ..base import Cost, Job, Request, RowsLike
 from ..lanczos import Lanczos, check_limits
 from ..results import Spectrum, Status, Tail
 from .by_covariance import Covariance

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ... import summaries
 from ..._xp import Array, namespace
-from ...linalg import fix_signs, most_components, svd_thin
-from ..base import Cost, Job, Request, RowsLike, require_rows
+from ...linalg import fix_signs, most_components, require_rows, svd_thin
+from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram
 from .spectral_solver import Solver, scales

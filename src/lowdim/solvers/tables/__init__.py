@@ -12,32 +12,55 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...errors import choice, no_rows_seen
+from ...errors import choice
 from ...linalg import quiet_blas
+from ...summaries.base import require_seen
 from ..base import Plan, with_passes
 from ..escalate import escalate
 from ..plan import cheapest_plan, find_solver, is_auto, make_plan
+from .canonical import solve_canonical
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
-from .problem import Tables, TablesJob, TablesRequest, TablesSolution
+from .kernel_reduction import KernelReduction, MappedTable
+from .paired_scores import pls_canonical, pls_regression, pls_svd, principal_regression
+from .problem import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution
 from .reduction import Reduction
+from .significance import CanonicalTests, canonical_tests
 from .triangle_reduction import TriangleReduction
+from .variates import ColumnStructure, column_structure, pair_correlations
+from .views import LiftedVectors, View, Views
 
 __all__ = [
     "REDUCTIONS",
+    "CanonicalTests",
+    "ColumnStructure",
+    "ComponentsFunction",
     "CovarianceReduction",
     "GramReduction",
+    "KernelReduction",
+    "LiftedVectors",
+    "MappedTable",
     "Reduction",
     "Tables",
     "TablesJob",
     "TablesRequest",
     "TablesSolution",
     "TriangleReduction",
+    "View",
+    "Views",
+    "canonical_tests",
     "check_asked",
+    "column_structure",
+    "pair_correlations",
     "plan",
     "plan_job",
+    "pls_canonical",
+    "pls_regression",
+    "pls_svd",
+    "principal_regression",
     "reduction_for",
     "solve",
+    "solve_canonical",
     "solve_summary",
     "streaming_reduction",
 ]
@@ -75,8 +98,7 @@ def solve_summary(
     summary: Any, names: tuple[str, ...], request: TablesRequest, asked: str | Reduction = "auto"
 ) -> tuple[TablesSolution, Plan]:
     """Components from a Moments or Triangle summary of the tables side by side, without a pass over the rows."""
-    if summary.mean is None:
-        raise no_rows_seen()
+    require_seen(summary)
     reduction = reduction_for(summary, asked)
     views = reduction.views_of_summary(summary, names, request.standardize, request.ddof)
     fit = request.components(views, request.count(summary.n_rows, summary.weight))

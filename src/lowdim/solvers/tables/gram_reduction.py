@@ -9,11 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._xp import Array, asarray_like, astype, dense, namespace, to_numpy
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, column_lengths, divisor, eigh_descending, is_constant, numerical_rank
+from ...linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    column_lengths,
+    divisor,
+    eigh_descending,
+    is_constant,
+    numerical_rank,
+    require_rows,
+)
 from ...summaries import Gram
 from ...summaries.base import check_squares
 from ...summaries.gram import centred_features
-from ..base import EIGH_WORK, Cost, RowsLike, require_rows
+from ..base import EIGH_WORK, Cost, RowsLike
 from .lifting import GramLift, IdentityLift, divisors
 from .problem import Tables, TablesJob
 from .reduction import Reduction

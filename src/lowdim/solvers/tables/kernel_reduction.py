@@ -11,9 +11,9 @@ import numpy as np
 
 from ..._xp import is_sparse
 from ...errors import kernel_not_finite, needs_memory
-from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank
+from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank, require_rows
 from ...summaries import Gram
-from ..base import EIGH_WORK, Cost, require_rows
+from ..base import EIGH_WORK, Cost
 from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .views import LiftedVectors, View, Views

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._xp import to_numpy
-from ...linalg import FLOAT64_EPS, column_lengths
+from ...linalg import FLOAT64_EPS, column_lengths, require_rows
 from ...summaries import Triangle
-from ..base import Cost, require_rows
+from ..base import Cost
 from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .side_by_side import views_of_root
