@@ -7,6 +7,7 @@ from typing import Any
 
 from .solvers import Plan, spectra
 from .solvers.base import AnySolver
+from .solvers.plan import is_auto
 from .sources import ShapedSource, Source, Traits, open_source
 
 
@@ -56,8 +57,17 @@ def plan(
             raise TypeError(f"plan({what.name!r}) needs rows, or their shape, as its second argument.")
         return what.plan_sources(sources, k)
     if hasattr(what, "fit") and hasattr(what, "plan"):
-        return what.plan(_rows_or_shape(X), None if y is None else _rows_or_shape(y))
+        if k is not None or traits is not None or not is_auto(solver):
+            raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
+        return what.plan(_tables(X), None if y is None else _rows_or_shape(y))
     return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
+
+
+def _tables(X: Any) -> Any:
+    """`X` with shapes as sources, also in a list of tables."""
+    if isinstance(X, list) and any(isinstance(A, tuple) or hasattr(A, "__next__") for A in X):
+        return [_rows_or_shape(A) for A in X]
+    return _rows_or_shape(X)
 
 
 def _rows_or_shape(X: Any) -> Any:

@@ -25,12 +25,12 @@ from ..reading import Rows
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..solvers import LatentFit, Plan, Status, latent, spectra
-from ..solvers.base import total_weight
+from ..solvers.base import total_weight, with_passes
 from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
 from ._base import Model
-from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_rule
+from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
 
 MISSING = ("nan", "unstored")
 
@@ -79,7 +79,11 @@ class LatentModel(Model):
 
     def _plan_rows(self, rows: Rows) -> Plan:
         self._check_rows(rows)
-        k = 1 if isinstance(self.n_components, str) else self._k(self._n(rows), rows.shape[1])
+        if isinstance(self.n_components, str):
+            self._check_rule_rows(self.n_components, rows)
+            k = 1
+        else:
+            k = self._k(self._n(rows), rows.shape[1])
         return latent.plan(rows, self._latent_request(k), self.solver, spectra)
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -106,22 +110,27 @@ class LatentModel(Model):
 
     def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
         """Fit with the number of components that a rule chooses, which needs complete rows."""
-        rule = check_rule(name, self._rules)
+        rule = self._check_rule_rows(name, rows)
         try:
-            if self.missing == "unstored" and rows.traits.sparse:
-                raise MissingValues
             if rule.needs != "folds":
-                return self._fit_eigenvalue_rule(rows, rule)
+                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
+                return fit, with_passes(the_plan, fit.passes)
             self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
         except MissingValues as error:
-            raise ValueError(
-                f"n_components={name!r} needs complete rows, without NaN or other missing values. Pass a number, for "
-                "which missing values are allowed, or compare numbers by `bic` or lowdim.cross_validate."
-            ) from error
+            raise _rule_needs_complete_rows(name) from error
         request = self._latent_request(at_least_one(self.choice_.k, name))
         fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
         passes = self.choice_.cross_validation.n_passes
         return replace(fit, passes=passes), replace(the_plan, passes=passes)
+
+    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
+        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
+        rule = check_rule(name, self._rules)
+        if self.missing == "unstored" and rows.traits.sparse:
+            raise _rule_needs_complete_rows(name)
+        if rule.needs == "folds":
+            check_cv_rows(rows.shape[0])
+        return rule
 
     def _scorer_for_rule(self) -> Any:
         """The scorer that is used for n_components="cv"."""
@@ -345,6 +354,13 @@ class LatentModel(Model):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = not isinstance(self.n_components, str)
         return tags
+
+
+def _rule_needs_complete_rows(name: str) -> ValueError:
+    return ValueError(
+        f"n_components={name!r} needs complete rows, without NaN or other missing values. Pass a number, for which "
+        "missing values are allowed, or compare numbers by `bic` or lowdim.cross_validate."
+    )
 
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:

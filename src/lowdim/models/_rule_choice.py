@@ -84,11 +84,18 @@ def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
     return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
 
 
+def check_cv_rows(n: int | None) -> None:
+    """Refuse rows of which no folds can be made: too few, or of unknown number."""
+    if n is not None and n < 3:
+        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
+    if n is None:
+        folds_of(_FOLDS, None)
+
+
 def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
     """The choice of cross-validation in folds of shuffled rows, and a summary of all rows, from one pass over them."""
     n = source.shape[0]
-    if n is not None and n < 3:
-        raise ValueError(f"n_samples={n} is too few for n_components='cv': at least 3 are needed. Give more rows.")
+    check_cv_rows(n)
     folds = folds_of(_FOLDS if n is None else shuffle_folds(min(_FOLDS, n), seed), n)
     validator = CrossValidator([scorer], source, folds, weights)
     result = validator.run(from_zero=scorer.from_zero)

@@ -18,7 +18,7 @@ from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ..summaries.base import require_seen
 from ._base import Model
 from ._principal import count_pairs, count_rows, warn_of_status
-from ._rule_choice import no_partial_fit
+from ._rule_choice import check_cv_rows, no_partial_fit
 
 
 class SpectralModel(Model):
@@ -70,6 +70,8 @@ class SpectralModel(Model):
         return count_pairs(self.n_components, n, p)
 
     def _plan_rows(self, rows: Rows) -> Plan:
+        if isinstance(self.n_components, str) and self.n_components == "cv":
+            check_cv_rows(rows.shape[0])
         return spectra.plan(rows, self._request(rows), self._solver())
 
     def fit_summary(self, summary: Any) -> Self:

@@ -34,7 +34,7 @@ from ..solvers import Plan, Status, tables
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ._base import Model
-from ._rule_choice import apply_cv_rule, check_rule, no_partial_fit, rule_needs_rows
+from ._rule_choice import apply_cv_rule, check_cv_rows, check_rule, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
@@ -117,7 +117,7 @@ class TablesModel(Model):
                         warnings.simplefilter("ignore", SmallSampleWarning)
                     # If all rows are the same so far, others may follow.
                     with suppress(NoVariance):
-                        self._fit_from(seen, self._dtype)
+                        self._fit_from(seen, self._dtype, self._streaming_reduction(seen))
         return self
 
     def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
@@ -139,10 +139,14 @@ class TablesModel(Model):
         seen.merge(summarize(source, seen.fresh(), weights=weights))
         return seen
 
+    def _streaming_reduction(self, seen: Any) -> Any:
+        """The reduction asked for, if it starts from what was kept; otherwise the one that does."""
+        asked = tables.streaming_reduction(self.solver)
+        return asked if isinstance(seen, asked.starts_from or ()) else tables.reduction_for(seen)
+
     def _empty_summary(self, groups: Sequence[int]) -> Any:
         """The empty summary with which `partial_fit` starts."""
-        kind: Any = tables.streaming_reduction(self.solver).starts_from
-        return kind(sum(groups), groups=groups)
+        return tables.streaming_reduction(self.solver).empty_summary(groups)
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
@@ -195,6 +199,7 @@ class TablesModel(Model):
     def _plan_rows(self, rows: Tables) -> Plan:
         if not self._is_cross_validated():
             return tables.plan(rows, self._request(rows.widths), self.solver)
+        check_cv_rows(rows.joint.shape[0])
         job = TablesJob.of(rows)
         if self.solver == "auto":
             return tables.CovarianceReduction().plan(job, "the merged summaries of the folds are all that it needs")

@@ -213,7 +213,7 @@ class FactorAnalysis(LatentModel):
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize={self.standardize!r} must be True or False.")
         names = ("auto", *LATENT_SOLVERS)
-        if not isinstance(self.solver, tuple(LATENT_SOLVERS.values())) and self.solver not in names:
+        if not isinstance(self.solver, LatentSolver) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
 
     def _most_components(self, upper: int, p: int) -> int:

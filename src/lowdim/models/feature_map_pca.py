@@ -142,7 +142,8 @@ class FeatureMapPCA(Model):
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
         source = self._open(X, reset=reset)
-        self.feature_map_ = self._fit_map(source)
+        if reset:
+            self.feature_map_ = self._fit_map(source)
         return source
 
     def _fit_map(self, source: Source) -> Callable[[Array], Array]:

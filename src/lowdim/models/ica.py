@@ -20,6 +20,7 @@ from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
 from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ._base import Model
 from ._principal import principal_request, principal_spectrum
+from ._rule_choice import check_cv_rows
 from ._support import density_support, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
@@ -250,11 +251,16 @@ class ICA(Model):
         return IcaRequest(as_density(self.density), k, bool(self.extended), int(self.n_init), start=self.w_init)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        the_plan = ica.plan(rows, self._request(), self._solver())
         if rows.shape[0] == 1:
             needed = "independent component analysis needs at least 2 rows, and many more for a reliable result"
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
-        return _whole_plan(spectra.plan(rows, principal_request(rows, self.n_components)), the_plan)
+        if self.n_components == "cv":
+            check_cv_rows(rows.shape[0])
+        if self.w_init is not None and isinstance(self.n_components, numbers.Integral):
+            ica.check_start(self.w_init, int(self.n_components), self._solver().ortho)
+        whitening = principal_request(rows, self.n_components)
+        the_plan = ica.plan(rows, self._request(), self._solver())
+        return _whole_plan(spectra.plan(rows, whitening), the_plan)
 
     def _fit_rows(self, rows: Rows) -> None:
         # This raises an error for a fit that is not possible, before rows are read.

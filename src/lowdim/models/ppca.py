@@ -180,7 +180,8 @@ class PPCA(LatentModel):
             raise ValueError(f"standardize={self.standardize!r} must be True or False.")
         able = _able()
         names = ("auto", *able, *spectra.SOLVERS)
-        if not isinstance(self.solver, (Solver, *able.values())) and self.solver not in names:
+        tied = isinstance(self.solver, LatentSolver) and self.solver.ties_noise
+        if not tied and not isinstance(self.solver, Solver) and self.solver not in names:
             raise choice("solver", self.solver, names, "Or an object from lowdim.solvers.")
         if self.prior is not None and not self._iterates():
             raise ValueError(f"prior={self.prior!r} needs solver='auto' or 'em', got {self.solver!r}.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
@@ -186,6 +187,8 @@ class AnySolver(ABC):
 
     def plan_sources(self, sources: Sequence[Any], k: int | None = None) -> Plan:
         """The plan for the rows of these sources; raises an error if this solver cannot do the job."""
+        if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or k < 1):
+            raise ValueError(f"k={k!r} must be a whole number of at least 1, or None for all.")
         job = self.job_of(sources, k)
         refusal = self.refusal(job)
         if refusal is not None:

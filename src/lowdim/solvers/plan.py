@@ -36,10 +36,18 @@ def make_plan(
     if is_auto(asked):
         return cheapest_plan(job, table)
     solver = find_solver(asked, table, kind, what=what, advice=advice)
+    return checked_plan(solver, job, "as requested")
+
+
+def checked_plan(solver: Any, job: Any, why: str = "") -> Plan:
+    """The plan of this solver; raises its refusal, or a MemoryError if the job does not fit into memory."""
     refusal = solver.refusal(job)
     if refusal is not None:
         raise refusal
-    return solver.plan(job, "as requested")
+    plan: Plan = solver.plan(job, why)
+    if not job.fits(plan.n_bytes):
+        raise solver.too_large(job, plan.n_bytes)
+    return plan
 
 
 def find_solver(

@@ -18,6 +18,8 @@ class ShapedSource(Source):
 
     def __init__(self, shape: tuple[int | None, int], traits: Traits | None = None) -> None:
         n, p = shape
+        if p < 1 or (n is not None and n < 1):
+            raise ValueError(f"shape={shape} must hold a positive number of rows (or None) and of columns.")
         self.shape = (n, p)
         self.kind = "shape"
         self.dtype = np.float64

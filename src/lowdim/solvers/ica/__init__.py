@@ -31,6 +31,7 @@ __all__ = [
     "IcaSolver",
     "QuasiNewtonICA",
     "Whitener",
+    "check_start",
     "gaussian_sources",
     "make_whitener",
     "non_gaussianity",

@@ -8,7 +8,8 @@ spectrum is computed from the summary, as for any PCA. All of these solvers ther
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ... import features
 from ..._xp import is_sparse, to_numpy
 from ...errors import choice, kernel_not_finite, no_positive_eigenvalue
-from ...kernels import Kernel, no_frequencies
+from ...kernels import Kernel, Linear, no_frequencies
 from ...linalg import eigh_descending
 from ...summaries import Sample
 from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
@@ -99,6 +100,10 @@ class Features(MapSolver):
     exact = True
     reason = "the features of this kernel can be written out, and there are few"
 
+    def job_of(self, sources: Sequence[Any], k: int | None) -> KernelJob:
+        """The job for the linear kernel, whose features are the columns."""
+        return replace(super().job_of(sources, k), kernel=Linear())
+
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
         found = explicit_map(kernel, int(sample.shape[1]))
         assert found is not None, "refusal() rejects kernels without explicit features"
@@ -164,6 +169,8 @@ class Nystrom(MapSolver):
             raise ValueError(
                 f"Nystrom(landmarks={self.landmarks!r}): a whole number of at least 1, or an array of rows, is needed."
             )
+        if self.given and self.choose != "uniform":
+            raise ValueError(f"Nystrom(choose={self.choose!r}) is a rule for choosing landmarks, but they are given.")
 
     @property
     def given(self) -> bool:

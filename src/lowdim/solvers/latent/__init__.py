@@ -27,7 +27,7 @@ LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newto
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
     """The plan for these rows, before any is read. They are assumed to be complete unless they surely have holes."""
     if request.unstored and rows.traits.sparse:
-        return em_of(asked).plan_rows(rows, request, spectra)
+        return em_of(asked).plan_holes(rows, request)
     complete = solver_of(request, asked).plan_rows(rows, request, spectra)
     return replace(complete, why=f"{complete.why} (rows with holes: em, one pass per step)")
 

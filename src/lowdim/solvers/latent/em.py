@@ -15,11 +15,11 @@ from ...summaries.completed import Completed
 from ...summaries.latent import Latent, LatentGaussian
 from ...summaries.moments import Moments
 from ...summaries.observed import Observed
-from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
+from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike, with_passes
 from ..results import LatentFit, Spectrum
 from .em_iteration import Iterate, Outcome, iterate, run_from_best
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
-from .latent_solver import LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
+from .latent_solver import LatentRequest, LatentSolver, check_components, with_discrepancy
 from .newton import Newton
 
 #: Maximal share of the variance of a column that a start explains.
@@ -116,7 +116,12 @@ class EM(LatentSolver):
             raise never_observed([int(j) for j in empty], rows.names)
         check_components(request.k, observed.n_rows, observed.weight, rows.shape[1])
         fit = fit_rows(rows, self, request, observed, spectra)
-        return fit, Plan(self, fit.passes, self.cost(job_of(rows, request)).n_bytes, "rows with holes are fitted by EM")
+        return fit, with_passes(self.plan_holes(rows, request), fit.passes)
+
+    def plan_holes(self, rows: RowsLike, request: LatentRequest) -> Plan:
+        """The plan of `fit_holes`: the first look, the start and a step are three passes at least."""
+        k, p = request.k, rows.shape[1]
+        return Plan(self, 3, 8 * p * (k + 1) * (k + 4), "rows with holes are fitted by EM, one pass per step")
 
 
 def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed, spectra: SpectraLike) -> LatentFit:

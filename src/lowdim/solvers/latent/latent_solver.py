@@ -6,10 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...errors import n_components_out_of_range, one_row
+from ...errors import n_components_out_of_range, needs_memory, one_row
 from ...linalg import most_components
 from ...summaries.moments import Moments
 from ..base import AnySolver, Job, Plan, RowsLike, SpectraLike
+from ..plan import checked_plan
 from ..results import LatentFit
 from .reference_fits import saturated_loglike
 
@@ -41,11 +42,11 @@ class LatentSolver(AnySolver):
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
         """The plan of `fit_rows`."""
-        job = job_of(rows, request)
-        refusal = self.refusal(job)
-        if refusal is not None:
-            raise refusal
-        return self.plan(job)
+        return checked_plan(self, job_of(rows, request))
+
+    def too_large(self, job: Job, n_bytes: int) -> MemoryError:
+        what = f"solver={self.name!r} on {job.p} columns"
+        return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
     @abstractmethod
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:

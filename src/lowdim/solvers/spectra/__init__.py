@@ -67,6 +67,8 @@ def plan_shape(
     """The plan for rows of this shape."""
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise TypeError(f"shape must be a pair (n, p), got {type(shape).__name__}; for rows pass X.shape.")
+    if shape[1] < 1 or (shape[0] is not None and shape[0] < 1):
+        raise ValueError(f"shape={shape} must hold a positive number of rows (or None) and of columns.")
     if k is not None and not 1 <= k <= shape[1]:
         raise ValueError(f"k={k} must be between 1 and p={shape[1]}, or None for all.")
     return plan_job(Job(*shape, k, traits or Traits()), solver)

@@ -110,10 +110,7 @@ def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str
     """The plan for a job. A reduction that does not fit into memory is refused, even if it was requested."""
     if is_auto(asked) and among is REDUCTIONS:
         return _cheapest_plan(job, job.memory, tuple(REDUCTIONS.items()))
-    the_plan = make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
-    if not job.fits(the_plan.n_bytes):
-        raise the_plan.solver.too_large(job, the_plan.n_bytes)
-    return the_plan
+    return make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
 
 
 def check_asked(asked: Any) -> None:

@@ -42,6 +42,9 @@ class CovarianceReduction(Reduction):
         summary = Moments(sum(tables.widths), groups=tables.widths, wide=self.wide or any(standardize))
         return self.views_of_summary(tables.joint.summarize(summary), tables.names, standardize, ddof)
 
+    def empty_summary(self, groups: Sequence[int]) -> Moments:
+        return Moments(sum(groups), groups=groups, wide=self.wide)
+
     def views_of_summary(
         self, summary: Moments, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
     ) -> Views:

@@ -30,6 +30,13 @@ class Reduction(AnySolver):
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
         """Coordinates of the tables. Columns of tables to `standardize` are divided by their standard deviations."""
 
+    def empty_summary(self, groups: Sequence[int]) -> Any:
+        """An empty summary of tables of these widths side by side, for `views_of_summary`."""
+        if self.starts_from is None:
+            raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
+        kind: Any = self.starts_from
+        return kind(sum(groups), groups=groups)
+
     def views_of_summary(self, summary: Any, names: tuple[str, ...], standardize: Sequence[bool], ddof: int) -> Views:
         """Coordinates from a summary of the tables side by side, without their rows."""
         raise TypeError(f"solver={self.name!r} keeps no summary of the rows.")
