@@ -1,7 +1,7 @@
 """The only loop over rows: blocks, threads, progress, and errors that name a bad entry.
 
-`summarize` feeds the blocks of a source to a summary; `map_rows` applies a function to each block and keeps the
-rows of the answers. No layer above this file knows where rows are stored.
+`summarize` feeds the blocks of a source to a summary; `map_rows` applies a function to each block and stacks the
+results. No layer above this module knows where rows are stored.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ from .summaries.base import Summary, union
 
 S = TypeVar("S", bound=Summary)
 
-#: Rows smaller than this are not worth a second thread.
+#: Tables of fewer bytes than this are read by a single thread.
 _PARALLEL_BYTES = 8 << 20
-#: Blocks of `map_rows` are small enough to stay in a core's own cache between centring and product.
+#: Size of the blocks of `map_rows`: they stay in the cache of a core between centring and product.
 _MAP_BYTES = 1 << 20
-#: Blocks that have to be computed, by a feature map for example, have this size, or two rows for each column.
+#: Blocks that have to be computed, for example by a feature map, have at most this size or 2 p rows, whichever is more.
 _MADE_BYTES = 16 << 20
-#: On a device there is no cache to fit and each block costs a launch, so that blocks are large.
+#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
 _DEVICE_BYTES = 128 << 20
 
 
 def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Progress | None = None) -> S:
-    """Take all rows of `X` into `summary` and return it.
+    """Add all rows of `X` to `summary` and return it.
 
     Parameters
     ----------
     X : anything `open_source` reads, or a source
     summary : Summary, or a class of summaries
-        Filled in place; a class is made with the number of columns of `X`.
+        Updated in place; a class is instantiated with the number of columns of `X`.
     weights : array of shape (n,), optional
         Frequency weights; rows of weight zero are left out.
     progress : Progress, optional
 
     Notes
     -----
-    One pass. Where the product of a block is too small to keep a threaded BLAS busy, each thread takes a contiguous
-    part of the rows into a separate summary with a single-threaded BLAS, and these are merged in order: the answer
-    depends on the number of threads by rounding only, and not at all on which thread was quicker. Each partition of a
-    Dask collection is summed up by a task, on the machine that holds it, and a tree of tasks merges the summaries.
+    One pass. If the product of a block is too small to keep a threaded BLAS busy, each thread adds a contiguous part of
+    the rows to a separate summary with a single-threaded BLAS, and these summaries are merged in order. The result
+    depends on the number of threads only through rounding, and not on which thread is faster. Each partition of a Dask
+    collection is summarized by a task on the machine that holds it, and a tree of tasks merges the summaries.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     """
     source = open_source(X)
     if isinstance(summary, type):
-        # Moments, Triangle and Columns are made from a number of columns; other summaries have to be passed as objects.
+        # Moments, Triangle and Columns need only the number of columns; other summaries have to be passed as objects.
         summary = summary(source.shape[1])  # type: ignore[call-arg]
     if not isinstance(summary, Summary):
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
@@ -101,11 +101,11 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
 
 
 def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
-    """`function(block)` for all blocks of `X`, one below the other: one pass, no copy of the rows as a whole.
+    """The stacked results of `function(block)` for all blocks of `X`: one pass, without a copy of all rows.
 
-    `function` turns b rows into b answers (one axis or two). Bad entries are found by answers that are not finite, so
-    `function` must not hide them; with `takes_nan` it takes NaN as missing, and its answers are finite all the same. Of
-    a Dask collection the answer is a Dask array, and nothing is read before that is computed.
+    `function` maps b rows to an array of length b, with one or two axes. NaN and infinity in the rows are detected in
+    the results, so `function` must propagate them. With `takes_nan`, `function` treats NaN as missing and must return
+    finite results. For a Dask collection the result is a Dask array, and no rows are read until it is computed.
     """
     source = open_source(X)
     rows = _rows_to_map(source)
@@ -131,7 +131,7 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
 
 
 class Rows:
-    """`summarize` and `map_rows` bound to one source and its weights: this is what a solver is given of the data."""
+    """`summarize` and `map_rows` bound to one source and its weights: the view of the data that solvers get."""
 
     def __init__(self, source: Source, weights: Array | None = None, progress: Progress | None = None) -> None:
         self.shape = source.shape
@@ -147,25 +147,25 @@ class Rows:
         return summarize(self.source, summary, weights=self.weights, progress=self.progress)
 
     def map(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the rows; the answer has one row for each."""
+        """One pass over the rows; the result has one row for each."""
         return map_rows(self.source, function)
 
     def first_block(self) -> Rows | None:
-        """The first rows of a stream, without taking them from it; None for sources of other kinds."""
+        """The first rows of a stream, without consuming them; None if the source has no separate first block."""
         first = self.source.first_block
         return None if first is self.source else Rows(first)
 
     def shows_holes(self) -> bool:
-        """Whether there is a NaN in the first rows, as far as that can be known at no cost.
+        """Whether there is a NaN in the first rows, as far as that can be found out cheaply.
 
-        One block of the usual size is looked at, without rows of weight zero; of sparse rows, the stored entries.
-        Nothing is taken from a stream, and rows that lie elsewhere or have to be computed are not asked for: then, and
-        where the first hole comes later, the answer is False.
+        One block of the usual size is checked, without rows of weight zero; of sparse rows, the stored entries.
+        Streams are not consumed, and rows on other machines or rows that have to be computed are not read: the result
+        is then False, as it is if the first NaN comes later.
         """
         return any(_shows_holes(table, self.weights) for table in self.source.members)
 
     def of(self, X: Any, weights: Array | None = None, progress: Progress | None = None) -> Rows:
-        """Rows of another array that lies in memory."""
+        """The `Rows` of another array, which is in memory."""
         return Rows(open_source(X), weights, progress)
 
     def summarize_features(self, summary: S) -> S:
@@ -173,20 +173,20 @@ class Rows:
         return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the columns; the answer has one row for each."""
+        """One pass over the columns; the result has one row for each column."""
         return map_rows(self.source.features(), function)
 
     def narrowed(self) -> Rows | None:
-        """The same rows in float32 where these need little memory; otherwise None."""
+        """The same rows in float32 if that costs little memory and no value is out of range; otherwise None."""
         source = self.source.narrowed()
         return None if source is None else Rows(source, self.weights, self.progress)
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
-        """(x - mean) / scale, zero where x was not observed."""
+        """The standardised rows (x - mean) / scale, with zero for missing entries."""
         return Rows(FilledSource(self.source, mean, scale, unstored=unstored), self.weights, self.progress)
 
     def counted(self) -> Rows:
-        """The rows of positive weight, of which only the columns can be read."""
+        """The rows of positive weight; the result can be read by columns only, unless no row has weight zero."""
         if self.weights is None:
             return self
         keep = np.flatnonzero(to_numpy(self.weights) > 0)
@@ -196,11 +196,11 @@ class Rows:
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array]) -> Rows:
-        """The rows after a feature map, which is applied block by block whenever they are read."""
+        """The rows after a feature map, which is applied block by block each time they are read."""
         return Rows(MappedSource(self.source, function, self.weights), self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
-        """All rows of positive weight as one array of finite entries, and their weights."""
+        """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""
         source = self.source
         if source.shape[0] is None or not source.traits.whole:
             raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
@@ -223,12 +223,12 @@ class Rows:
         return A, weights
 
     def empty(self, *shape: int) -> Array:
-        """An uninitialised array of the kind of the rows."""
+        """An uninitialised array with the namespace, device and dtype of the rows."""
         return self.source.empty(*shape)
 
 
 def check_weights(weights: Any, source: Source) -> Array:
-    """Frequency weights, checked, as an array of the kind and dtype of the rows."""
+    """Check frequency weights and return them as an array with the namespace, device and dtype of the rows."""
     w = to_numpy(compute_lazy(weights))
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
@@ -276,13 +276,13 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
 
 
 def _rows_to_map(source: Source) -> int:
-    """Rows of a block that is mapped row by row."""
+    """The number of rows of a block for `map_rows`."""
     return _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
 
 
 def _block_rows(source: Source, wanted: int) -> int:
-    """The number of rows of a block: `wanted` for the cache of a processor, or fewer where a block has to be computed
-    and `wanted` is more than it takes; many on a device."""
+    """The number of rows of a block. In main memory this is `wanted`, limited according to `_MADE_BYTES` if blocks have
+    to be computed; on a device it is larger, according to `_DEVICE_BYTES`."""
     p = source.shape[1]
     if source.traits.host:
         return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
@@ -304,7 +304,7 @@ def _parts(source: Source, threaded_blas: bool) -> list[Source]:
 
 
 def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress | None) -> Iterator[Any]:
-    """`run(part, first_row, tick)` for all parts at once; answers and errors in the order of the rows."""
+    """`run(part, first_row, tick)` for all parts in parallel; results and errors come in the order of the rows."""
     starts = np.cumsum([0] + [part.shape[0] or 0 for part in parts])
     tasks = [partial(run, part, int(start)) for part, start in zip(parts, starts, strict=False)]
     return _threads.run_in_parallel(tasks, None if progress is None else progress.step)
@@ -313,7 +313,7 @@ def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress
 def _summary_of_part(
     part: Source, start: int, tick: Callable[[], None] | None, *, like: S, all_weights: Array | None, rows: int
 ) -> S:
-    """A summary with the parameters of `like` of the rows of `part`, whose first row is row `start` of the table."""
+    """A summary of `part` with the parameters of `like`; the first row of `part` is row `start` of the table."""
     summary = like.fresh()
     weights = None if all_weights is None else all_weights[start : start + int(part.shape[0] or 0)]
     _fill(part, summary, weights, start, rows, tick)
@@ -323,11 +323,11 @@ def _summary_of_part(
 def _fill_remotely(
     parts: list[Source], summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
 ) -> None:
-    """As `_fill` for rows that the workers of a scheduler hold: only summaries are sent here."""
+    """As `_fill`, for rows that the workers of a scheduler hold; only summaries are sent to this machine."""
     like = summary.fresh()
     edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0)))
     arguments = [(None if weights is None else weights[i:j],) for i, j in edges]
-    # A task may run twice, so it leaves the summaries that it merges as they were.
+    # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
     summary.merge(tree(parts, partial(_summary_of_partition, like=like, rows=rows), union, arguments))
     for _ in parts:
         if tick is not None:
@@ -343,13 +343,13 @@ def _summary_of_partition(part: Source, start: int, weights: Array | None, *, li
 
 
 def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:
-    """A task: the answers for one partition."""
+    """A task: the results of `function` for one partition."""
     with _threads.single_threaded_blas():
         return concat_rows(list(_mapped(part, function, start, rows, lambda: None, takes_nan)))
 
 
 def _map_remotely(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
-    """A Dask array of the answers for all partitions, not computed yet."""
+    """A lazy Dask array of the results for all partitions."""
     like = task(source.first_block, 0)
     return stacked(tasks(parts, task), [int(part.shape[0] or 0) for part in parts], like)
 
@@ -370,8 +370,9 @@ def _fill(
 def _fill_in_turn(
     source: Source, summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
 ) -> None:
-    """As `_fill` for a stream, which cannot be cut beforehand: as many blocks as there are threads are taken at a time,
-    and block i goes into summary i modulo their number, so that it does not matter which thread was quicker."""
+    """As `_fill`, for a stream, which cannot be cut into parts beforehand. One block for each thread is read at a time,
+    and block i is added to summary i modulo the number of threads, so the result does not depend on which thread is
+    faster."""
     summaries = [summary, *(summary.fresh() for _ in range(_threads.available() - 1))]
     start, blocks = 0, source.blocks(rows)
     with _threads.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
@@ -380,7 +381,7 @@ def _fill_in_turn(
             for block in batch:
                 starts.append(starts[-1] + block.shape[0])
             counts = [_weights_of(block, i, weights) for block, i in zip(batch, starts, strict=False)]
-            # All answers are asked for, so that the first bad block is the one that is named.
+            # `list` waits for the results in order, so the error that is raised is that of the first bad block.
             list(pool.map(partial(_take, source=source), summaries, batch, starts, counts))
             start = starts[-1]
             for _ in batch:
@@ -392,7 +393,7 @@ def _fill_in_turn(
 
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
-    """Take one block and its weights into one summary; a bad entry is named."""
+    """Add one block and its weights to a summary; if its sums are not finite, raise an error that names the entry."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         try:
             summary.update(block, counts)
@@ -402,7 +403,7 @@ def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, s
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
-    """The weights of a block that begins with row `start`."""
+    """The weights of a block whose first row is row `start`."""
     if weights is None:
         return None
     stop = start + block.shape[0]
@@ -412,7 +413,7 @@ def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None
 
 
 def _check_all_weights(weights: Array | None, n: int) -> None:
-    """Refuse weights that are more or fewer than the `n` rows, whose number may be known only after the last one."""
+    """Raise an error unless there are `n` weights; for a stream, the number of rows `n` is known only at its end."""
     if weights is not None and n != weights.shape[0]:
         raise bad_weights("must have one entry per row", f"{weights.shape[0]} weights for {n} rows")
 
@@ -425,7 +426,7 @@ def _mapped(
     tick: Callable[[], None],
     takes_nan: bool,
 ) -> Iterator[Array]:
-    """The answers of `function` for the blocks of `source`, whose first row is row `start` of the table."""
+    """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for block in source.blocks(rows):
             numbers = range(start, start + block.shape[0])
@@ -441,7 +442,7 @@ def _mapped(
 
 
 def _count_blocks(parts: list[Source], rows: int) -> int | None:
-    """How many blocks of `rows` rows the parts have; None where that is unknown."""
+    """The number of blocks of `rows` rows in all parts, or None if it is unknown."""
     counts = [part.shape[0] for part in parts]
     if any(c is None for c in counts):
         return None

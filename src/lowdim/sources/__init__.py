@@ -1,4 +1,4 @@
-"""Sources: where rows come from, and `open_source`, which finds the right one."""
+"""Sources, which read rows from arrays, tables and streams, and `open_source`, which finds the right one."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _is_nested_list(X: Any) -> bool:
 
 
 def _is_delayed(X: Any) -> bool:
-    """True for objects that Dask computes later and that are not collections of rows."""
+    """True for lazy Dask objects that are neither arrays nor data frames."""
     return hasattr(X, "__dask_graph__") and not is_dask(X) and not hasattr(X, "__array__")
 
 
 def _is_array_like(X: Any) -> bool:
-    """True for objects that NumPy makes an array of."""
+    """True for objects that NumPy can convert to an array."""
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
@@ -53,7 +53,7 @@ def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
 
-#: Tests of X, in this order, and what opens an X that passes the test. The first row that fits is taken.
+#: Pairs of a test and a function that opens every X that passes the test. The first test that X passes decides.
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
@@ -86,7 +86,7 @@ def open_source(X: Any) -> Source:
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
-    """What opens `X`, by the table of sources; None where no row of it fits."""
+    """The function in `SOURCES` that opens `X`, or None if `X` passes none of the tests."""
     return next((opener for fits, opener in SOURCES if fits(X)), None)
 
 
@@ -98,17 +98,17 @@ def can_be_opened(X: Any) -> bool:
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
     """The source of responses, or of any further table: as `open_source`, but a vector is one column.
 
-    `stream` says that a list holds blocks, because that of the other table does.
+    With `stream`, a list is a list of blocks, as it is for the first table.
     """
     in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
         if in_blocks or ((callable(y) or hasattr(y, "__next__")) and _opener(y) is _open_stream):
-            # Its blocks may be vectors, too.
+            # The blocks may be vectors, too.
             source: Source = StreamSource(y, _open_column)
         else:
             source = _open_column(y)
     except (TypeError, ValueError) as error:
-        # The message is about X; here the table has another name.
+        # The message names the table X; replace this by the name of this table.
         text = re.sub(r"\bX\b", table, str(error))
         raise type(error)(text if text.startswith(table) else f"{table}: {text}") from error
     source.table = table
@@ -116,7 +116,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
 
 
 def _open_column(y: Any) -> Source:
-    """As `open_source`, with a vector taken as one column."""
+    """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
     if is_dask(y):
@@ -144,7 +144,7 @@ def _open_column(y: Any) -> Source:
 
 
 def _unknown(X: Any) -> TypeError:
-    """The error for an object that no source reads."""
+    """The error for an object that no source can read."""
     if hasattr(X, "__dask_graph__"):
         return TypeError(
             f"cannot read rows from {type(X).__name__}; of Dask's collections, arrays and data frames have rows: "

@@ -1,4 +1,4 @@
-"""Arrays: NumPy (memory maps too) and every array-API namespace."""
+"""Arrays of NumPy (including memory maps) and of every other array-API namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .base import Source, Traits, cut
 
 
 class ArraySource(Source):
-    """Rows of a 2-D array, sliced, never copied whole; integers and booleans are converted block by block."""
+    """Rows of a 2-D array, read as slices without a copy; integers and booleans are converted block by block."""
 
     known_to_sklearn = True
 
@@ -57,7 +57,7 @@ class ArraySource(Source):
 
 
 def _numeric(X: np.ndarray) -> np.ndarray:
-    """`X` if it holds numbers; objects that are numbers become float64; all else is refused."""
+    """`X` as an array of numbers: objects that are numbers become float64; for anything else an error is raised."""
     kind = X.dtype.kind
     if isinstance(X, np.ma.MaskedArray):
         if np.ma.is_masked(X):
@@ -77,7 +77,7 @@ def _numeric(X: np.ndarray) -> np.ndarray:
 
 
 def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
-    """An object array as float64, with the column named where that fails."""
+    """An object array as float64; if that fails, the error names the column."""
     for value in X.flat:
         if isinstance(value, complex | np.complexfloating):
             raise complex_data(X.dtype)
@@ -89,7 +89,7 @@ def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
 
 
 def converts_to_float(X: np.ndarray) -> bool:
-    """Whether all objects in an array are numbers."""
+    """Whether all objects in an array can be converted to float64."""
     try:
         X.astype(np.float64)
     except (TypeError, ValueError):

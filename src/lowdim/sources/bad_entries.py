@@ -1,4 +1,4 @@
-"""The entry of a block that makes its sums useless, and the error that says where it is."""
+"""Find the entry because of which the sums over a block are not finite, and make an error that names it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def bad_entry_error(
     *,
     takes_nan: bool = False,
 ) -> ValueError | None:
-    """The error that names the first NaN or infinity in a block, or None where there is none.
+    """The error that names the first NaN or infinity in a block, or None if all entries are finite.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def bad_entry_error(
     row_numbers : sequence of int
         The number of each row of the block in the source.
     weights : array, optional
-        Rows of weight zero are passed over.
+        Rows of weight zero are ignored.
     takes_nan : bool
-        Only infinity is bad.
+        Accept NaN: only infinity is an error.
     """
     values, place = _entries(block, weights)
     bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
@@ -67,7 +67,7 @@ def _error_at(
     value: float,
     build: Callable[..., ValueError],
 ) -> ValueError:
-    """The error `build` for entry (i, j) of a block, with the row, column and table that it belongs to."""
+    """The error that `build` makes for entry (i, j) of a block, given its row, column and table in the source."""
     number = int(row_numbers[i])
     row, column = (source.row(j), number) if source.transposed else (number, j)
     table, column, names = source.place(column)
@@ -75,8 +75,8 @@ def _error_at(
 
 
 def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:
-    """The entries of a block, row by row, with zeros in rows of weight zero; and a function that gives the row and the
-    column of an entry. Of a sparse block these are the stored entries."""
+    """The entries of a block, row by row, with zeros in rows of weight zero; and a function that returns the row and
+    the column of the entry with a given index. For a sparse block, only the stored entries."""
     counted = None if weights is None else to_numpy(weights) > 0
     if is_sparse(block) and block.nnz:
         rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))

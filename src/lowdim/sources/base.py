@@ -15,53 +15,54 @@ from .._xp import Array
 
 @dataclass(frozen=True)
 class Traits:
-    """What a plan needs to know of a source beside its shape."""
+    """What a plan needs to know about a source in addition to its shape."""
 
     #: The rows can be read more than once.
     rereadable: bool = True
-    #: Rows are stored sparse, this fraction of their entries.
+    #: Blocks are sparse (CSR).
     sparse: bool = False
+    #: The fraction of entries that are stored.
     stored: float = 1.0
-    #: Single features can be read (needed for the Gram matrix of n < p rows).
+    #: The table can be read by columns (needed for the Gram matrix of n < p rows).
     by_feature: bool = True
     #: `blocks(n)` gives all n rows as one block. False for streams, whose rows come in blocks of any size.
     whole: bool = True
-    #: A block is computed, which costs about as much as summing it up, so that threads should share that work too.
+    #: Blocks are computed when they are read. This costs about as much as summing them, so it is worth several threads.
     costly: bool = False
     #: Rows are held by the workers of a scheduler, which should also do the work on them.
     remote: bool = False
-    #: Blocks are NumPy or SciPy arrays in the memory of the processor, so that several threads may read them.
+    #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
-    #: Bytes of the rows, 0 where unknown.
+    #: Size of all rows in bytes, 0 if unknown.
     n_bytes: int = 0
-    #: Bytes of one number.
+    #: Size of one number in bytes.
     itemsize: int = 8
 
 
 class Source(ABC):
-    """Rows of p numbers, in blocks of a chosen size, in the dtype that results come in."""
+    """Rows of p numbers, read in blocks of a chosen size; their dtype is also that of the results."""
 
-    #: (n, p); n is None while it is unknown.
+    #: (n, p); n is None if it is unknown.
     shape: tuple[int | None, int]
     #: float32 or float64, of the namespace of the rows.
     dtype: Any
     #: Column names for messages, or None.
     names: Sequence[str] | None = None
-    #: What the table is called in messages.
+    #: The name of the table in messages.
     table: str = "X"
-    #: A single column that came without a second axis.
+    #: Whether the data were a vector, which is read as one column.
     vector: bool = False
-    #: True where the rows are the features of a table and the names are theirs.
+    #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
-    #: How the rows are stored, in words: blocks of one stream must agree on it.
+    #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
-    #: Whether scikit-learn knows how to count and name the columns of what was opened.
+    #: Whether scikit-learn can count and name the columns of the object that was opened.
     known_to_sklearn: bool = False
     traits: Traits
 
     @property
     def members(self) -> list[Source]:
-        """The tables that lie side by side in this source: this one alone, unless they were put together."""
+        """The sources of the tables that lie side by side; only this source unless it joins several tables."""
         return [self]
 
     @property
@@ -71,7 +72,7 @@ class Source(ABC):
 
     @property
     def can_be_cut(self) -> bool:
-        """Whether `between` gives any range of rows."""
+        """Whether `between` is available."""
         return type(self).between is not Source.between
 
     @abstractmethod
@@ -79,24 +80,24 @@ class Source(ABC):
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
 
     def parts(self, k: int) -> list[Source]:
-        """The rows cut into at most `k` sources that can be read at the same time, in order; here into one."""
+        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one."""
         return [self]
 
     def between(self, i: int, j: int) -> Source:
-        """Rows i to j, without row j."""
+        """A source of the rows from i up to, but not including, j."""
         raise TypeError(f"{self.table} cannot be cut between two rows; pass an array, a table or a Dask collection.")
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        """This source for a task on another machine: `lazy(function)(arguments)` is what the task calls there."""
+        """This source for a task on another machine, where calls made as `lazy(function)(arguments)` are evaluated."""
         return self
 
     @property
     def first_block(self) -> Source:
-        """A source of the first rows, or of rows of their kind, at no cost: nothing is taken from a stream."""
+        """A source of the first rows, or of made-up rows with the same columns, that is free: it consumes no stream."""
         return self
 
     def features(self) -> Source:
-        """The source whose rows are the features of this one."""
+        """The transpose: a source whose rows are the columns of this one."""
         raise TypeError(f"{type(self).__name__} cannot be read feature by feature.")
 
     def narrowed(self) -> Source | None:
@@ -104,11 +105,11 @@ class Source(ABC):
         return None
 
     def empty(self, *shape: int) -> Array:
-        """An uninitialised array of the namespace and device of the rows, in their dtype."""
+        """An uninitialised array with the namespace, device and dtype of the rows."""
         return np.empty(shape, dtype=self.dtype)
 
     def row(self, i: int) -> int:
-        """The number that row `i` (of a transposed source: entry `i` of a row) has in the table, for messages."""
+        """The row number in the table, for messages, of row `i` (in a transposed source: of entry `i` of a row)."""
         return i
 
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
@@ -123,7 +124,7 @@ class Source(ABC):
 
 
 def cut(n: int, k: int) -> list[tuple[int, int]]:
-    """[0, n) in at most `k` ranges of nearly equal length."""
+    """Cut [0, n) into at most `k` ranges of nearly equal length."""
     k = max(1, min(k, n))
     edges = [n * i // k for i in range(k + 1)]
     return list(pairwise(edges))

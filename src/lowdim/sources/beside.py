@@ -15,18 +15,18 @@ from .base import Source, Traits
 
 
 class BesideSource(Source):
-    """Row i is row i of all sources, one after the other.
+    """Several tables side by side: row i holds row i of the first source, then row i of the second, and so on.
 
     Parameters
     ----------
     sources : sequence of sources
-        Of one length. They may be of different kinds: a sparse matrix beside a dense one, a table beside an array, a
-        stream beside either. Blocks are in float64 unless all are in float32.
+        Sources with the same number of rows. They may be of different kinds, such as a sparse matrix, a table and a
+        stream. Blocks are in float64 unless all sources are in float32.
 
     Notes
     -----
-    Blocks are of the array library of the first source. NumPy blocks are given as `Beside`, which copies nothing. Of
-    sparse and dense tables the blocks are as those of the widest one.
+    Blocks are arrays of the library of the first source. NumPy blocks are returned as `Beside`, which copies nothing.
+    If sparse and dense tables are combined, blocks are sparse if the widest table is.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -52,7 +52,8 @@ class BesideSource(Source):
             stored=stored if self._sparse else 1.0,
             by_feature=False,
             whole=all(t.whole for t in traits),
-            # Rows that cannot be cut where the partitions of another table end are read here, and so are all others.
+            # Workers can read the rows only if all tables can be cut at the partition boundaries of the remote table.
+            # Otherwise all tables are read on this machine.
             remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
             host=host,
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
@@ -83,7 +84,7 @@ class BesideSource(Source):
 
     def parts(self, k: int) -> list[Source]:
         if self.traits.remote:
-            # All tables are cut where the partitions of the remote one end.
+            # All tables are cut at the partition boundaries of the remote one.
             far = next(s for s in self.members if s.traits.remote)
             edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in far.parts(k)), initial=0)))
             return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]
@@ -104,7 +105,7 @@ class BesideSource(Source):
         return self.members[i].place(column - starts[i])
 
     def _joined(self, blocks: list[Any]) -> Array:
-        """Blocks of one length side by side."""
+        """Blocks with the same number of rows, joined side by side."""
         if self._sparse:
             stored = [b if is_sparse(b) else sparse.csr_array(to_numpy(b)) for b in blocks]
             return sparse.hstack(stored, format="csr", dtype=self.dtype)

@@ -13,7 +13,7 @@ from .base import Source
 
 
 class CountedSource(Source):
-    """The rows `keep` of another source, those of positive weight. Only its features can be read."""
+    """The rows `keep` of another source, which are those of positive weight. Only its features can be read."""
 
     def __init__(self, source: Source, keep: np.ndarray) -> None:
         self._source, self._keep = source, keep

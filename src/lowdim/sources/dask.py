@@ -1,4 +1,4 @@
-"""Dask collections: rows in partitions, each of which is read by a task on the machine that holds it.
+"""Dask collections: their rows are in partitions, and each is read by a task on the machine that holds it.
 
 Dask is imported only when such a collection is opened.
 """
@@ -18,7 +18,7 @@ from ..errors import bad_ndim, empty
 from .base import Source
 from .stream import StreamSource
 
-#: How many values one task of a tree merges.
+#: The number of values that one task of a tree merges.
 _FAN_IN = 8
 
 
@@ -28,15 +28,15 @@ class DaskSource(Source):
     Parameters
     ----------
     X : Dask array or data frame
-        An array whose rows are cut into several chunks is rechunked first.
+        An array whose columns are divided among several chunks is rechunked first.
     open_block : callable
         Opens one partition as a source, on the machine that holds it.
 
     Notes
     -----
-    Nothing is read here, unless Dask does not know how many rows there are (data frames, filtered arrays): then the
-    lengths of the partitions are computed, of a data frame from one of its columns. Each pass computes the collection
-    anew, as Dask does: `X.persist()` keeps it in the memory of the workers.
+    Opening a collection reads no rows, unless Dask does not know their number (data frames, filtered arrays). Then the
+    lengths of the partitions are computed; for a data frame, from one of its columns. As usual in Dask, each pass
+    computes the collection again; `X.persist()` keeps it in the memory of the workers.
     """
 
     def __init__(self, X: Any, open_block: Callable[[Any], Source]) -> None:
@@ -46,7 +46,7 @@ class DaskSource(Source):
         self._sample = sample = open_block(X._meta_nonempty if framed else _one_row(X))
         lengths = _lengths(X, framed)
         if not framed and np.isnan(X.shape[0]):
-            # With known lengths the columns can be read, too.
+            # With known lengths, the array can also be read by columns.
             self._X = X = X.copy()
             X._chunks = (tuple(lengths), X.chunks[1])
         self._delayed = list(np.ravel(X.to_delayed()))
@@ -66,7 +66,7 @@ class DaskSource(Source):
             yield concat_rows(list(read))
 
     def parts(self, k: int) -> list[Source]:
-        """One for each partition that has rows, whatever `k` is."""
+        """One source for each partition that has rows, whatever `k` is."""
         return [
             self._part([(block, 0, j - i)], j - i)
             for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True)
@@ -85,7 +85,7 @@ class DaskSource(Source):
 
     @property
     def first_block(self) -> Source:
-        """A source of the kind of the partitions, with one or two made-up rows."""
+        """A source of one or two made-up rows, stored as the partitions are."""
         return self._sample
 
     @property
@@ -97,12 +97,12 @@ class DaskSource(Source):
         return self._sample.empty(*shape)
 
     def _part(self, pieces: list[tuple[Any, int, int]], n: int) -> Source:
-        """n rows: from row i to row j of each partition that is named."""
+        """A source of n rows: for each (partition, i, j) in `pieces`, rows i to j of that partition."""
         return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
 class _PartSource(Source):
-    """Rows i to j of each of one or several partitions, read by a task."""
+    """Rows i to j of one or more partitions, each with its own i and j, read by a task."""
 
     def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int]], shape: tuple[int, int]) -> None:
         self._whole, self._pieces = whole, pieces
@@ -113,7 +113,7 @@ class _PartSource(Source):
         return _computed(self).blocks(rows)
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        # Dask finds the partitions in lists of arguments, and has them computed first.
+        # Dask finds lazy partitions inside lists of arguments, and computes them first.
         blocks, starts, stops = ([piece[i] for piece in self._pieces] for i in range(3))
         names, open_block = self.names, self._whole.open_block
         return lazy(_opened)(blocks, starts, stops, open_block, names, self.table, self.transposed)
@@ -127,7 +127,7 @@ class _PartSource(Source):
 
 
 def is_dask(X: Any) -> bool:
-    """True for Dask arrays and data frames (also of other libraries that build on them)."""
+    """True for Dask arrays and data frames, including those of libraries that build on Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
 
 
@@ -137,9 +137,10 @@ def tree(
     merge: Callable[[list[Any]], Any],
     arguments: Sequence[tuple[Any, ...]],
 ) -> Any:
-    """`merge` of `task(part, first_row, *arguments)` for all parts, eight at a time and in their order.
+    """The results of `task(part, first_row, *arguments)` for all parts, merged by a tree of tasks, in order.
 
-    Tasks run on the machines that hold the rows. Only what `task` and `merge` return is sent.
+    Each call of `merge` takes up to `_FAN_IN` results. Tasks run on the machines that hold the rows, and only the
+    results of `task` and `merge` are sent over the network.
     """
     from dask import delayed
 
@@ -163,7 +164,7 @@ def tasks(
 
 
 def stacked(pieces: Sequence[Any], lengths: Sequence[int], like: Array) -> Any:
-    """A Dask array of answers that are not computed yet, one below the other; their rows are of the kind of `like`."""
+    """Lazy arrays stacked into one Dask array; their rows have the shape and type of those of `like`."""
     import dask.array as da
 
     rest = tuple(like.shape[1:])
@@ -187,7 +188,7 @@ def _opened(
     table: str,
     transposed: bool,
 ) -> Source:
-    """Partitions as one source, from row `start` to row `stop` of each."""
+    """One source of several partitions, with rows `starts[i]` to `stops[i]` of partition i."""
     sources = [open_block(block).between(i, j) for block, i, j in zip(blocks, starts, stops, strict=True)]
     source = sources[0] if len(sources) == 1 else StreamSource(sources, lambda source: source)
     source.names, source.table, source.transposed = names, table, transposed
@@ -195,7 +196,7 @@ def _opened(
 
 
 def _whole_rows(X: Any) -> Any:
-    """A Dask array with all columns of a row in one chunk; data frames as they are."""
+    """A Dask array rechunked so that each chunk has all columns; data frames are returned unchanged."""
     if not hasattr(X, "chunks"):
         if getattr(X, "ndim", 1) != 2:
             raise ValueError(
@@ -220,7 +221,7 @@ def _one_row(X: Any) -> Any:
 
 
 def _lengths(X: Any, framed: bool) -> list[int]:
-    """Rows of each partition."""
+    """The number of rows of each partition."""
     import dask
 
     if not framed and not np.isnan(X.shape[0]):

@@ -1,4 +1,4 @@
-"""Rows in standard units with zero for what was not observed."""
+"""Standardised rows in which missing entries are zero."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .base import Source
 
 
 class FilledSource(Source):
-    """(x - mean) / scale of another source, zero where x is NaN, or where a sparse row does not store it.
+    """(x - mean) / scale for the rows x of another source; zero if x is NaN or, with `unstored`, not stored.
 
-    Filling with the mean of a column is filling with zero here, so that sparse rows stay sparse.
+    This fills missing entries with the mean of their column. In standardised rows that is zero, so that sparse rows
+    stay sparse.
     """
 
     def __init__(self, source: Source, mean: Array, scale: Array, *, unstored: bool = False) -> None:

@@ -15,10 +15,10 @@ from .base import Source
 
 
 class MappedSource(Source):
-    """function(block) for the blocks of another source: b rows become b rows of features.
+    """The rows of another source after a feature map: `function` maps a block of b rows to b rows of features.
 
-    Features are computed whenever rows are read and not kept, so that they are never in memory all at once. Features of
-    rows of weight zero need not be finite.
+    Features are computed each time the rows are read and are not kept, so they are never in memory all at once.
+    Features of rows of weight zero need not be finite.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class MappedSource(Source):
         return self._source.empty(*shape)
 
     def _width(self) -> tuple[int, bool]:
-        """The number of features, and whether they are stored sparse. A map that says how many it has does with a
-        block without rows; of others one row is mapped."""
+        """The number of features, and whether they are sparse. These are found by mapping an empty block if `function`
+        has an attribute `width`, and one row otherwise (or if the rows are sparse)."""
         if hasattr(self._function, "width") and not self._source.traits.sparse:
             first = self._mapped(self._source.empty(0, self._source.shape[1]))
         else:
@@ -72,7 +72,7 @@ class MappedSource(Source):
         return int(first.shape[1]), is_sparse(first)
 
     def _part(self, part: Source, i: int, j: int) -> Source:
-        """`part`, rows i to j of the source, mapped."""
+        """The features of `part`, which holds rows i to j of the source."""
         weights = None if self._weights is None else self._weights[i:j]
         return MappedSource(part, self._function, weights, self._start + i)
 
@@ -87,8 +87,9 @@ class MappedSource(Source):
         return features
 
     def _repaired(self, block: Array, features: Array, start: int) -> Array:
-        """Features with zeros for rows of weight zero. A row that is itself not finite is refused, by its first bad
-        entry; features of finite rows that are not finite are left to those who read them."""
+        """Features of a block that are not all finite, with zeros for rows of weight zero. If the block itself has an
+        entry that is not finite, an error names it. Non-finite features of finite rows are returned unchanged; the
+        caller reports them."""
         weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
         if weights is not None and not is_sparse(features):
             xp = namespace(features)

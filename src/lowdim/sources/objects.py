@@ -1,4 +1,4 @@
-"""Rows that are not numbers but texts, graphs or other things that a function of two of them can compare."""
+"""Rows that are strings, graphs or other objects, for kernels that are functions of two objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .table import is_column
 
 
 class ObjectSource(Source):
-    """Rows of one object or of several, for kernels that are functions."""
+    """Rows of one or more objects each, for kernels that are functions of two rows."""
 
     def __init__(self, X: Any) -> None:
         if is_column(X):
@@ -40,7 +40,7 @@ class ObjectSource(Source):
 
 
 def holds_objects(X: Any) -> bool:
-    """True for sequences of texts or other things that are not rows of numbers."""
+    """True for sequences of strings or other objects that are not rows of numbers."""
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "US" or (X.dtype.kind == "O" and not converts_to_float(X))
     if is_column(X):
@@ -55,7 +55,7 @@ def holds_objects(X: Any) -> bool:
 
 
 def _as_objects(X: Any) -> np.ndarray:
-    """A sequence as a vector of objects; NumPy does not look into them."""
+    """A sequence as a 1-D object array; items that are sequences themselves are not unpacked."""
     out = np.empty(len(X), dtype=object)
     for i, item in enumerate(X):
         out[i] = item

@@ -1,4 +1,4 @@
-"""The shape of rows without the rows: what a plan can be made for."""
+"""A source with a shape but no data, for plans that are made without data."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .base import Source, Traits
 
 
 class ShapedSource(Source):
-    """n rows of p columns that are not there; n is None where it is unknown.
+    """A placeholder for a table of n rows and p columns; n is None if it is unknown.
 
-    A plan asks for no more than this. Whoever reads the rows is told that there are none.
+    A plan needs only the shape and the traits of a source. Reading the rows raises an error.
     """
 
     def __init__(self, shape: tuple[int | None, int], traits: Traits | None = None) -> None:

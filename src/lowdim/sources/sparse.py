@@ -11,7 +11,7 @@ from scipy import sparse
 from ..errors import complex_data, empty
 from .base import Source, Traits, cut
 
-#: Products of values up to here stay in the range of float32.
+#: Products of values up to this size stay in the range of float32.
 _NARROW_MAX = 1e15
 
 
@@ -67,8 +67,8 @@ def row_view(X: Any, i: int, j: int) -> Any:
 
 
 class _Lent:
-    """The memory of a part of an array without a reference to the whole array: SciPy copies parts of less than half of
-    an array whenever it makes a matrix of them, also for a transpose."""
+    """The memory of a part of an array, without a reference to the whole array as its base. SciPy would otherwise copy
+    a part that is less than half of its base whenever it makes a matrix of it, also for a transpose."""
 
     def __init__(self, part: np.ndarray) -> None:
         self._part = part
@@ -77,7 +77,7 @@ class _Lent:
 
 
 def _csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
-    """A CSR array around these parts, which are in order and without repeats."""
+    """A CSR array of these parts without a copy; the indices must be sorted and without duplicates."""
     view = sparse.csr_array((data, indices, indptr), shape=shape, copy=False)
     view.has_canonical_format = True
     return view

@@ -12,19 +12,20 @@ from .base import Source
 
 
 class StreamSource(Source):
-    """Rows that come in blocks of any sizes.
+    """Rows of an iterable of blocks, which may have any number of rows.
 
     Parameters
     ----------
     blocks : iterable, or callable that returns one
-        2-D blocks of one width and dtype. An iterator can be read once; an iterable or a callable as often as needed.
+        2-D blocks of the same width and dtype. An iterator can be read once, any other iterable or a callable as often
+        as needed.
     open_block : callable
         Opens one block as a source (arrays, sparse matrices and tables can be blocks).
 
     Notes
     -----
-    Large blocks are cut to the size asked for. Small ones are joined, which copies them, until they have at least an
-    eighth of that size; at most one such joint block is held at a time.
+    Large blocks are cut to the requested size. Small blocks are joined, which copies them, until they have at least an
+    eighth of that size; at most one such joined block is held at a time.
     """
 
     def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
@@ -67,7 +68,7 @@ class StreamSource(Source):
         return self._prototype.empty(*shape)
 
     def _sources(self) -> Iterator[Source]:
-        """Sources of the single blocks, from the first on."""
+        """The source of each block, from the first block on."""
         if self._first is not None:
             first: Source | None = self._first
             self._first = None
@@ -94,7 +95,7 @@ class StreamSource(Source):
         self._count = 0
 
     def _next_source(self) -> Source | None:
-        """The next block that has rows, opened; `_count` counts the blocks taken."""
+        """The source of the next block that has rows, or None at the end; `_count` is the number of blocks taken."""
         for block in self._iterator:
             self._count += 1
             if getattr(block, "shape", (1,))[0] == 0:

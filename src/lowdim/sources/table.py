@@ -1,4 +1,4 @@
-"""Tables with named columns: pandas, polars, pyarrow, through narwhals."""
+"""Data frames of pandas, polars and pyarrow, read through narwhals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TableSource(Source):
                     raise complex_data(f"{native} in {column_label(j, self.names)}")
                 raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
-        # Missing entries of nullable booleans become NaN if they are floats.
+        # Nullable booleans are converted to floats, so that missing entries become NaN.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
         self.shape = (n, p)
         self.kind = "table"
@@ -77,7 +77,7 @@ class _ColumnSource(Source):
 
 
 def is_table(X: Any) -> bool:
-    """True for data frames that narwhals knows."""
+    """True for data frames that narwhals supports."""
     return isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X))
 
 

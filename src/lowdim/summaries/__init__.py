@@ -1,4 +1,4 @@
-"""Summaries: what is remembered of rows."""
+"""Summaries: statistics that are accumulated over rows and can be merged."""
 
 from .base import Summary
 from .columns import Columns

@@ -1,8 +1,8 @@
 """The protocol of a summary: a monoid over blocks of rows.
 
-`update(block, weights)` takes rows in, `merge(other)` takes another summary in, `fresh()` gives the identity. What a
-summary holds after all rows does not depend on how they were cut into blocks or in which order these were merged,
-up to rounding. A summary sees blocks and never learns where they come from.
+`update(block, weights)` adds the rows of a block, `merge(other)` adds another summary, and `fresh()` returns an empty
+summary, the identity of `merge`. Up to rounding, the result does not depend on how the rows were cut into blocks or in
+which order these were merged. A summary sees blocks only, and does not know where they come from.
 
 A summary declares the names of its attributes (`parameters`, `options`, `state`); merging, `fresh`, `save` and `load`
 follow from these names.
@@ -21,11 +21,11 @@ from .._xp import Array, Beside, astype, device, is_sparse, namespace, wide_dtyp
 from ..errors import NonFiniteBlock, no_rows_seen
 from .npz import read_tree, write_tree
 
-#: Blocks of about this size are summed while they lie in cache.
+#: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
 #: Up to this many columns the product of a block is too small for a threaded BLAS.
 NARROW = 768
-#: Squares in float32 are trusted between these bounds.
+#: Between these bounds, sums of squares in float32 neither overflow nor underflow.
 _FLOAT32_SQUARES = (1e-28, 1e35)
 
 
@@ -33,18 +33,18 @@ S = TypeVar("S", bound="Summary")
 
 
 class Summary(ABC):
-    """What is remembered of rows."""
+    """Statistics of rows that are accumulated block by block and can be merged."""
 
-    #: Names of the attributes that say what is summed: only summaries that agree on them can be merged. Unless `fresh`
-    #: and `_made_from` say otherwise they are arguments of the constructor.
+    #: Names of the attributes that define what is summed: only summaries with equal values of them can be merged. They
+    #: are arguments of the constructor, unless a class overrides `fresh` and `_made_from`.
     parameters: ClassVar[tuple[str, ...]]
-    #: Names of further arguments of the constructor, on which summaries that are merged need not agree.
+    #: Names of further arguments of the constructor, which may differ between summaries that are merged.
     options: ClassVar[tuple[str, ...]] = ()
     #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
-    #: Whether NaN is taken as "not observed".
+    #: Whether NaN stands for a missing entry.
     takes_nan: ClassVar[bool] = False
-    #: Whether tables side by side need not be joined first.
+    #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
 
     @property
@@ -53,8 +53,8 @@ class Summary(ABC):
         return False
 
     def update(self, block: Array, weights: Array | None = None) -> None:
-        """Take in the rows of `block`, a dense or CSR block; row i counts `weights[i]` times, with weight zero not at
-        all."""
+        """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
+        are ignored."""
         if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
             block = block.joined()
         if weights is not None:
@@ -63,7 +63,7 @@ class Summary(ABC):
             self._update(block, weights)
 
     def merge(self, other: Self) -> None:
-        """Take in all that `other` has seen; `other` is left as it was."""
+        """Add all rows that `other` has summed up; `other` is not changed."""
         if type(self) is not type(other):
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
         for name in self.parameters:
@@ -77,11 +77,11 @@ class Summary(ABC):
 
     @abstractmethod
     def _update(self, block: Array, weights: Array | None) -> None:
-        """Take in a block that has rows, all of positive weight."""
+        """Add a block that has at least one row; all weights are positive."""
 
     @abstractmethod
     def _merge(self, other: Self) -> None:
-        """Take in `other`, which has the same parameters."""
+        """Add `other`, which has the same parameters."""
 
     def fresh(self) -> Self:
         """An empty summary with the same parameters: the identity of `merge`."""
@@ -97,7 +97,7 @@ class Summary(ABC):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read what `save` wrote."""
+        """Read a summary from a file that `save` wrote."""
         tree = read_tree(path)
         kind = tree["kind"]
         if kind != cls.__name__:
@@ -105,12 +105,12 @@ class Summary(ABC):
         return cls._from_tree(tree)
 
     def _tree(self) -> dict[str, Any]:
-        """The name of the class and the values of `state`, those of summaries inside this one too."""
+        """The name of the class and the values of `state` as a tree; nested summaries become trees as well."""
         return {"kind": type(self).__name__} | {name: _without_objects(getattr(self, name)) for name in self.state}
 
     @classmethod
     def _from_tree(cls, tree: dict[str, Any]) -> Self:
-        """The summary of which `_tree` gave `tree`."""
+        """Rebuild a summary from the tree that its `_tree` returned."""
         stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
         summary = cls._made_from(stored)
         summary._restore(stored)
@@ -118,11 +118,11 @@ class Summary(ABC):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        """An empty summary with the parameters in `stored`, which are taken out of it."""
+        """An empty summary with the parameters in `stored`; these are removed from `stored`."""
         return cls(**{name: stored.pop(name) for name in (*cls.parameters, *cls.options) if name in stored})
 
     def _restore(self, stored: dict[str, Any]) -> None:
-        """Set the attributes that are not parameters; those that `stored` lacks stay as in an empty summary."""
+        """Set the attributes in `stored`; all others keep the values of an empty summary."""
         for name, value in stored.items():
             setattr(self, name, value)
 
@@ -134,7 +134,7 @@ def require_seen(summary: Any) -> None:
 
 
 def union(summaries: Sequence[S]) -> S:
-    """All summaries merged into a new one; they themselves are left as they were."""
+    """All summaries merged into a new one; the summaries themselves are not changed."""
     total = summaries[0].fresh()
     for summary in summaries:
         total.merge(summary)
@@ -149,7 +149,7 @@ def total_weight(block: Array, weights: Array | None) -> float:
 
 
 def row_weights(like: Array, weights: Array | None) -> Array:
-    """One weight for each row, of the length and dtype of `like`; ones where no weights are given."""
+    """One weight for each row, of the length and dtype of `like`; ones if no weights are given."""
     return namespace(like).ones_like(like) if weights is None else astype(weights, like.dtype)
 
 
@@ -162,7 +162,7 @@ def scaled_rows(Z: Array, weights: Array | None) -> Array:
 
 
 def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, ...]:
-    """Widths of tables side by side, which add up to all columns; one table where none are given."""
+    """Widths of tables side by side, which must add up to `n_features`; one table if `groups` is None."""
     widths = (n_features,) if groups is None else tuple(int(g) for g in groups)
     if sum(widths) != n_features or min(widths) < 1:
         raise ValueError(f"groups={widths} must be positive widths that add up to n_features={n_features}.")
@@ -170,13 +170,13 @@ def column_groups(n_features: int, groups: Sequence[int] | None) -> tuple[int, .
 
 
 def check_columns(expected: int, block: Array) -> None:
-    """Refuse a block of another width than the summary."""
+    """Raise an error if a block does not have the expected number of columns."""
     if block.shape[1] != expected:
         raise ValueError(f"this summary is of {expected} columns, the block has {block.shape[1]}.")
 
 
 def check_squares(squares: Array) -> None:
-    """Refuse sums of squares that are not finite, or whose sum over the columns is not."""
+    """Raise `NonFiniteBlock` if sums of squares, or their sum over the columns, are not finite."""
     xp = namespace(squares)
     limit = float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
     if not float(xp.max(squares)) <= limit:
@@ -184,15 +184,18 @@ def check_squares(squares: Array) -> None:
 
 
 def is_far(s: Array, squares: Array, weight: float) -> bool:
-    """Whether the mean of some column is more than ten deviations away from the shift that its sum `s` and its sum of
-    squares were taken about: the squares are then nearly all offset, and to subtract it would cost digits."""
+    """Whether the shift is a bad one: the mean of some column is more than ten standard deviations away from it.
+
+    `s` and `squares` are the sums of x - shift and (x - shift)^2 in each column. If the shift is far from the mean,
+    subtracting s^2 / weight from the squares cancels leading digits, so that a better shift is needed.
+    """
     xp = namespace(squares)
     spread = squares - s * s / weight
     return bool(xp.any(spread < 0.01 * squares))
 
 
 def products_in_range(Z: Array) -> Array:
-    """Z^T Z, in float64 where float32 has no room for the squares."""
+    """Z^T Z; in float64 if the squares are out of the range of float32."""
     P = Z.T @ Z
     xp = namespace(P)
     if P.dtype == xp.float32:
@@ -216,7 +219,7 @@ def _without_zero_weights(block: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality of parameters, which may be arrays, and summaries: these are equal if their own parameters are."""
+    """Whether two parameters are equal. Arrays are compared by their entries, summaries by their parameters."""
     if a is b:
         return True
     if isinstance(a, Summary):
@@ -227,21 +230,21 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _without_objects(value: Any) -> Any:
-    """A value with trees in the place of summaries."""
+    """`value` with each summary replaced by its tree."""
     if isinstance(value, Summary):
         return value._tree()
     return [_without_objects(item) for item in value] if isinstance(value, list) else value
 
 
 def _with_objects(value: Any) -> Any:
-    """A value with summaries in the place of their trees."""
+    """`value` with each tree replaced by its summary."""
     if isinstance(value, list):
         return [_with_objects(item) for item in value]
     return _class_named(value["kind"])._from_tree(value) if isinstance(value, dict) else value
 
 
 def _class_named(kind: str) -> type[Summary]:
-    """The class of summaries of this name."""
+    """The subclass of `Summary` with this name."""
     waiting = Summary.__subclasses__()
     while waiting:
         cls = waiting.pop()

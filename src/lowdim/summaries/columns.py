@@ -1,4 +1,4 @@
-"""Weight, mean and sum of squares of each column, for tables of so many columns that p^2 numbers are too many."""
+"""Weight, mean and sum of squares of each column, for tables whose p x p scatter matrix would be too large."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ class Columns(Summary):
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
 
     def offset_is_harmless(self, scale: Array | None = None) -> bool:
-        """Whether products with the rows (their columns divided by `scale`) may be centred instead of the rows: the
-        mean row is at most some 300 times as long as the largest spread, so that the subtraction costs at most five
-        digits of lambda_1."""
+        """Whether products with the rows (columns divided by `scale`) may be centred instead of the rows themselves.
+
+        This holds if the norm of the mean row is at most about 300 times the largest standard deviation: the
+        subtraction then costs at most five digits of lambda_1.
+        """
         xp = namespace(self.mean)
         mean, squares = self.mean, self.squares
         if scale is not None:
@@ -89,8 +91,8 @@ def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Arra
 def _sparse_sums(block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
     """Shift, step to the mean, and squares about it, from the stored entries.
 
-    Where at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, and may be subtracted
-    from it. The few other columns are summed up a second time, by `_crowded_sums`.
+    If at most half of a column is stored, (sum w x)^2 / weight is at most half of sum w x^2, so that it can be
+    subtracted without loss of digits. The few other columns are summed a second time, by `_crowded_sums`.
     """
     w = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     x = block.data.astype(np.float64)
@@ -119,9 +121,9 @@ def _crowded_sums(
     step: np.ndarray,
     squares: np.ndarray,
 ) -> None:
-    """Set shift, step and squares of the crowded columns. Columns that are stored in every row are shifted by their
-    first entry, as dense columns are, so that offsets do no harm; the squares of the others are
-    sum_stored w (x - m)^2 + (weight not stored) m^2."""
+    """Set shift, step and squares of columns of which more than half is stored. Columns that are stored in every row
+    are shifted by their first entry, as dense columns are, so that a large offset costs no digits. The squares of the
+    others are sum_stored w (x - m)^2 + (weight not stored) m^2."""
     at = np.flatnonzero(crowded[block.indices])
     names, columns = np.flatnonzero(crowded), block.indices[at]
     place = np.searchsorted(names, columns)

@@ -1,4 +1,4 @@
-"""Moments of rows with holes, in whose place there is what a model expects there."""
+"""Expected moments of rows with missing entries, given their observed entries and a `LatentGaussian` model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLE_BYTES = 4 << 20
 
 
 class Completed(LatentSummary):
-    """Given a `LatentGaussian` of z = (x - mean) / scale, over the rows:
+    """Sums over the rows, given a `LatentGaussian` model of z = (x - mean) / scale:
 
     - `weight`, `total` (p,) and `second` (p, p): sums of w, of w E[z] and of w E[z z^T] given the observed entries
     - `loglike`: the log-likelihood of the observed entries
@@ -24,15 +24,16 @@ class Completed(LatentSummary):
     Parameters
     ----------
     model : LatentGaussian
-        With certain loadings.
+        Without `spread`: its loadings are taken as exact.
     unstored : bool
-        Entries that sparse rows do not store are holes, not zeros.
+        Treat entries that sparse rows do not store as missing, not as zero.
 
     Notes
     -----
-    E[z z^T] is the product of the completed row with itself, plus, between two holes d and e of row i,
-    w_d^T M_i^{-1} w_e (and the noise, where d = e). With M_i^{-1} = L L^T that is (L^T W)^T (L^T W) over the holes: one
-    product of a tall matrix with itself for a block of rows. One pass, p^2 numbers, n p^2 k operations.
+    E[z z^T] is the outer product of the completed row with itself, plus, for each pair of missing entries d and e of
+    row i, w_d^T M_i^{-1} w_e (and the noise if d = e). With M_i^{-1} = L L^T the latter is (L^T W)^T (L^T W) over the
+    missing entries: one product of a tall matrix with itself for a block of rows. One pass, p^2 numbers, n p^2 k
+    operations.
     """
 
     state = (*LatentSummary.parameters, "weight", "total", "second", "loglike")

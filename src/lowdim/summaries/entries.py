@@ -1,7 +1,7 @@
-"""The observed entries of a block: NaN marks a hole, or every entry that a sparse block does not store.
+"""The observed entries of a block. Missing are entries that are NaN or, on request, that a sparse block does not store.
 
-Tables are kept with rows last, (m, b) for b rows and (m, p) for p columns, so that products with the mask m_id of
-observed entries run along memory.
+Tables have m numbers for each row or column of the block, and the shapes (m, b) for b rows and (m, p) for p columns, so
+that products with the mask m_id of observed entries access memory contiguously.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 from .._xp import Array, all_finite, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock
 
-#: Stored entries that are worked on together where each needs k numbers.
+#: Number of stored entries that are processed at a time when each of them needs k numbers.
 _CHUNK = 1 << 15
 
 
@@ -26,7 +26,7 @@ def observed_entries(block: Array, unstored: bool) -> DenseEntries | StoredEntri
 
 
 class DenseEntries:
-    """A dense block with NaN for holes."""
+    """A dense block in which NaN marks missing entries."""
 
     def __init__(self, block: Array) -> None:
         xp = namespace(block)
@@ -39,7 +39,7 @@ class DenseEntries:
         self.z = self._x
 
     def weights_like(self) -> Array:
-        """An array of one float64 for each row."""
+        """An array with one float64 for each row, of which only length, dtype and device matter."""
         return self.z[:, 0]
 
     def known(self) -> Array:
@@ -81,7 +81,7 @@ class DenseEntries:
 
 
 class StoredEntries:
-    """A sparse block whose unstored entries are holes; a stored NaN is one too."""
+    """A sparse block whose unstored entries are missing, as are stored NaN."""
 
     def __init__(self, block: Any) -> None:
         x = block.data.astype(np.float64)

@@ -1,5 +1,5 @@
-"""Moments with sums of third and fourth order, from which Ledoit and Wolf's shrinkage knows how far the covariance is
-from its expectation."""
+"""Moments with sums of third and fourth order, from which Ledoit and Wolf's shrinkage estimates the sampling error of
+the covariance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FourthMoments(Moments):
         fourth += 4 d^T S d + 2 |d|^2 tr S + W |d|^4 - 4 d^T third
         third  -= 2 S d + d tr S + W |d|^2 d
 
-    so that two summaries merge as Moments do: both are moved to the common mean and added. One pass, p^2 + p numbers.
+    so two summaries are merged as Moments are: both are moved to the common mean and added. One pass, p^2 + p numbers.
     """
 
     takes_pieces = False
@@ -60,7 +60,7 @@ class FourthMoments(Moments):
 
 
 def _moved(mean: Array, scatter: Array, weight: float, third: Array, fourth: float, to: Array) -> tuple[Array, float]:
-    """`third` and `fourth` about `to` instead of `mean`."""
+    """`third` and `fourth` about the point `to` instead of `mean`."""
     xp = namespace(mean)
     d = to - mean
     size = float(d @ d)

@@ -1,7 +1,7 @@
 """Inner products of rows, for tables with fewer rows than columns.
 
-Here a block holds columns of the table: the Gram matrix is a sum over features, each centred by itself, and so it is a
-monoid over blocks of features as the scatter is one over blocks of samples.
+The blocks of these summaries hold features, the columns of the table. The Gram matrix is a sum over features, each of
+which is centred separately, so it can be accumulated over blocks of features as the scatter is over blocks of samples.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, pr
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
-    """Features (rows of `block`, one entry a sample) centred over the samples, with their means and scales.
+    """Features (rows of `block`, with one entry for each sample) centred over the samples; their means and scales.
 
-    `ddof` None leaves the scale at one; otherwise features are divided by their standard deviation (constant ones by
-    one).
+    If `ddof` is None the scales are one; otherwise features are divided by their standard deviation (constant features
+    by one).
     """
     xp = namespace(block)
     mean = feature_means(block, sample_weight)
     Z = block - mean
-    # Of features far from zero the rounding of the mean may be as large as the spread: it is removed, too.
+    # If the mean is large, its rounding error may be as large as the standard deviation, so centre a second time.
     rest = feature_means(Z, sample_weight)
     Z, mean = Z - rest, mean + rest
     scale = xp.ones_like(Z[:, 0])
@@ -39,8 +39,7 @@ def centred_features(block: Array, sample_weight: Array | None, ddof: int | None
 
 
 def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: float, ddof: int) -> Array:
-    """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant or vary by their rounding
-    only."""
+    """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant up to rounding."""
     require_rows(n_samples, weight, ddof)
     xp = namespace(squares)
     deviation = xp.sqrt(squares / divisor(weight, ddof))
@@ -49,8 +48,8 @@ def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: flo
 
 
 def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
-    """Means over the samples, as a column. They are taken about the first sample, so that that of a constant feature is
-    exact."""
+    """Means over the samples, as a column. The first sample is subtracted before averaging and added afterwards, so
+    that the mean of a constant feature is exact."""
     xp = namespace(block)
     first = block[:, :1]
     Z = block - first if scratch is None else scratch.difference(block, first)
@@ -61,7 +60,7 @@ def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | 
 
 
 class Gram(Summary):
-    """`product` = sum over features of z z^T, z the feature about its mean: n x n inner products of samples.
+    """`product` = sum over features of z z^T, z the centred feature: the n x n inner products of samples.
 
     Parameters
     ----------
@@ -70,13 +69,13 @@ class Gram(Summary):
     sample_weight : array of shape (n,), optional
         Weights of the samples.
     ddof : int, optional
-        Given, each feature is divided by its standard deviation with this ddof.
+        If given, each feature is divided by its standard deviation with this ddof.
 
     Notes
     -----
-    Each feature is centred by itself, so that no offset does harm; `centred` removes what the rounding of the means has
-    left and multiplies by the weights. One pass over the features, n^2 numbers. Weights given to `update` would be
-    weights of features, and are not used.
+    Each feature is centred before it is multiplied, so that a large offset costs no digits. `centred` removes what is
+    left by the rounding of the means, and multiplies by the weights. One pass over the features, n^2 numbers. Weights
+    passed to `update` would be weights of features; they are ignored.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
@@ -105,7 +104,7 @@ class Gram(Summary):
 
     @property
     def threaded_blas(self) -> bool:
-        """Products of many samples keep all threads of BLAS busy; of few they do not."""
+        """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
         return self.n_samples > NARROW
 
     def _update(self, block: Array, weights: Array | None) -> None:
@@ -137,7 +136,7 @@ class Gram(Summary):
         Z = astype(Z, wide_dtype(xp, device(Z)))
         w = xp.ones_like(Z[0, :]) if self.sample_weight is None else astype(self.sample_weight, Z.dtype)
         weight = float(xp.sum(w))
-        # Of features far from zero the rounding of the mean may be as large as the spread: it is taken into account.
+        # If the mean is large, its rounding error may be as large as the standard deviation: correct the squares.
         rest = (Z @ w) / weight
         squares = xp.clip((Z * Z) @ w - weight * rest * rest, 0.0, None)
         check_squares(squares)
@@ -149,7 +148,7 @@ class Gram(Summary):
 
 
 class GramRoot(Gram):
-    """As Gram, but `product` holds R with R^T R = `centred` of the Gram matrix: no digits are lost by squaring."""
+    """As Gram, but `product` holds a root R of the centred Gram matrix R^T R: no digits are lost by squaring."""
 
     def centred(self) -> Array:
         """R^T R."""

@@ -1,4 +1,4 @@
-"""One summary for each label of rows: what cross-validation and the block bootstrap keep of them."""
+"""One summary for each label of rows, for cross-validation and the block bootstrap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Labelled(Summary, Generic[S]):
     Parameters
     ----------
     like : Summary
-        What is kept of the rows of one label.
+        The kind of summary to make for the rows of each label.
     counts : sequence of int
         The number of labels in each labelling.
 
@@ -30,9 +30,9 @@ class Labelled(Summary, Generic[S]):
 
     Notes
     -----
-    Labels are the last columns of the rows, one column for each labelling, whole numbers from 0 on; rows of label -1
-    are in no part. Parts can be merged, so that the summary of all rows but those of one label needs neither a second
-    reading nor a subtraction. One pass; as many times the memory of `like` as there are labels.
+    Labels are the last columns of the rows, one column for each labelling. They are integers from 0 on; rows of label
+    -1 belong to no part. Parts can be merged, so the summary of all rows except those of one label needs neither a
+    second pass nor a subtraction. One pass; the memory of `like` times the number of labels.
     """
 
     parameters = ("like", "counts")
@@ -43,7 +43,7 @@ class Labelled(Summary, Generic[S]):
         self.like: S = like.fresh()
         self.counts = tuple(int(c) for c in counts)
         self.parts: list[list[S]] = [[like.fresh() for _ in range(c)] for c in self.counts]
-        self.takes_nan = like.takes_nan  # type: ignore[misc] # parts decide, which differ from object to object
+        self.takes_nan = like.takes_nan  # type: ignore[misc] # depends on `like`, so set for each object
 
     @property
     def threaded_blas(self) -> bool:
@@ -79,7 +79,7 @@ class Labelled(Summary, Generic[S]):
 
 
 def _runs(labels: np.ndarray) -> list[tuple[int, Any]]:
-    """Each label with the rows that have it: a slice where these follow each other, else their numbers."""
+    """Each label with its rows: slices if the rows of every label are contiguous, otherwise arrays of row numbers."""
     steps = np.flatnonzero(np.diff(labels)) + 1
     edges = np.concatenate([[0], steps, [len(labels)]])
     firsts = labels[edges[:-1]]

@@ -1,4 +1,4 @@
-"""Expected moments of latent variables given the observed entries of rows: one step of expectation maximisation."""
+"""Expected moments of latent variables given the observed entries of rows: the E step of expectation maximisation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .moments import Moments
 
 #: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
-#: Below this noise, in units of the variance of a column, posterior means are refined.
+#: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
 
 
@@ -31,13 +31,13 @@ class LatentGaussian:
     noise : array of shape (p,)
         Variances of e, in units of scale^2.
     spread : array of shape ((k+1)(k+2)/2, p), optional
-        Packed covariance of (w_d, mean_d) where these are themselves uncertain (variational Bayes).
+        Packed posterior covariance of (w_d, mean_d), if these are uncertain (variational Bayes).
 
     Notes
     -----
-    Given the entries m_i of row i, u_i has precision M_i = I + sum_d m_id E[w_d w_d^T] / noise_d and mean
-    M_i^{-1} sum_d m_id (w_d z_id - cov(w_d, mean_d)) / noise_d. Both sums are products of the mask with tables of the
-    columns; only the symmetric half of the k x k tables is formed ("packed", see `pairs`).
+    Given the observed entries (m_id = 1) of row i, u_i has precision M_i = I + sum_d m_id E[w_d w_d^T] / noise_d
+    and mean M_i^{-1} sum_d m_id (w_d z_id - cov(w_d, mean_d)) / noise_d. Both sums are products of the mask with tables
+    that have one column for each column d. Of symmetric k x k tables only one half is stored ("packed", see `pairs`).
     """
 
     #: Arguments of the constructor, in order.
@@ -80,7 +80,7 @@ class LatentGaussian:
     def expect(self, entries: Any) -> tuple[Array, Array, Array]:
         """Posterior means (k, b), packed posterior covariances (k(k+1)/2, b) and log-densities (b,) of the rows.
 
-        With `spread` the last is the row's part of the lower bound on the log-evidence.
+        With `spread`, log-densities are replaced by the rows' terms of the lower bound on the log-evidence.
         """
         xp = namespace(self.loadings)
         entries.centre(self.mean, self.scale)
@@ -94,7 +94,7 @@ class LatentGaussian:
             # M is then ill-conditioned: one step of iterative refinement.
             left = b - u - xp.sum(unpack(packed, self.k) * u[None, :, :], axis=1)
             u = u + xp.sum(inverse * left[None, :, :], axis=1)
-        # The minimum of sum (z - w^T u)^2 / noise + u^T u: no difference of large numbers, however small the noise.
+        # The minimum over u of sum (z - w^T u)^2 / noise + u^T u: no cancellation, however small the noise is.
         distance = entries.misfit(self.loadings, u, self.noise) + xp.sum(u * u, axis=0)
         if self.doubled_spread is not None:
             distance = distance + xp.sum(pack_outer(with_one(u)) * entries.across(self.doubled_spread), axis=0)
@@ -112,7 +112,7 @@ class LatentGaussian:
         return xp.concat(parts) * self.scale**2
 
     def predictive_terms(self, u: Array, covariance: Array) -> Array:
-        """cov(u) and 1 of each row, and E[v v^T], v = (u, 1), where loadings are uncertain: (m, b)."""
+        """For each row, cov(u), 1 and, if loadings are uncertain, E[v v^T] with v = (u, 1): (m, b)."""
         xp = namespace(u)
         parts = [covariance, xp.ones_like(u[:1, :])]
         if self.spread is not None:
@@ -138,13 +138,13 @@ class LatentGaussian:
 
 
 class LatentSummary(Summary):
-    """A summary of rows with holes, given a `LatentGaussian`.
+    """A summary of rows with missing entries, given a `LatentGaussian`.
 
     Parameters
     ----------
     model : LatentGaussian
     unstored : bool
-        Entries that sparse rows do not store are holes, not zeros.
+        Treat entries that sparse rows do not store as missing, not as zero.
     """
 
     parameters = (*LatentGaussian.parameters, "unstored")
@@ -166,7 +166,7 @@ class LatentSummary(Summary):
 
 
 class Latent(LatentSummary):
-    """What an EM step needs of rows x given a `LatentGaussian`, with v = (u, 1) and z = (x - mean) / scale.
+    """The sums over rows x that an EM step needs, given a `LatentGaussian`; v = (u, 1) and z = (x - mean) / scale.
 
     - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
     - `cross`, (k+1, p): sum_i w_i m_id z_id E[v_i]
@@ -178,7 +178,7 @@ class Latent(LatentSummary):
     ----------
     model : LatentGaussian
     unstored : bool
-        Entries that sparse rows do not store are holes, not zeros.
+        Treat entries that sparse rows do not store as missing, not as zero.
 
     Notes
     -----
@@ -266,14 +266,14 @@ class Latent(LatentSummary):
 
 @lru_cache(maxsize=64)
 def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows i and columns j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... The pairs of the first k - 1
-    indices come first, and those with the last index follow."""
+    """Row indices i and column indices j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... A packed table
+    thus begins with the packed table of the first k - 1 indices."""
     return np.tril_indices(k)
 
 
 @lru_cache(maxsize=64)
 def _places(k: int) -> np.ndarray:
-    """Where entry (i, j) of the full table lies in the packed one."""
+    """The index in the packed table of each entry (i, j) of the full table."""
     i, j = np.divmod(np.arange(k * k), k)
     low, high = np.minimum(i, j), np.maximum(i, j)
     return high * (high + 1) // 2 + low
@@ -314,8 +314,8 @@ def with_one(u: Array) -> Array:
 def invert_positive(A: Array) -> tuple[Array, Array]:
     """Inverses and log-determinants of b positive definite matrices, (k, k, b), by k symmetric sweeps [1].
 
-    `A` is overwritten. All matrices are worked on side by side, which is many times quicker than one after the other
-    as long as they are small.
+    `A` is overwritten. Each operation is applied to all matrices at once, which for small matrices is many times
+    faster than inverting them one by one.
 
     References
     ----------

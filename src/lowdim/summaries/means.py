@@ -10,7 +10,7 @@ from .._xp import Array
 class MergedMean(NamedTuple):
     """The mean of two sets of rows of weights w_1 and w_2."""
 
-    #: The mean in two parts, mean + rest: the rounded sum, and what its rounding left out.
+    #: The mean as an unevaluated sum mean + rest: the rounded mean and its rounding error.
     mean: Array
     rest: Array
     #: d = mean_2 - mean_1.
@@ -24,7 +24,8 @@ def merged_mean(
 ) -> MergedMean:
     """mean_1 + d w_2 / (w_1 + w_2), d = mean_2 - mean_1, for mean_1 = mean + rest and mean_2 = shift + step [1]_.
 
-    Weights are numbers, or one for each column; `both` is given where w_1 + w_2 may be zero in some column.
+    Weights are numbers, or arrays with one weight for each column. `both` replaces w_1 + w_2 in the quotient; it is
+    needed if w_1 + w_2 may be zero in some column.
 
     References
     ----------
@@ -41,8 +42,8 @@ def between_weight(weight: float, other_weight: float) -> float:
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b rounded, and what the rounding left out (Knuth). Means are kept in two such parts: when they are merged,
-    their difference matters, and at an offset of 1e8 one float64 has only half its digits left for it."""
+    """a + b rounded, and the rounding error (Knuth's TwoSum). Means are kept in these two parts because merging uses
+    the difference of two means: at an offset of 1e8 a single float64 would leave only half of its digits."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

@@ -34,15 +34,15 @@ from .base import (
 from .means import between_weight, merged_mean, two_sum
 from .scatter import ScatterSummary
 
-#: Sparse blocks that store more than this share of their entries are multiplied as dense ones, which is then quicker.
+#: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
 _DENSE_FROM = 0.03
-#: A block is merged as a whole, but multiplied in this many slices.
+#: A block is merged as a whole, but its products are computed in this many slices.
 _SLICES = 8
 
 
 def _slice_rows(n_columns: int, itemsize: int) -> int:
-    """Rows of a slice: half of what the cache holds, since rows and shifted rows both have to fit; but at least 2 p,
-    because it costs p^2 to add up a slice."""
+    """The number of rows of a slice: half of what fits in the cache, which also has to hold the shifted rows, but at
+    least 2 p, because adding the product of a slice costs p^2 operations."""
     return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
@@ -54,7 +54,7 @@ class Moments(ScatterSummary):
     n_features : int
         Number of columns p.
     groups : sequence of int, optional
-        Widths of column groups that lie side by side (two tables, say); they add up to p.
+        Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
     wide : bool
         Multiply float32 blocks in float64.
 
@@ -65,16 +65,16 @@ class Moments(ScatterSummary):
     weight : float
         Sum of their weights.
     mean, rest : arrays of shape (p,)
-        The mean is mean + rest: the rounded mean, and what the rounding left out.
+        The mean as an unevaluated sum mean + rest: the rounded mean and its rounding error.
     product_eps : float
         The machine epsilon of the least precise products in the scatter.
     scatter : array of shape (p, p)
-        sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
+        sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
 
     Notes
     -----
     A block is summed about a shift c near its mean: the first row for the first block, the mean so far for the others,
-    and the mean of the block where these turn out to be far from it. With s = sum w (x - c) and
+    or the mean of the block if these turn out to be far from it. With s = sum w (x - c) and
     P = sum w (x - c)(x - c)^T the block has mean c + s/w and scatter P - s s^T / w, and two sets of rows merge as [1]_
 
         scatter = scatter_1 + scatter_2 + (w_1 w_2 / (w_1 + w_2)) d d^T,   d = mean_2 - mean_1.
@@ -120,7 +120,7 @@ class Moments(ScatterSummary):
     ) -> Self:
         """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
 
-        `ddof` says which divisor `cov` was made with: n_samples - ddof. `groups` are widths of tables side by side.
+        `cov` was computed with the divisor n_samples - ddof. `groups` are the widths of tables side by side.
         """
         cov = cov if hasattr(cov, "dtype") and hasattr(cov, "ndim") else np.asarray(cov, dtype=float)
         xp = namespace(cov)
@@ -170,7 +170,7 @@ class Moments(ScatterSummary):
         return _SLICES * _slice_rows(n_columns, itemsize)
 
     def image(self, A: Array) -> Moments:
-        """The moments of x A over the rows x, without a second reading."""
+        """The moments of x A over the rows x, without a second pass over the rows."""
         A = asarray_like(A, self.mean, dtype=self.mean.dtype)
         out = Moments(A.shape[1])
         out.n_rows, out.weight, out.product_eps = self.n_rows, self.weight, self.product_eps
@@ -192,13 +192,13 @@ class Moments(ScatterSummary):
         s, P = self._sums_about(shift, block, weights)
         weight = total_weight(block, weights)
         if is_far(s, namespace(P).linalg.diagonal(P), weight):
-            # The shift was an outlier, or the rows have drifted away from it: take the mean of the block instead.
+            # The shift was an outlier, or the rows have drifted away from it: use the mean of the block instead.
             shift = shift + astype(s / weight, shift.dtype)
             s, P = self._sums_about(shift, block, weights)
         return shift, s, P
 
     def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Sums and products of a block about the shift, slice by slice while each lies in cache."""
+        """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache."""
         n, p = block.shape
         rows = _slice_rows(p, block.itemsize) if namespace(block) is np else n
         if n <= rows:
@@ -215,7 +215,7 @@ class Moments(ScatterSummary):
         return s, P
 
     def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Sums and products of rows about the shift, in the dtype of the rows unless their squares do not fit it."""
+        """Sums and products of rows about the shift, in the dtype of the rows if the squares are in its range."""
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
@@ -224,21 +224,22 @@ class Moments(ScatterSummary):
         return s, P
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-        """The same for a sparse block, about zero. Where that would lose digits or time the block is made dense."""
+        """Shift, sums and products of a sparse block, with shift zero; the block is made dense if that is faster or if
+        shift zero would lose digits."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
             return self._dense_sums(dense(block), weights)
         rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
         s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
         P = (rows.T @ rows).toarray()
-        # In a column that is far from zero in all rows the squares are nearly all offset: it has to be shifted first.
+        # If the mean of a column is large compared to its deviation, subtracting it from the squares would lose digits.
         squares = np.diagonal(P)
         if np.any(squares - s * s / weight < 1e-4 * squares):
             return self._dense_sums(dense(block), weights)
         return np.zeros_like(s), s, P
 
     def _absorb(self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None) -> None:
-        """Merge rows of mean `shift + step` and scatter `P - loss loss^T` (`P` alone where loss is None)."""
+        """Merge rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None)."""
         xp = namespace(shift)
         self.n_rows += n
         if self.weight == 0.0:

@@ -1,7 +1,7 @@
 """Trees of named arrays as `.npz` files, and back: plain arrays, no pickle.
 
-A tree is a dict of numbers, texts, arrays, sparse arrays, lists and further dicts. In the file an entry has the path to
-it as its name, `parts.0.2.mean` for example. None is left out.
+A tree is a dict of numbers, strings, arrays, sparse arrays, lists and further dicts. In the file, each entry is named
+by its path in the tree, for example `parts.0.2.mean`. Values that are None are not stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write_tree(path: str | PathLike[str], tree: dict[str, Any]) -> None:
 
 
 def read_tree(path: str | PathLike[str]) -> dict[str, Any]:
-    """The tree that `write_tree` wrote: numbers and texts as Python's own, everything else as NumPy or CSR arrays."""
+    """The tree that `write_tree` wrote: numbers and strings as Python objects, all else as NumPy or CSR arrays."""
     tree: dict[str, Any] = {}
     with np.load(path, allow_pickle=False) as stored:
         for name, value in stored.items():
@@ -55,7 +55,7 @@ def _entries(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _with_lists(value: Any) -> Any:
-    """A node of a tree with dicts of numbered entries turned back into lists, and those of CSR parts into matrices."""
+    """A node of a tree, with dicts of numbered entries turned into lists and dicts of CSR parts into CSR arrays."""
     if not isinstance(value, dict):
         return value
     node = {key: _with_lists(item) for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""Count, mean and sum of squares of the observed entries of each column of a table with holes."""
+"""Count, mean and sum of squares of the observed entries of each column of a table with missing entries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Observed(Summary):
     ----------
     n_features : int
     unstored : bool
-        Entries that sparse rows do not store are holes, not zeros.
+        Treat entries that sparse rows do not store as missing, not as zero.
 
     Notes
     -----
-    One pass, 3 p numbers. Merged by Chan's formula, with a separate count for each column.
+    One pass, 3 p numbers. Summaries are merged by Chan's formula, with a separate count for each column.
     """
 
     parameters = ("n_features", "unstored")
@@ -71,7 +71,7 @@ class Observed(Summary):
             return
         xp = namespace(count)
         both = self.count + count
-        # A column that one side has not observed has the mean of the other side there.
+        # If one side has no observed entry in a column, it is given the mean of the other side.
         first, last = self.count == 0, count == 0
         mean, rest = xp.where(first, shift, self.mean), xp.where(first, step, self.rest)
         shift, step = xp.where(last, mean, shift), xp.where(last, rest, step)

@@ -1,4 +1,4 @@
-"""A random sample of the rows that is the same however they are cut into blocks."""
+"""A random sample of the rows that does not depend on how they are cut into blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._xp import Array, concat_rows, is_sparse, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Summary, check_columns, row_weights
 
-#: Keys are computed for blocks of this size, which stay in the cache of a core and need no new memory.
+#: Keys are computed for blocks of this size, which stay in the cache of a core.
 _BLOCK_BYTES = 512 << 10
 
 
@@ -23,20 +23,19 @@ class Sample(Summary):
     size : int
         Rows to keep.
     seed : int
-        Another seed draws other rows.
+        Seed of the random keys; different seeds draw different rows.
 
     Attributes
     ----------
     rows : array of shape (m, p)
-        In random order; NumPy or CSR arrays, whatever the blocks were.
+        The rows in random order, as a CSR array if the blocks were sparse and a NumPy array otherwise.
     weights : array of shape (m,)
-        How often each row occurs: a row that is there twice, or has weight two, counts two.
+        The total weight of each row: 2 for a row that occurs twice, or once with weight two.
 
     Notes
     -----
-    Each row has a random number, its key, that depends on its entries alone, and the rows with the smallest keys are
-    kept: so two samples merge into the sample of all rows, and equal rows are recognised [1]_. One pass, size * p
-    numbers.
+    Each row has a pseudorandom key, a hash of its entries, and the rows with the smallest keys are kept. Two samples
+    therefore merge into the sample of all rows, and equal rows are recognised [1]_. One pass, size * p numbers.
 
     References
     ----------
@@ -51,11 +50,11 @@ class Sample(Summary):
         self._rows: Any = None
         self._weights: np.ndarray = np.zeros(0)
         self._keys: np.ndarray = np.zeros(0, dtype=np.uint64)
-        # Rows that are yet to be compared with those kept, which is done for many of them at a time.
+        # New rows are collected here and compared with the rows kept for many of them at a time.
         self._waiting: list[tuple[Any, np.ndarray, np.ndarray]] = []
         random = np.random.default_rng([self.seed, self.n_features])
         self._factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        # Without it, rows of zeros would always have the smallest key.
+        # Added before mixing: without it the key of a row of zeros would be zero, which is always the smallest.
         self._offset = random.integers(1, 2**63, dtype=np.uint64)
 
     def _update(self, block: Array, weights: Array | None) -> None:
@@ -66,11 +65,11 @@ class Sample(Summary):
         keys = self._keys_of(block)
         counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
         if len(self._keys) == self.size:
-            # Nearly all rows of later blocks have keys that are too large.
+            # Once the sample is full, nearly all further rows have too large a key and can be dropped at once.
             few = np.flatnonzero(keys <= self._keys[-1])
             block, keys, counts = block[few], keys[few], counts[few]
         else:
-            # The memory of a block belongs to the caller.
+            # The caller may overwrite the memory of the block.
             block = block.copy()
         self._wait(block, keys, counts)
 
@@ -126,7 +125,8 @@ class Sample(Summary):
         self._rows = concat_rows(kept)[np.argsort(order)]
 
     def _keys_of(self, block: Any) -> np.ndarray:
-        """The key of each row: the sum of the bits of its entries times factors of their columns, mixed."""
+        """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random
+        odd factor for each column and added up modulo 2^64, and the bits of the sum are mixed (SplitMix64)."""
         if is_sparse(block):
             terms = _bits(block.data) * self._factors[block.indices]
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
@@ -143,7 +143,7 @@ class Sample(Summary):
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Floats as whole numbers: the same for a float32 and the float64 equal to it, and zero for zeros of either sign.
-    Low bits depend on high ones, as the low bits of many floats are all zero."""
+    """Floats as 64-bit integers: the same for a float32 and the float64 equal to it, and zero for both 0.0 and -0.0.
+    The high bits are mixed into the low ones, because the low bits of many floats are all zero."""
     bits: Any = np.ascontiguousarray(values.astype(np.float64) + 0.0).view(np.uint64)
     return bits ^ (bits >> np.uint64(32))

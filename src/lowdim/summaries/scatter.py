@@ -1,4 +1,4 @@
-"""What summaries of a mean and a scatter matrix have in common, however they keep the scatter."""
+"""The base class of summaries of a mean and a scatter matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ScatterSummary(Summary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
-    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided.
+    #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
@@ -27,7 +27,7 @@ class ScatterSummary(Summary):
 
     @property
     def threaded_blas(self) -> bool:
-        """The algebra of wide blocks keeps all threads of BLAS busy; that of narrow ones does not."""
+        """Whether there are enough columns for the product of a block to keep all BLAS threads busy."""
         return self.n_features > NARROW
 
     def covariance(self, ddof: int = 1) -> Array:
@@ -37,7 +37,7 @@ class ScatterSummary(Summary):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        # Early files have the widths of the groups only.
+        # Files of early versions hold the widths of the groups, but not `n_features`.
         stored.setdefault("n_features", int(sum(stored["groups"])))
         return super()._made_from(stored)
 

@@ -14,32 +14,33 @@ from ..errors import NonFiniteBlock, density_not_finite
 from .base import Summary, check_columns, total_weight
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
-#: long as half a dozen arrays of a few columns stay in the cache of a core.
+#: long as about six arrays of the size of the block stay in the cache of a core.
 _BLOCK_ROWS = 2048
 _NARROW_BYTES = 512 << 10
 _BLOCK_BYTES = 2 << 20
-#: Fourth powers of sources are finite up to here, in float32.
+#: Fourth powers of sources up to this size are finite in float32.
 _LARGEST = 1e8
-#: Up to here the sources of the mean row, whose deviations are about one, may be subtracted after the product with A
-#: where float32 follows.
+#: If all entries of mean @ A are smaller than this, sources that are rounded to float32 are computed as x A - mean A
+#: instead of (x - mean) A. Sources have a standard deviation of about one, so the subtraction then loses no digit that
+#: float32 has.
 _NEAR = 1e6
 _SUMS = ("products", "slopes", "energy", "curvature", "fourth")
 
 
 class ScoreMoments(Summary):
-    """Sums over rows of what the likelihood of sources y = (x - mean) A and its derivatives need.
+    """The sums over rows that the likelihood of sources y = (x - mean) A and its derivatives need.
 
     Parameters
     ----------
     A : array of shape (p, k)
-        Takes centred rows to sources.
+        Maps centred rows to sources.
     mean : array of shape (p,)
     density : Density
-        Of every source: psi = -d ln p / du.
+        The density p of every source; psi = -d ln p / du.
     curved : bool
         Whether to sum up `curvature`, which rotations do not need.
     measured : bool
-        Whether to sum up `energy` and `fourth`, which a step that needs the gradient only does not use.
+        Whether to sum up `energy` and `fourth`, which a step does not need if it uses only the gradient.
     narrow : bool
         Compute scores and their products in float32: twice as fast, with half the digits. Sums are float64.
 
@@ -59,10 +60,10 @@ class ScoreMoments(Summary):
 
     Notes
     -----
-    With E[.] these sums over the weight and A = K^T W^T for whitened rows z = K (x - mean), the loss
+    With E[.] these sums divided by the weight, and A = K^T W^T for whitened rows z = K (x - mean), the loss
     -ln |det W| + sum_a E[-ln p(y_a)] has the relative gradient E[psi(y) y^T] - I, and near independent sources the
     second derivative along (M_ab, M_ba) is [[E[psi'(y_a) y_b^2], 1], [1, E[psi'(y_b) y_a^2]]] [1]_. One pass,
-    2 k (k + 1) numbers; 2 p k + 4 k^2 operations a row, one exponential or so an entry.
+    2 k (k + 1) numbers; 2 p k + 4 k^2 operations for each row, and about one exponential for each entry.
 
     References
     ----------
@@ -112,7 +113,7 @@ class ScoreMoments(Summary):
 
     @property
     def density_in_words(self) -> str:
-        """The expression that makes the density, as files hold it."""
+        """The density as an expression, which is how files store it."""
         return str(self.density)
 
     def _update(self, block: Array, weights: Array | None) -> None:
@@ -139,7 +140,7 @@ class ScoreMoments(Summary):
         )
 
     def _reason(self, block: Array) -> ValueError:
-        """The error for sums that are not finite, because the rows are not, or because the density is not."""
+        """The error for sums that are not finite; the cause is either the rows or the density."""
         Y, _ = self._sources(dense(block))
         largest = float(namespace(Y).max(namespace(Y).abs(Y)))
         return density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
@@ -165,7 +166,8 @@ class ScoreMoments(Summary):
         overwrites.
 
         Rows may have any units and means, so they are centred in float64, and float64 rows are also multiplied by A in
-        float64. Where float32 follows, the product may come before the centring, unless the mean is very far from zero.
+        float64. If the sources are then rounded to float32, they are centred after the product with A, unless the mean
+        is very far from zero.
         """
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
@@ -192,7 +194,7 @@ class ScoreMoments(Summary):
         return Y, room
 
     def _wide_room(self, n: int, k: int) -> np.ndarray:
-        """Memory for n x k numbers in float64, used again for the next block."""
+        """An uninitialised n x k array of float64 that is reused for the next block."""
         if self._wide is None or len(self._wide) < n:
             self._wide = np.empty((n, k))
         return self._wide[:n]
@@ -204,5 +206,5 @@ class ScoreMoments(Summary):
 
 
 def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:
-    """Y^2, in place where `room` says that Y may be overwritten."""
+    """Y^2, computed in place unless `room` is None."""
     return Y * Y if room is None else np.multiply(Y, Y, out=Y)

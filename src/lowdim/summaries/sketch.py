@@ -1,4 +1,4 @@
-"""The action of the scatter matrix on a block of vectors, without the scatter matrix."""
+"""The product of the scatter matrix with a block of vectors, without forming the scatter matrix."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Sketch(Summary):
     mean : array of shape (p,)
         The mean of the rows, known from an earlier pass.
     implicit : bool
-        Centre the products instead of the rows, which keeps sparse rows sparse. Only for columns whose mean is not much
-        larger than their spread.
+        Centre the products instead of the rows, which keeps sparse rows sparse. Only accurate if the means of the
+        columns are not much larger than their standard deviations.
 
     Notes
     -----
-    With Y = (X - 1 mean^T) V the product is (X - 1 mean^T)^T Y = X^T Y - mean (1^T Y): both halves are formed while
-    a block of rows lies in cache, so a Krylov step reads the rows once. p b numbers.
+    With Y = (X - 1 mean^T) V the product is (X - 1 mean^T)^T Y = X^T Y - mean (1^T Y): both products are computed
+    while a block of rows is in cache, so a Krylov step reads the rows once. p b numbers.
     """
 
     parameters = ("V", "mean", "implicit")

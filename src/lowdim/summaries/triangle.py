@@ -21,7 +21,7 @@ class Triangle(ScatterSummary):
     n_features : int
         Number of columns p.
     groups : sequence of int, optional
-        Widths of column groups that lie side by side (two tables, say); they add up to p.
+        Widths of adjacent groups of columns, for example of two tables side by side; they add up to p.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Triangle(ScatterSummary):
     Notes
     -----
     Two sets of rows merge as R = qr([R_1; R_2; sqrt(w_1 w_2 / (w_1 + w_2)) (mean_1 - mean_2)]) [1]_. The scatter is
-    never formed, so that eigenvalues down to eps^2 of the largest keep their leading digits. Products are in float64
-    for float32 rows too. One pass, p^2 numbers (up to 2 p rows are kept as they are).
+    never formed, so that eigenvalues down to eps^2 of the largest keep their leading digits. Products of float32 rows
+    are computed in float64, too. One pass, p^2 numbers (up to 2 p rows are kept as they are).
 
     References
     ----------
@@ -49,13 +49,13 @@ class Triangle(ScatterSummary):
 
     @property
     def root(self) -> Array:
-        """R, with p rows at most."""
+        """The R factor, with at most p rows."""
         if self.rows is not None and self.rows.shape[0] > self.n_features:
             self.rows = r_factor(self.rows)
         return self.rows
 
     @property
-    def scatter(self) -> Array:  # type: ignore[override] # computed, where Moments keep it
+    def scatter(self) -> Array:  # type: ignore[override] # computed here, stored in Moments
         """R^T R."""
         return self.root.T @ self.root
 
