@@ -90,7 +90,7 @@ def solver_for(summary: Any, asked: str | Solver = "auto") -> Solver:
     if is_auto(asked):
         return able[0]()
     solver = find_solver(asked, SOLVERS, Solver, advice=_advice)
-    if isinstance(solver, tuple(able)):
+    if solver.starts_from is not None and isinstance(summary, solver.starts_from):
         return cast(Solver, solver)
     raise ValueError(
         f"solver={asked!r} cannot start from a {able[0].starts_from.__name__}; use 'auto' or {able[0].name!r}."  # type: ignore[union-attr]

@@ -127,7 +127,7 @@ def reduction_for(summary: Any, asked: str | Reduction = "auto") -> Reduction:
     if is_auto(asked):
         return able[0]()
     reduction: Reduction = find_solver(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
-    if isinstance(reduction, able[0]):
+    if reduction.starts_from is not None and isinstance(summary, reduction.starts_from):
         return reduction
     raise ValueError(f"solver={asked!r} cannot start from a {type(summary).__name__}; use 'auto' or {able[0].name!r}.")
 
