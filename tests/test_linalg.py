@@ -1,0 +1,52 @@
+"""The rules that are decided once: divisor, rank cut, resolution and sign."""
+
+import numpy as np
+import pytest
+
+from lowdim.linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    RESOLUTION,
+    RESOLUTION_FLOAT32,
+    divisor,
+    fix_signs,
+    most_components,
+    numerical_rank,
+    rank_cut,
+    require_rows,
+    resolution,
+)
+
+
+def test_the_divisor_is_zero_up_to_rounding():
+    assert divisor(10.0, 1) == 9.0
+    assert divisor(1.0 + 1e-12, 1) == 0.0
+    require_rows(2, 2.0, 1)
+    with pytest.raises(ValueError, match="too few for a covariance with ddof=1"):
+        require_rows(1, 1.0, 1)
+
+
+def test_eigenvalues_at_the_rank_cut_count_as_zero():
+    cut = rank_cut(2.0, 10, FLOAT64_EPS)
+    assert cut == 2.0 * 10 * FLOAT64_EPS
+    assert numerical_rank(np.array([2.0, 1.0, 2 * cut, cut, 0.0]), 10, FLOAT64_EPS) == 3
+    assert numerical_rank(np.zeros(0), 10) == 0
+
+
+def test_resolution_follows_the_precision_of_the_products():
+    assert resolution(FLOAT64_EPS) == RESOLUTION
+    assert resolution(FLOAT32_EPS) == RESOLUTION_FLOAT32
+    assert resolution(FLOAT64_EPS, 1e-8) == 1e-8
+
+
+def test_signs_do_not_depend_on_rounding():
+    vectors = np.array([[-0.6, 0.6 + 1e-12, 0.1], [0.2, -0.9, 0.3]])
+    fixed = fix_signs(vectors)
+    assert fixed[0, 0] > 0 and fixed[1, 1] > 0
+    np.testing.assert_array_equal(fix_signs(-vectors), fixed)
+
+
+def test_weights_count_as_rows():
+    assert most_components(3, 3.0, 10) == 3
+    assert most_components(3, 7.0, 10) == 7
+    assert most_components(30, 30.0, 10) == 10

@@ -1,0 +1,83 @@
+"""`lowdim.plan`: what it takes, and what it refuses before a row is read."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lowdim import CCA, GCCA, ICA, PCA, PPCA, FactorAnalysis, PLSRegression, plan
+from lowdim.solvers import CovarianceReduction, Features, Krylov, Nystrom
+
+random = np.random.default_rng(0)
+X = random.standard_normal((60, 5))
+Y = X[:, :2] @ random.standard_normal((2, 2)) + random.standard_normal((60, 2))
+
+
+def stream(table):
+    return lambda: iter([table[:30], table[30:]])
+
+
+def test_lists_of_tables_may_be_shapes_but_not_iterators():
+    assert plan(GCCA(2), [(100, 3), (100, 4)]).solver.name == "covariance"
+    blocks = iter([X[:30], X[30:]])
+    with pytest.raises(TypeError, match="can be read only once"):
+        plan(GCCA(2), [blocks, iter([Y])])
+    assert next(blocks) is not None, "nothing was taken from it"
+
+
+REFUSED = {
+    "no rule": (PPCA("nonsense"), (X,), "is not one of"),
+    "not a rule for factors": (FactorAnalysis("minka"), (X,), "is not one of"),
+    "folds of a stream": (PCA("cv"), (stream(X),), "needs to know the number of rows"),
+    "folds of two streams": (PLSRegression("cv"), (stream(X), stream(Y)), "needs to know the number of rows"),
+    "folds of a stream, ICA": (ICA("cv"), (stream(X),), "needs to know the number of rows"),
+    "folds of two rows": (PPCA("cv"), (X[:2],), "at least 3 are needed"),
+    "a rule and holes": (PPCA("cv", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
+    "a start of another size": (ICA(2, w_init=np.eye(3)), (X,), r"w_init must have shape \(2, 2\)"),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_a_plan_refuses_what_the_fit_refuses(case):
+    model, tables, message = REFUSED[case]
+    for act in (lambda *a: plan(model, *a), model.fit):
+        with pytest.raises(ValueError, match=message):
+            act(*tables)
+
+
+@pytest.mark.parametrize(
+    "model", [FactorAnalysis(2), PPCA(2, solver="em"), PCA(2, solver="covariance"), PCA()], ids=str
+)
+def test_what_does_not_fit_into_memory_is_refused(model):
+    with pytest.raises(MemoryError, match="would need"):
+        plan(model, (1000, 10**7))
+
+
+def test_options_that_would_have_no_effect_are_refused():
+    for options in ({"k": 5}, {"solver": "gram"}):
+        with pytest.raises(TypeError, match="a model has its own parameters"):
+            plan(PCA(2), X, **options)
+    for k in (-3, 0, 2.5, True):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+            plan(Krylov(), (100, 10), k=k)
+    for shape in ((-5, 3), (5, 0)):
+        with pytest.raises(ValueError, match="a positive number of rows"):
+            plan(shape, 1)
+        with pytest.raises(ValueError, match="a positive number of rows"):
+            plan(PCA(1), shape)
+    with pytest.raises(ValueError, match="rule for choosing landmarks"):
+        Nystrom(landmarks=X, choose="k-means++")
+
+
+def test_plans_of_holes_and_of_rules_say_what_runs():
+    holes = plan(PPCA(2, missing="unstored"), sparse.csr_array(X))
+    assert holes.solver.name == "em" and "one pass per step" in holes.why
+    model = FactorAnalysis("kaiser").fit(X)
+    assert model.plan_.passes == model.n_passes_ == 1
+    assert plan(Features(), (100, 5)).solver == Features()
+
+
+def test_partial_fit_keeps_the_options_of_a_reduction():
+    wide = CCA(1, solver=CovarianceReduction(wide=True))
+    narrow = [table.astype(np.float32) for table in (X, Y)]
+    assert wide.partial_fit(*narrow).plan_.solver == CovarianceReduction(wide=True)
+    assert wide.summary_.wide
