@@ -15,9 +15,6 @@ def main() -> None:
     pca = PCA(10).fit(X)
     print(pca)
 
-    print("\nHow it was computed:")
-    print(pca.plan_)
-
     kept = PCA(WANTED).fit(X)
     share = kept.explained_variance_ratio_.sum()
     print(f"\nTo explain {WANTED:.0%} of the variance, keep {kept.n_components_} of {p} components.")

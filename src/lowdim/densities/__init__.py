@@ -6,7 +6,7 @@ unmixing matrix. `DENSITIES` lists the densities by name.
 
 from .base import Density, Flipped
 from .custom import CustomDensity
-from .named import DENSITIES, GeneralizedGaussian, Infomax, Sech, Student, as_density, parse_density
+from .named_densities import DENSITIES, GeneralizedGaussian, Infomax, Sech, Student, as_density, parse_density
 
 __all__ = [
     "DENSITIES",

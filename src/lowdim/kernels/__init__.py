@@ -5,7 +5,7 @@ and multiplied, and the result is again a kernel. `KERNELS` lists the kernels by
 """
 
 from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies
-from .named import (
+from .named_kernels import (
     KERNELS,
     Cosine,
     Gaussian,

@@ -144,6 +144,8 @@ class Whitening(SpectralModel):
                 raise ValueError(f"relative=True goes with a number, not with regularization={r!r}.")
         elif isinstance(r, bool) or not isinstance(r, numbers.Real) or not 0.0 <= r < float("inf"):
             raise ValueError(f"regularization={r!r} must be a number of at least 0, 'ledoit-wolf' or 'oas'.")
+        elif self.relative and r == 0.0:
+            raise ValueError("relative=True has no meaning without a positive regularization; pass one.")
 
     def _empty_summary(self, solver: Solver, p: int) -> Any:
         return FourthMoments(p) if self.regularization == "ledoit-wolf" else super()._empty_summary(solver, p)
