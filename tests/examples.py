@@ -1,7 +1,7 @@
 """One example for each member of the tables of lowdim: data and options with which it does something.
 
 Grids over all models, solvers, kernels and so on are made from the tables themselves; what such a grid needs to know
-of a single member is one row here. `test_tables.py` fails where a row is missing.
+of a single member is one row here. `test_examples.py` fails if a row is missing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 import lowdim
 from lowdim import models
+from lowdim._xp import to_numpy
 from lowdim.densities import DENSITIES
 from lowdim.kernels import KERNELS
 from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS
@@ -48,7 +49,7 @@ def _coefficients(model: Any) -> dict[str, Any]:
 
 
 def _pair(model: Any) -> dict[str, Any]:
-    return {"x_rotations_": np.abs(model.x_rotations_)}
+    return {"x_rotations_": np.abs(to_numpy(model.x_rotations_))}
 
 
 _SPECTRAL, _TABLES = tuple(SOLVERS), tuple(REDUCTIONS)
