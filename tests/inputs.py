@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lowdim.sources import ArraySource
+
 BOTH = ("float64", "float32")
 
 
@@ -191,3 +193,13 @@ def with_holes(X, share=0.2, seed=1):
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
+
+
+class Unreadable(ArraySource):
+    """Rows of which nobody reads one."""
+
+    def blocks(self, rows):
+        raise AssertionError("a row was read")
+
+    def features(self):
+        raise AssertionError("a column was read")

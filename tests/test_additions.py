@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import examples
 import lowdim
 from additions.toy_density import Logistic
-from additions.toy_kernel import Cauchy
+from additions.toy_kernel import Cauchy, Scatter
 from additions.toy_latent_solver import Descent
 from additions.toy_model import CorrelationPCA
 from additions.toy_reduction import RootReduction
@@ -427,6 +427,16 @@ def test_a_kernel_in_kernel_pca_by_every_solver_that_can(toy_kernel):
         KernelPCA(2, kernel="cauchy", gamma=1.0).fit(X)
     with pytest.raises(ValueError, match=r"kernel='nonsense' is not one of .*'cauchy'"):
         KernelPCA(2, kernel="nonsense").fit(X)
+
+
+def test_a_kernel_with_explicit_features(monkeypatch):
+    """ "auto" uses them if there are many rows, and they are the same components as by the kernel matrix."""
+    monkeypatch.setitem(KERNELS, "scatter", Scatter)
+    assert kernel_plan((2000, 5), 3, kernel="scatter").solver.name == "features"
+    assert kernel_plan((90, 5), 3, kernel="scatter").solver.name == "dense"
+    by_matrix, by_features = (KernelPCA(3, kernel="scatter", solver=s).fit(X) for s in ("dense", "features"))
+    close(by_features.eigenvalues_, by_matrix.eigenvalues_)
+    close(by_features.transform(X), by_matrix.transform(X))
 
 
 def test_a_kernel_in_plans_sums_and_streams(toy_kernel):

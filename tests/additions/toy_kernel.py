@@ -25,3 +25,17 @@ class Cauchy(Kernel):
     def frequencies(self, p, m, random):
         """It is a mixture of Gaussian kernels whose rates are exponential."""
         return random.standard_normal((p, m)) * np.sqrt(2.0 * random.exponential(size=m)) / self.length
+
+
+@dataclass(frozen=True)
+class Scatter(Kernel):
+    """k(x, y) = (x . y)^2 + x . y, whose features are the entries of x and all products of two of them."""
+
+    name = "scatter"
+
+    def _between(self, X, Y):
+        products = X @ Y.T
+        return products * products + products
+
+    def explicit_features(self, p):
+        return lambda X: np.concatenate([X, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)], axis=1), p + p * p

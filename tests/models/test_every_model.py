@@ -6,23 +6,13 @@ from sklearn.base import clone
 
 import lowdim
 from examples import MODELS, X, Y, make, tables
-from inputs import INPUTS, to_numpy
+from inputs import INPUTS, Unreadable, to_numpy
 from lowdim import ICA, models
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
-from lowdim.sources import ArraySource, open_source
+from lowdim.sources import open_source
 
 each_model = pytest.mark.parametrize("name", models.__all__)
 WHOLE, OTHER = np.round(8 * X), np.round(8 * Y)
-
-
-class Unreadable(ArraySource):
-    """Rows of which nobody reads one."""
-
-    def blocks(self, rows):
-        raise AssertionError("a row was read")
-
-    def features(self):
-        raise AssertionError("a column was read")
 
 
 # ---- Before the fit

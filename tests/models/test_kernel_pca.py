@@ -235,7 +235,9 @@ def test_in_memory_and_matrix_free():
         KernelPCA(6, kernel="rbf", solver=solver, memory=memory).fit(rows)
         for solver, memory in [("krylov", None), ("matrix-free", None), ("krylov", "20 MiB"), ("dense", None)]
     ]
-    assert [fit.plan_.passes for fit in fits] == [1, 10, 10, 1]
+    # The sample of the rows, and the kernels once or for each product.
+    assert [fit.plan_.passes for fit in (fits[0], fits[3])] == [2, 2]
+    assert fits[1].plan_.passes == fits[2].plan_.passes > 5
     for fit in fits[:3]:
         np.testing.assert_allclose(fit.eigenvalues_, fits[3].eigenvalues_, rtol=1e-12)
         np.testing.assert_allclose(fit.eigenvectors_, fits[3].eigenvectors_, atol=1e-8)

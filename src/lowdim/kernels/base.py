@@ -68,6 +68,13 @@ class Kernel(ABC):
         """Whether the kernel has `frequencies`, and so random Fourier features."""
         return type(self).frequencies is not Kernel.frequencies
 
+    def explicit_features(self, p: int) -> tuple[Callable[[Array], Array], int] | None:
+        """A map phi of rows of p columns with k(x, y) = phi(x) . phi(y), and its number of features.
+
+        None, the default, if the kernel has no such map, or infinitely many features.
+        """
+        return None
+
     @property
     def is_complete(self) -> bool:
         """Whether all parameters are known, so that `fitted` changes nothing."""

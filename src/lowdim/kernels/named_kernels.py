@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import features
 from .._xp import Array, namespace
 from ..errors import choice
 from ..linalg import inner_products, row_lengths, squared_distances
@@ -40,6 +41,9 @@ class Linear(Kernel):
     def _between(self, X: Array, Y: Array) -> Array:
         return inner_products(X, Y)
 
+    def explicit_features(self, p: int) -> tuple[Callable[[Array], Array], int]:
+        return features.Same(), p
+
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
@@ -67,6 +71,13 @@ class Polynomial(Kernel):
     def _between(self, X: Array, Y: Array) -> Array:
         K = affine(inner_products(X, Y), self.gamma or 1.0 / X.shape[1], self.coef0)
         return power(K, self.degree)
+
+    def explicit_features(self, p: int) -> tuple[Callable[[Array], Array], int] | None:
+        if not self.semidefinite:
+            return None
+        up_to = {"up_to": True, "coef0": self.coef0} if self.coef0 > 0.0 else {}
+        phi = features.Polynomial(int(self.degree), **up_to)  # type: ignore[arg-type] # a flag and a number
+        return features.Scaled(phi, math.sqrt(self.gamma or 1.0 / p)), phi.width(p)
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,9 @@ class Cosine(Kernel):
 
     def _between(self, X: Array, Y: Array) -> Array:
         return inner_products(X, Y) / (row_lengths(X)[:, None] * row_lengths(Y)[None, :])
+
+    def explicit_features(self, p: int) -> tuple[Callable[[Array], Array], int]:
+        return features.UnitLength(), p
 
 
 # ---- Kernels of distances

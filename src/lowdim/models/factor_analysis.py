@@ -19,7 +19,7 @@ from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Newton, Plan, Rotation, latent, spectra
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, latent, spectra
 from ..solvers.latent import LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.base import require_seen
@@ -221,12 +221,12 @@ class FactorAnalysis(LatentModel):
         bound = int((2 * p + 1 - math.sqrt(8 * p + 1)) / 2 + 1e-9)
         return max(1, min(upper, bound))
 
-    def _newton(self) -> Newton:
-        return self.solver if isinstance(self.solver, Newton) else Newton()
+    def _floor(self) -> float:
+        """Lower bound on the uniquenesses, as a fraction of the variance of their column."""
+        return (self.solver if isinstance(self.solver, LatentSolver) else LatentSolver).floor
 
     def _latent_request(self, k: int) -> LatentRequest:
-        unstored = self.missing == "unstored"
-        return LatentRequest(k, tied=False, floor=self._newton().floor, unstored=unstored, seed=self._seed())
+        return LatentRequest(k, tied=False, floor=self._floor(), unstored=self.missing == "unstored", seed=self._seed())
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
         return self._fit_by_moments(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
@@ -277,7 +277,7 @@ class FactorAnalysis(LatentModel):
         self.noise_variance_ = in_range(noise, dtype)
         self.phi_ = as_rows(np.linalg.inv(M.T @ M))
         self.rotation_matrix_ = as_rows(M)
-        self.heywood_ = asarray_like((psi <= 1.01 * self._newton().floor) & (np.sum(W * W, axis=0) > 0.5), like)
+        self.heywood_ = asarray_like((psi <= 1.01 * self._floor()) & (np.sum(W * W, axis=0) > 0.5), like)
         squares = np.sum(L * L, axis=1)
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)

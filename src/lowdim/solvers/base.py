@@ -210,6 +210,9 @@ class SpectraLike(Protocol):
     def plan(self, rows: RowsLike, request: Request, asked: Any = "auto") -> Plan:
         """The plan for finding the eigenpairs of the covariance of the rows."""
 
+    def plan_job(self, job: Job, asked: Any = "auto") -> Plan:
+        """The same plan, for rows that are known by their shape and traits."""
+
     def solve(self, rows: RowsLike, request: Request, asked: Any = "auto") -> tuple[Spectrum, Plan]:
         """Eigenpairs of the covariance of the rows."""
 

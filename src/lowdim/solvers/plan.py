@@ -70,14 +70,27 @@ def find_solver(
 
 
 def cheapest_plan(job: Any, table: Mapping[str, Any]) -> Plan:
-    """The plan of least work among the solvers that can do the job, fit into memory, and are sensible."""
-    costs: dict[AnySolver, Cost] = {s: s.cost(job) for s in map(make_solver, table.values()) if s.refusal(job) is None}
+    """The plan of `cheapest_solver`."""
+    plan: Plan = cheapest_solver(job, table).plan(job)
+    return plan
+
+
+def cheapest_solver(job: Any, table: Mapping[str, Any]) -> Any:
+    """The solver of least work among those of `table` that can do the job, fit into memory, and are sensible.
+
+    If none can do the job, the refusal of the first sensible one is raised; if none fits into memory, the error of the
+    smallest one.
+    """
+    refusals: dict[AnySolver, Exception | None] = {s: s.refusal(job) for s in map(make_solver, table.values())}
+    costs: dict[AnySolver, Cost] = {s: s.cost(job) for s, refusal in refusals.items() if refusal is None}
+    if not costs:
+        raise refusals[max(refusals, key=lambda s: s.is_sensible(job))]  # type: ignore[misc] # none of them is None
     fitting = {s: c for s, c in costs.items() if job.fits(c.n_bytes)}
     sensible = {s: c for s, c in (fitting or costs).items() if s.is_sensible(job)} or fitting or costs
     if not fitting:
         least = min(sensible, key=lambda s: sensible[s].n_bytes)
         raise least.too_large(job, sensible[least].n_bytes)
-    return min(sensible, key=lambda s: sensible[s].work).plan(job)
+    return min(sensible, key=lambda s: sensible[s].work)
 
 
 def make_solver(entry: Any) -> Any:

@@ -1,5 +1,7 @@
 """Which solver of latent Gaussian models runs: for complete rows, for rows with holes, for a summary, and as asked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,7 @@ from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, open_source, summarize
 from lowdim.reading import Rows
 from lowdim.solvers import EM, LATENT_SOLVERS, Newton, Status, latent, spectra
-from lowdim.solvers.latent import LatentRequest
+from lowdim.solvers.latent import ClosedForm, LatentJob, LatentRequest
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((120, 2)) @ RNG.standard_normal((2, 6)) + 0.5 * RNG.standard_normal((120, 6)) + 4.0
@@ -93,6 +95,57 @@ def test_a_solver_object_need_not_be_in_the_table():
         PPCA(2, solver=Patient()).fit(X)
     for solver in (Newton, "closed-form"):
         with pytest.raises(ValueError, match=r"Or an object from lowdim\.solvers"):
+            FactorAnalysis(2, solver=solver).fit(X)
+
+
+#: The solver that "auto" takes for each kind of job: one noise variance or many, with a prior or without, with holes.
+JOBS = {
+    (tied, bayes, complete): EM if bayes or not complete else ClosedForm if tied else Newton
+    for tied in (True, False)
+    for bayes in (True, False)
+    for complete in (True, False)
+}
+
+
+@pytest.mark.parametrize("kind", list(JOBS))
+def test_auto_takes_the_cheapest_solver_that_can_do_the_job(kind):
+    job = LatentJob(120, 6, 2, open_source(X).traits, *kind, spectra)
+    assert type(latent.solver_for(job, "auto")) is JOBS[kind]
+    for solver in (Newton(), EM(), ClosedForm()):
+        tied, bayes, complete = kind
+        able = (solver.ties_noise if tied else solver.separates_noise) and (solver.takes_prior or not bayes)
+        able = able and (solver.takes_holes or complete)
+        assert (solver.refusal(job) is None) == able
+        if able:
+            assert solver.cost(job).n_bytes == solver.plan(job).n_bytes > 0
+
+
+def test_auto_compares_the_work_of_all_solvers_of_the_table(monkeypatch):
+    class Quick(Newton):
+        name = "quick"
+
+        def cost(self, job):
+            return replace(super().cost(job), work=1.0)
+
+    class Slow(Newton):
+        name = "slow"
+
+        def cost(self, job):
+            return replace(super().cost(job), work=1e300)
+
+    monkeypatch.setitem(LATENT_SOLVERS, "slow", Slow)
+    assert FactorAnalysis(2).fit(X).solver_ == "newton"
+    monkeypatch.setitem(LATENT_SOLVERS, "quick", Quick)
+    assert FactorAnalysis(2).fit(X).solver_ == "quick"
+    assert PPCA(2).fit(X).solver_ == "covariance"
+
+
+def test_a_job_that_does_not_fit_is_refused_before_the_rows_are_summarized(monkeypatch):
+    """The first block is looked at before, since rows with holes need less memory."""
+    monkeypatch.setattr(LatentJob, "memory", 1000)
+    monkeypatch.setattr(Rows, "summarize", None)
+    for solver in ("auto", "newton", "em"):
+        with pytest.raises(MemoryError, match="on 6 columns"):
             FactorAnalysis(2, solver=solver).fit(X)
 
 

@@ -19,7 +19,7 @@ from ...kernels import Kernel, as_kernel
 from ...linalg import signs
 from ...sources.base import Traits
 from ...summaries import Sample
-from ..base import Plan, RowsLike, SpectraLike
+from ..base import Plan, RowsLike, SpectraLike, with_passes
 from ..escalate import escalate
 from ..plan import cheapest_plan, is_auto, make_plan
 from .components import Components, array_like
@@ -94,16 +94,15 @@ def solve(
 ) -> tuple[Components, Plan]:
     """Components by the solver `asked` for; with "auto", LAPACK follows if an iteration does not converge.
 
-    First a sample of the rows is drawn, if they are numbers that can be read again: widths, landmarks, signs and
-    examples come from it. This pass is in addition to those of the solver.
+    First a sample of the rows is drawn if `job.draws_sample`. Passes are counted with it.
     """
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
     # Overflow is detected by checking the results.
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-        sample = _sample(rows, request, the_plan.solver)
+        sample = _sample(rows, request, the_plan.solver) if job.draws_sample else None
         job = replace(job, kernel=_complete_kernel(job.kernel, sample))
-        found, the_plan, _ = escalate(
+        found, the_plan, passes = escalate(
             the_plan,
             lambda solver: solver.components(rows, job, sample, request.seed, spectra),
             job,
@@ -115,7 +114,8 @@ def solve(
             found = found.keep_share(request.share)
         found = found.with_signs(_signs(found, sample, rows))
     examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
-    return replace(found, kernel=job.kernel, examples=examples), the_plan
+    passes += sample is not None
+    return replace(found, kernel=job.kernel, examples=examples, passes=passes), with_passes(the_plan, passes)
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
@@ -128,11 +128,7 @@ def plan_job(job: KernelJob, asked: str | KernelSolver = "auto") -> Plan:
     if not is_auto(asked):
         return make_plan(job, asked, KERNEL_SOLVERS, KernelSolver, what="a solver of kernel PCA", advice=_advice)
     # If an exact solver cannot do the job, no approximation is used in its place: only sensible solvers are considered.
-    table = {name: solver for name, solver in KERNEL_SOLVERS.items() if solver.is_sensible(job)}
-    refusals = [solver.refusal(job) for solver in table.values()]
-    if None not in refusals:
-        raise refusals[0]  # type: ignore[misc] # none is None
-    return cheapest_plan(job, table)
+    return cheapest_plan(job, {name: solver for name, solver in KERNEL_SOLVERS.items() if solver.is_sensible(job)})
 
 
 def kernel_plan(
@@ -169,9 +165,9 @@ def kernel_plan(
     --------
     >>> from lowdim import kernel_plan
     >>> print(kernel_plan((5_000, 20), 10, memory="8 GiB"))
-    krylov: 1 pass over the rows, about 0.1 GiB beside them; half of the kernel matrix fits and is computed once
+    krylov: 2 passes over the rows, about 0.1 GiB beside them; half of the kernel matrix fits and is computed once
     >>> print(kernel_plan((50_000, 20), 10, memory="1 GiB"))
-    krylov: 10 passes over the rows, about 1.0 GiB beside them; 9% of half of the kernel matrix (9.5 GiB) fits, what
+    krylov: 11 passes over the rows, about 1.0 GiB beside them; 9% of half of the kernel matrix (9.5 GiB) fits, what
     does not is computed anew in each step
     """
     if not isinstance(shape, tuple) or len(shape) != 2:
@@ -196,13 +192,8 @@ def _advice(name: str) -> str:
     return f"It is {_OTHER_NAMES[name]!r} here." if name in _OTHER_NAMES else ""
 
 
-def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample | None:
-    """A sample of the rows, in one pass.
-
-    None if the rows are not numbers, are a precomputed kernel matrix, or can be read only once.
-    """
-    if request.kernel is None or request.objects or not rows.traits.rereadable:
-        return None
+def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sample:
+    """A sample of the rows, in one pass."""
     size = max(_MEDIAN, request.n_examples, solver.sample_size)
     return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..._threads import single_threaded_blas
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample
-from ..base import Cost, Plan, RowsLike, SpectraLike
+from ..base import Cost, RowsLike, SpectraLike
 from ..lanczos import Lanczos, check_limits
 from ..results import KernelFit, Status
 from .components import Components
@@ -199,7 +199,7 @@ class KrylovKernel(ExactKernel):
             negative_mass=negative / (total + negative) if negative > 0.0 else 0.0,
             status=found.status,
             residual=found.residual,
-            passes=passes,
+            passes=1 if matrix.is_kept else passes,
         )
 
     def n_bytes(self, job: KernelJob) -> int:
@@ -230,18 +230,18 @@ class KrylovKernel(ExactKernel):
         work = 25.0 * job.rows**2 * b + 7000.0 * b**3
         return Cost(work=work, passes=_STEPS, n_bytes=self.n_bytes(job), why=why)
 
-    def plan(self, job: KernelJob, why: str = "") -> Plan:
-        """The plan, in which as much of the matrix as fits into memory is kept."""
+    def final_cost(self, job: KernelJob) -> Cost:
+        """The cost if as much of the matrix as fits into memory is kept."""
         cost, half, kept = self.cost(job), job.triangle_bytes, self.kept_bytes(job)
-        passes, n_bytes = cost.passes, cost.n_bytes + kept
+        cost = replace(cost, n_bytes=cost.n_bytes + kept)
         if job.kernel is None:
-            return Plan(self, passes, n_bytes, "the kernel matrix is precomputed")
+            return replace(cost, why="the kernel matrix is precomputed")
         if kept == half:
-            return Plan(self, 1, n_bytes, why or "half of the kernel matrix fits and is computed once")
+            return replace(cost, passes=1, why="half of the kernel matrix fits and is computed once")
         if kept:
             share = f"{kept / half:.0%} of half of the kernel matrix ({in_words(half)}) fits, what does not is "
-            return Plan(self, passes, n_bytes, why or share + "computed anew in each step")
-        return Plan(self, passes, n_bytes, why or cost.why)
+            return replace(cost, why=share + "computed anew in each step")
+        return cost
 
     def is_sensible(self, job: KernelJob) -> bool:
         """For few components of rows in memory, unless LAPACK is faster."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..._xp import Array
 from ...errors import over_budget, read_once
 from ...kernels import Gaussian, Kernel
 from ...summaries import Sample
-from ..base import AnySolver, Job, RowsLike, SpectraLike
-from .explicit import explicit_map
+from ..base import AnySolver, Cost, Job, Plan, RowsLike, SpectraLike
 from .memory import memory_allowed
 
 if TYPE_CHECKING:
@@ -56,10 +56,23 @@ class KernelJob(Job):
         tiles = -(-self.rows // size)
         return self.traits.itemsize * size**2 * tiles * (tiles + 1) // 2
 
+    @property
+    def draws_sample(self) -> bool:
+        """Whether a sample is drawn in a first pass; it needs rows of numbers that can be read again.
+
+        Widths, landmarks, signs and examples come from it.
+        """
+        return self.kernel is not None and not self.objects and self.traits.rereadable
+
+    @cached_property
+    def explicit_features(self) -> tuple[Callable[[Array], Array], int] | None:
+        """The explicit feature map of the kernel and its number of features, or None if there is none."""
+        return None if self.kernel is None else self.kernel.explicit_features(self.p)
+
     @cached_property
     def has_few_features(self) -> bool:
         """Whether the kernel has explicit features, and so few that PCA of these is faster than using pairs of rows."""
-        found = explicit_map(self.kernel, self.p)
+        found = self.explicit_features
         if found is None or found[1] > _FEW_FEATURES:
             return False
         return not self.traits.whole or self.rows > max(1000, 4 * found[1])
@@ -81,6 +94,15 @@ class KernelSolver(AnySolver):
     def sample_size(self) -> int:
         """The number of distinct rows that the solver needs in the sample."""
         return 0
+
+    def final_cost(self, job: KernelJob) -> Cost:
+        """The cost if the solver runs, where it may use more memory than `cost`, which is its least."""
+        return self.cost(job)
+
+    def plan(self, job: KernelJob, why: str = "") -> Plan:
+        """The plan for this solver to do `job`; the sample of the rows is one of its passes."""
+        cost = self.final_cost(job)
+        return Plan(self, cost.passes + job.draws_sample, cost.n_bytes, why or cost.why)
 
     @abstractmethod
     def n_bytes(self, job: KernelJob) -> int:

@@ -22,7 +22,6 @@ from ...linalg import eigh_descending
 from ...summaries import Sample
 from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
 from .components import Components
-from .explicit import explicit_map
 from .feature_map import KernelFeatureMap, kernel_columns
 from .from_map import mapped_components
 from .kernel_job import PAIRS, KernelJob, KernelSolver
@@ -69,10 +68,10 @@ class MapSolver(KernelSolver):
         return 8 * (8 * m * m + 6 * min(max(2 * m * m, 2 << 20), job.rows * m))
 
     def cost(self, job: KernelJob) -> Cost:
-        """Moments of m features and their eigenproblem; one more pass for a sample if rows can be read again."""
+        """Moments of m features and their eigenproblem."""
         m = self.width(job)
         work = float(job.rows) * m * m + EIGH_WORK * m**3
-        return Cost(work, passes=2 if job.traits.rereadable else 1, n_bytes=self.n_bytes(job), why=self.reason)
+        return Cost(work, passes=1, n_bytes=self.n_bytes(job), why=self.reason)
 
     def is_sensible(self, job: KernelJob) -> bool:
         """No: an approximation runs only if it is requested."""
@@ -105,16 +104,16 @@ class Features(MapSolver):
         return replace(super().job_of(sources, k), kernel=Linear())
 
     def make(self, kernel: Kernel, sample: Any, weights: np.ndarray, seed: int) -> KernelFeatureMap:
-        found = explicit_map(kernel, int(sample.shape[1]))
+        found = kernel.explicit_features(int(sample.shape[1]))
         assert found is not None, "refusal() rejects kernels without explicit features"
         return KernelFeatureMap(found[0])
 
     def width(self, job: KernelJob) -> int:
-        found = explicit_map(job.kernel, job.p)
+        found = job.explicit_features
         return job.p if found is None else found[1]
 
     def refusal(self, job: KernelJob) -> Exception | None:
-        if explicit_map(job.kernel, job.p) is None:
+        if job.explicit_features is None:
             what = "a precomputed matrix" if job.kernel is None else str(job.kernel)
             return ValueError(
                 f"solver='features' needs a kernel whose features can be written out (linear, cosine, polynomial of a "

@@ -215,6 +215,11 @@ class KernelMatrix:
         return G
 
     @property
+    def is_kept(self) -> bool:
+        """Whether all tiles are kept, so that only the first product reads the rows."""
+        return self._n_kept == len(self._pairs)
+
+    @property
     def trace(self) -> float:
         """Sum of all eigenvalues of G, known after the first product."""
         return float((self.root * self.root) @ self.diagonal) - self.weight * self.grand_mean

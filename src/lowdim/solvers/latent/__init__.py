@@ -7,15 +7,16 @@ method or by EM; rows with holes (missing entries) are fitted by EM.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ...errors import MissingValues
 from ..base import Plan, RowsLike, SpectraLike, with_passes
-from ..plan import is_auto, make_solver
+from ..plan import cheapest_solver, checked_plan, find_solver, is_auto
 from ..results import LatentFit
 from .by_eigenpairs import ClosedForm, closed_form
 from .em import EM
-from .latent_solver import LatentRequest, LatentSolver, check_components
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of, summary_job
 from .newton import Newton
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
@@ -26,47 +27,53 @@ LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newto
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
     """The plan for these rows, before any is read. They are assumed to be complete unless they surely have holes."""
-    if request.unstored and rows.traits.sparse:
-        return em_of(asked).plan_holes(rows, request)
-    complete = solver_of(request, asked).plan_rows(rows, request, spectra)
-    return replace(complete, why=f"{complete.why} (rows with holes: em, one pass per step)")
+    job = job_of(rows, request, spectra)
+    the_plan = checked_plan(solver_for(job, asked), job)
+    if not job.complete:
+        return the_plan
+    return replace(the_plan, why=f"{the_plan.why} (rows with holes: em, one pass per step)")
 
 
 def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
     """The model of maximum likelihood for the rows.
 
-    Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by EM.
+    Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by a
+    solver that takes holes.
     """
-    if not (request.unstored and rows.traits.sparse) and not rows.shows_holes():
+    job = job_of(rows, request, spectra)
+    if job.complete and not rows.shows_holes():
         try:
-            fit, the_plan = solver_of(request, asked).fit_rows(rows, request, spectra)
+            fit, the_plan = solver_for(job, asked).fit_rows(rows, request, spectra)
             return fit, with_passes(the_plan, fit.passes)
         except MissingValues:
             pass
-    return em_of(asked).fit_holes(rows, request, spectra)
+    return solver_for(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
 
 
 def solve_summary(summary: Any, request: LatentRequest, asked: Any, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
     """The model of maximum likelihood from a summary of complete rows, without a pass over them."""
-    return solver_of(request, asked).fit_summary(summary, request, spectra)
+    return solver_for(summary_job(summary, request, spectra), asked).fit_summary(summary, request, spectra)
 
 
-def solver_of(request: LatentRequest, asked: Any) -> LatentSolver:
-    """The solver for complete rows."""
-    if isinstance(asked, LatentSolver):
-        return asked
-    if isinstance(asked, str) and asked in LATENT_SOLVERS:
-        return make_solver(LATENT_SOLVERS[asked])
-    if is_auto(asked) and not request.tied:
-        return Newton()
-    if is_auto(asked) and request.bayes:
-        return EM()
-    return ClosedForm(asked)
+def solver_for(job: LatentJob, asked: Any) -> LatentSolver:
+    """The solver for a job: the one `asked` for, unless it takes only complete rows and there are holes.
+
+    A solver of spectra stands for the closed form with that solver. "auto" takes the cheapest of all.
+    """
+    if not is_auto(asked):
+        named = isinstance(asked, str) and asked in LATENT_SOLVERS
+        solver = find_solver(asked, LATENT_SOLVERS, LatentSolver) if named else asked
+        solver = solver if isinstance(solver, LatentSolver) else ClosedForm(asked)
+        if job.complete or solver.takes_holes:
+            return solver
+    return _cheapest_solver(job, job.memory, (*LATENT_SOLVERS.items(), (ClosedForm.name, ClosedForm)))
 
 
-def em_of(asked: Any) -> EM:
-    """The solver for rows with holes: EM, with the options of `asked` if that is an EM."""
-    return asked if isinstance(asked, EM) else EM()
+@lru_cache(maxsize=256)
+def _cheapest_solver(job: LatentJob, memory: int, table: tuple[tuple[str, type[LatentSolver]], ...]) -> LatentSolver:
+    """The solver for "auto". Choices are cached, because making one would take much of the time of small fits."""
+    solver: LatentSolver = cheapest_solver(job, dict(table))
+    return solver
 
 
 __all__ = [
@@ -75,6 +82,7 @@ __all__ = [
     "ROTATIONS",
     "ClosedForm",
     "Equamax",
+    "LatentJob",
     "LatentRequest",
     "LatentSolver",
     "Newton",
@@ -85,12 +93,10 @@ __all__ = [
     "Varimax",
     "check_components",
     "closed_form",
-    "em_of",
     "independent_loglike",
     "plan",
     "rotation_of",
     "saturated_loglike",
     "solve",
     "solve_summary",
-    "solver_of",
 ]

@@ -12,7 +12,7 @@ from ...linalg import rank_cut
 from ...summaries.moments import Moments
 from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike
 from ..results import LatentFit, Spectrum
-from .latent_solver import LatentRequest, LatentSolver, check_components
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,19 @@ class ClosedForm(LatentSolver):
     """
 
     name: ClassVar[str] = "closed-form"
+    separates_noise = False
     by: Any = "auto"
 
-    def cost(self, job: Job) -> Cost:
-        raise TypeError("the cost of the closed form is that of its eigenpairs; use `plan_rows`.")
+    def cost(self, job: LatentJob) -> Cost:
+        eigenpairs = _eigenpairs(job)
+        cost: Cost = self.plan(job).solver.cost(eigenpairs)
+        return cost
 
-    def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
-        return spectra.plan(rows, _spectral(request), self.by)
+    def plan(self, job: LatentJob, why: str = "") -> Plan:
+        """The plan of the solver of spectra, whose work is nearly all of it."""
+        assert job.spectra is not None, "the job of the closed form needs a way to find eigenpairs"
+        plan = job.spectra.plan_job(_eigenpairs(job), self.by)
+        return replace(plan, why=why) if why else plan
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         spectrum, plan = spectra.solve(rows, _spectral(request), self.by)
@@ -44,6 +50,11 @@ class ClosedForm(LatentSolver):
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         spectrum, plan = spectra.solve_summary(summary, _spectral(request))
         return closed_form(replace(spectrum, passes=1), summary.n_features), plan
+
+
+def _eigenpairs(job: LatentJob) -> Job:
+    """The job of finding the eigenpairs."""
+    return Job(job.n, job.p, job.k, job.traits)
 
 
 def _spectral(request: LatentRequest) -> Request:

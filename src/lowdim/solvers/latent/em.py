@@ -15,11 +15,12 @@ from ...summaries.completed import Completed
 from ...summaries.latent import Latent, LatentGaussian
 from ...summaries.moments import Moments
 from ...summaries.observed import Observed
-from ..base import Cost, Job, Plan, Request, RowsLike, SpectraLike, with_passes
+from ..base import Cost, Plan, Request, RowsLike, SpectraLike, with_passes
+from ..plan import checked_plan
 from ..results import LatentFit, Spectrum
 from .em_iteration import Iterate, Outcome, iterate, run_from_best
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
-from .latent_solver import LatentRequest, LatentSolver, check_components, with_discrepancy
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
 from .newton import Newton
 
 #: Maximal share of the variance of a column that a start explains.
@@ -30,6 +31,8 @@ _FACTORS_UP_TO = 1000
 _START_FLOOR = 0.005
 #: Default number of additional random starts, and the maximal number of entries of a table for which they are used.
 _STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
+#: Number of steps that the estimated work assumes.
+_STEPS = 20
 #: Maximal number of operations for a step on completed rows.
 _COMPLETED_WORK = 1e11
 
@@ -70,6 +73,8 @@ class EM(LatentSolver):
     """
 
     name = "em"
+    takes_prior = True
+    takes_holes = True
     tol: float = 1e-5
     max_iter: int = 1000
     accelerate: bool = True
@@ -90,17 +95,28 @@ class EM(LatentSolver):
         if self.start not in ("spectrum", "random"):
             raise choice("EM start", self.start, ("spectrum", "random"))
 
-    def cost(self, job: Job) -> Cost:
+    def cost(self, job: LatentJob) -> Cost:
         k, p = job.k or 1, job.p
-        # The arrays of a step, and the moments of complete rows.
-        n_bytes = 8 * p * ((k + 1) * (k + 4) + 4 * p)
-        return Cost(job.rows * p * p + 20 * k * p * p, 1, n_bytes, "iterates on the moments of complete rows")
+        step = 8 * p * (k + 1) * (k + 4)
+        if not job.complete:
+            # The first look, the start and a step are three passes at least.
+            return Cost(_STEPS * job.rows * p * k * k, 3, step, "rows with holes are fitted by EM, one pass per step")
+        why = "iterates on the moments of complete rows"
+        return Cost(job.rows * p * p + _STEPS * k * p * p, 1, step + 32 * p * p, why)
+
+    def refusal(self, job: LatentJob) -> Exception | None:
+        once = not job.complete and not job.traits.rereadable
+        return read_once(self.name, "fill the holes first") if once else super().refusal(job)
+
+    def is_sensible(self, job: LatentJob) -> bool:
+        # Without a prior, complete rows have a closed form or are fitted by Newton's method in far fewer steps.
+        return job.bayes or not job.complete
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        plan = self.plan_rows(rows, request, spectra)
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
         moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
-        fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
-        return fit, self.plan_rows(rows, request, spectra)
+        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         check_components(request.k, moments.n_rows, moments.weight, moments.n_features)
@@ -108,20 +124,14 @@ class EM(LatentSolver):
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries; each step takes one pass over the rows."""
-        if not rows.traits.rereadable:
-            raise read_once(self.name, "fill the holes first")
+        plan = checked_plan(self, replace(job_of(rows, request, spectra), complete=False))
         observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
         check_components(request.k, observed.n_rows, observed.weight, rows.shape[1])
         fit = fit_rows(rows, self, request, observed, spectra)
-        return fit, with_passes(self.plan_holes(rows, request), fit.passes)
-
-    def plan_holes(self, rows: RowsLike, request: LatentRequest) -> Plan:
-        """The plan of `fit_holes`: the first look, the start and a step are three passes at least."""
-        k, p = request.k, rows.shape[1]
-        return Plan(self, 3, 8 * p * (k + 1) * (k + 4), "rows with holes are fitted by EM, one pass per step")
+        return fit, with_passes(plan, fit.passes)
 
 
 def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed, spectra: SpectraLike) -> LatentFit:

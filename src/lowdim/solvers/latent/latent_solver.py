@@ -1,8 +1,9 @@
-"""The request to a solver of latent Gaussian models, and the base class of these solvers."""
+"""The request to a solver of latent Gaussian models, its job, and the base class of these solvers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -34,15 +35,59 @@ class LatentRequest:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class LatentJob(Job):
+    """The job of fitting a latent Gaussian model, of which the request tells more than the number of components."""
+
+    #: Whether all columns have the same noise variance, and whether the loadings have a prior.
+    tied: bool = False
+    bayes: bool = False
+    #: Whether no entry is known to be missing.
+    complete: bool = True
+    #: Finds eigenpairs for the solvers that need them.
+    spectra: SpectraLike | None = None
+
+
 class LatentSolver(AnySolver):
     """A solver that fits a latent Gaussian model to rows, or to their moments."""
 
     #: Whether it can fit one noise variance for all columns, as PPCA has it.
     ties_noise: ClassVar[bool] = True
+    #: Whether it can fit one noise variance per column, as factor analysis has it.
+    separates_noise: ClassVar[bool] = True
+    #: Whether the loadings may have a prior.
+    takes_prior: ClassVar[bool] = False
+    #: Whether entries may be missing; such rows are passed to `fit_holes`.
+    takes_holes: ClassVar[bool] = False
+    #: Lower bound on the noise variances of factor analysis, as a fraction of the variance of their column.
+    floor: float = 1e-6
+
+    def refusal(self, job: LatentJob) -> Exception | None:
+        lacking = self._lacking(job)
+        if lacking is not None:
+            return ValueError(f"solver={self.name!r} cannot fit a model with {lacking}.")
+        return super().refusal(job)
+
+    def is_sensible(self, job: LatentJob) -> bool:
+        return self._lacking(job) is None
+
+    def _lacking(self, job: LatentJob) -> str | None:
+        """What the job has that this solver cannot do, or None."""
+        abilities = (
+            (job.tied, self.ties_noise, "one noise variance for all columns"),
+            (not job.tied, self.separates_noise, "one noise variance per column"),
+            (job.bayes, self.takes_prior, "a prior"),
+            (not job.complete, self.takes_holes, "missing values"),
+        )
+        return next((what for needed, able, what in abilities if needed and not able), None)
+
+    def job_of(self, sources: Sequence[Any], k: int | None) -> LatentJob:
+        n, p = sources[0].shape
+        return LatentJob(n, p, k, sources[0].traits, tied=not self.separates_noise)
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
         """The plan of `fit_rows`."""
-        return checked_plan(self, job_of(rows, request))
+        return checked_plan(self, job_of(rows, request, spectra))
 
     def too_large(self, job: Job, n_bytes: int) -> MemoryError:
         what = f"solver={self.name!r} on {job.p} columns"
@@ -52,6 +97,10 @@ class LatentSolver(AnySolver):
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit complete rows; raises `MissingValues` if they turn out to have holes."""
 
+    def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        """Fit rows with missing entries, if the solver `takes_holes`."""
+        raise NotImplementedError(f"{type(self).__name__} takes complete rows only.")
+
     @abstractmethod
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments."""
@@ -60,9 +109,8 @@ class LatentSolver(AnySolver):
         """Fit a summary of complete rows."""
         if not isinstance(summary, Moments):
             raise TypeError(f"solver={self.name!r} needs a Moments, got {type(summary).__name__}.")
-        job = Job(summary.n_rows, summary.n_features, request.k)
         fit = with_discrepancy(self.fit_moments(summary, request, spectra), summary, request)
-        return fit, replace(self.plan(job, "from a summary"), passes=0)
+        return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
 
 
 def with_discrepancy(fit: LatentFit, moments: Moments, request: LatentRequest) -> LatentFit:
@@ -71,9 +119,16 @@ def with_discrepancy(fit: LatentFit, moments: Moments, request: LatentRequest) -
     return fit if best is None else replace(fit, discrepancy=2.0 / moments.weight * (best - fit.loglike[-1]))
 
 
-def job_of(rows: RowsLike, request: LatentRequest) -> Job:
-    """The job of fitting these rows."""
-    return Job(*rows.shape, request.k, rows.traits)
+def job_of(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
+    """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
+    complete = not (request.unstored and rows.traits.sparse)
+    return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete, spectra)
+
+
+def summary_job(summary: Any, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
+    """The job of fitting rows that were summarized."""
+    n, p = summary.n_rows, summary.n_features
+    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, spectra=spectra)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:

@@ -97,10 +97,10 @@ class Newton(LatentSolver):
         return Cost(job.rows * p * p + 10 * p**3, 1, 8 * 8 * p * p, why)
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
+        plan = self.plan_rows(rows, request, spectra)
         # Columns may have any scale, so their squares could overflow in float32.
         moments = rows.summarize(Moments(rows.shape[1], wide=True))
-        fit = with_discrepancy(self.fit_moments(moments, request, spectra), moments, request)
-        return fit, self.plan_rows(rows, request, spectra)
+        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
