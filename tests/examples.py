@@ -40,6 +40,11 @@ class Example:
     seen: Callable[[Any], dict[str, Any]] = lambda model: {"explained_variance_": model.explained_variance_}
 
 
+def close(found, expected, tol=1e-9):
+    """Equal to `tol` of the largest entry."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tol * np.abs(expected).max())
+
+
 def _correlations(model: Any) -> dict[str, Any]:
     return {"correlations_": model.correlations_}
 

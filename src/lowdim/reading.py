@@ -195,9 +195,13 @@ class Rows:
         weights = self.weights[asarray_like(keep, self.weights)]
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
-    def mapped(self, function: Callable[[Array], Array]) -> Rows:
-        """The rows after a feature map, which is applied block by block each time they are read."""
-        return Rows(MappedSource(self.source, function, self.weights), self.weights, self.progress)
+    def mapped(self, function: Callable[[Array], Array], example: Array | None = None) -> Rows:
+        """The rows after a feature map, which is applied block by block each time they are read.
+
+        `example` is a block to find the number of features from; by default the first row is.
+        """
+        source = MappedSource(self.source, function, self.weights, example=example)
+        return Rows(source, self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""

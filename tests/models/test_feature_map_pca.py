@@ -1,16 +1,19 @@
 """PCA of explicit features: the scaling of products, kernel PCA another way, circles made flat, all kinds of maps."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
+from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
-from inputs import INPUTS, namespace, to_numpy
-from lowdim import PCA, FeatureMapPCA, kernels
+from inputs import INPUTS, Unreadable, namespace, to_numpy
+from lowdim import PCA, FeatureMapPCA, kernels, plan
 from lowdim.features import Polynomial
+from lowdim.sources import ArraySource
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((30, 3)), RNG.standard_normal((6, 3))
@@ -201,3 +204,22 @@ def test_rows_of_weight_zero_may_be_anything():
     w[5], bad[5] = 0.0, np.nan
     own = FeatureMapPCA(2).fit(bad, sample_weight=w)
     np.testing.assert_allclose(own.transform(Y), FeatureMapPCA(2).fit(np.delete(X, 5, axis=0)).transform(Y), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "width"),
+    [
+        ("polynomial", 10),
+        (np.sin, 4),
+        (PolynomialFeatures(2), 15),
+        (SplineTransformer(4), 24),
+        (Nystroem(n_components=20), 20),
+    ],
+)
+def test_a_plan_knows_the_number_of_features_without_reading_a_row(feature_map, width):
+    rows = np.random.default_rng(0).standard_normal((70, 4))
+    model = FeatureMapPCA(2, feature_map=feature_map)
+    planned = model.plan(Unreadable(rows))
+    assert planned.n_bytes == plan((70, width), 2, traits=replace(ArraySource(rows).traits, by_feature=False)).n_bytes
+    assert model.fit(rows).mean_.shape == (width,)
+    assert model.plan_.n_bytes == planned.n_bytes

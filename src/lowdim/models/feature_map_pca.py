@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, to_numpy
+from .._xp import Array, asarray_like, to_numpy
 from ..errors import choice
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
 from ..reading import Rows
 from ..solvers import Plan, Solver
-from ..sources import Source
 from ._base import Model
 from .pca import PCA
 
+#: A plan fits a transformer to at most this many random rows, with at most this many entries.
+_RANDOM_ROWS, _RANDOM_ENTRIES = 1000, 1_000_000
 #: The attributes that are copied from the PCA of the features.
 _COPIED = (
     "components_",
@@ -140,23 +143,19 @@ class FeatureMapPCA(Model):
         found = {name: v for name, v in zip(self.feature_names_, rounded, strict=True) if name != "1"}
         return found, round(constant, 12) + 0.0
 
-    def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> Source:
-        source = self._open(X, reset=reset)
-        if reset:
-            self.feature_map_ = self._fit_map(source)
-        return source
-
-    def _fit_map(self, source: Source) -> Callable[[Array], Array]:
-        """The feature map as a function of blocks; a transformer is fitted to all rows first."""
+    def _map_of(self, rows: Rows, example: Array | None = None) -> Callable[[Array], Array]:
+        """The feature map as a function of blocks; a transformer is fitted to all rows first, or to the `example`."""
         given = self.feature_map
         if isinstance(given, str):
             if given not in FEATURE_MAPS:
                 raise choice("feature_map", given, list(FEATURE_MAPS), "Or pass a function of a block of rows.")
             return FEATURE_MAPS[given]()
-        if not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "transform"):
+        if self._is_transformer():
+            source = rows.source
             if not source.traits.whole:
                 raise TypeError("a transformer is fitted to all rows at once: pass an array or a table, not a stream.")
-            return clone(given).fit(next(source.blocks(int(source.shape[0] or 0)))).transform
+            known = next(source.blocks(int(source.shape[0] or 0))) if example is None else example
+            return clone(given).fit(known).transform
         if isinstance(given, Kernel):
             raise TypeError(
                 f"feature_map={given} is a kernel: pass it to KernelPCA(kernel=...), or take a map from "
@@ -168,6 +167,10 @@ class FeatureMapPCA(Model):
             return given
         raise TypeError(f"feature_map must be a name, a function or a transformer, got {type(given).__name__}.")
 
+    def _is_transformer(self) -> bool:
+        given = self.feature_map
+        return not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "transform")
+
     def _check_parameters(self) -> None:
         self._pca()._check_parameters()
 
@@ -177,11 +180,16 @@ class FeatureMapPCA(Model):
         return PCA(self.n_components, **options)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        """The plan of the PCA of the features. If the map does not tell how many features it has, one row is mapped to
-        find out; a transformer has been fitted to all rows before (`_fit_map`)."""
-        return self._pca()._plan_rows(rows.mapped(self.feature_map_))
+        """The plan of the PCA of the features. Their number is found from random rows, to which a transformer is also
+        fitted, because a plan does not read the rows."""
+        example = _random_rows(rows, many=self._is_transformer())
+        plan = self._pca()._plan_rows(rows.mapped(self._map_of(rows, example), example))
+        return (
+            replace(plan, why=f"{plan.why} (as many features as random rows have)") if self._is_transformer() else plan
+        )
 
     def _fit_rows(self, rows: Rows) -> None:
+        self.feature_map_ = self._map_of(rows)
         mapped = rows.mapped(self.feature_map_)
         width = mapped.shape[1]
         self.pca_ = self._pca()
@@ -209,6 +217,15 @@ class FeatureMapPCA(Model):
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def _random_rows(rows: Rows, many: bool) -> Array:
+    """A block of random rows of the kind of `rows`: one row, or up to a thousand if `many`."""
+    n, p = rows.shape
+    m = min(n or _RANDOM_ROWS, _RANDOM_ROWS, max(2, _RANDOM_ENTRIES // p)) if many else 1
+    like = rows.empty(0)
+    block = asarray_like(np.random.default_rng(0).standard_normal((m, p)), like, dtype=like.dtype)
+    return sparse.csr_array(block) if rows.traits.sparse else block
 
 
 def _shorten(pca: PCA, k: int) -> None:

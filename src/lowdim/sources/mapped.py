@@ -18,14 +18,21 @@ class MappedSource(Source):
     """The rows of another source after a feature map: `function` maps a block of b rows to b rows of features.
 
     Features are computed each time the rows are read and are not kept, so they are never in memory all at once.
-    Features of rows of weight zero need not be finite.
+    Features of rows of weight zero need not be finite. The number of features is that of `example`, a block of rows; by
+    default it is found from the first row of the source, or from no row at all if `function` has an attribute `width`.
     """
 
     def __init__(
-        self, source: Source, function: Callable[[Array], Array], weights: Array | None = None, start: int = 0
+        self,
+        source: Source,
+        function: Callable[[Array], Array],
+        weights: Array | None = None,
+        start: int = 0,
+        example: Array | None = None,
     ) -> None:
         self._source, self._function, self._weights, self._start = source, function, weights, start
-        width, in_sparse = self._width()
+        features = self._mapped(self._example() if example is None else example)
+        width, in_sparse = int(features.shape[1]), is_sparse(features)
         self.shape = (source.shape[0], width)
         self.dtype, self.kind = source.dtype, source.kind
         self.table = f"the features of {source.table}"
@@ -62,14 +69,11 @@ class MappedSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
 
-    def _width(self) -> tuple[int, bool]:
-        """The number of features, and whether they are sparse. These are found by mapping an empty block if `function`
-        has an attribute `width`, and one row otherwise (or if the rows are sparse)."""
+    def _example(self) -> Array:
+        """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""
         if hasattr(self._function, "width") and not self._source.traits.sparse:
-            first = self._mapped(self._source.empty(0, self._source.shape[1]))
-        else:
-            first = self._mapped(next(iter(self._source.first_block.blocks(1))))
-        return int(first.shape[1]), is_sparse(first)
+            return self._source.empty(0, self._source.shape[1])
+        return next(iter(self._source.first_block.blocks(1)))
 
     def _part(self, part: Source, i: int, j: int) -> Source:
         """The features of `part`, which holds rows i to j of the source."""
