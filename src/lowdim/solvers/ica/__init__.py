@@ -71,7 +71,7 @@ def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-n
     unmixer = Unmixer(rows, mean, matrix, request.density, request.extended, solver, job, request.seed)
     with single_threaded_blas():
         answers, passes = unmixer.run(starts)
-    best = min(answers, key=lambda answer: answer.loss[-1])
+    best = min(answers, key=unmixer.loss)
     stability = None if len(answers) == 1 else agreement(best, answers)
     return sort_sources(best, stability, passes, whitener.host_lift), replace(the_plan, passes=passes)
 

@@ -55,6 +55,33 @@ def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
     return np.where(answer.flipped, -answer.stability, answer.stability) / scatter
 
 
+def loss_of_end(answer: Unmixing, density: Density, ortho: bool) -> float:
+    """A loss by which ends of different starts are compared, although their sources may have different densities.
+
+    If W is free, the sources have the scales of highest likelihood, and the loss is minus the log-likelihood. With
+    `ortho` the sources have variance one, which suits a density and its flipped density differently, so likelihoods do
+    not compare. Then the loss is the sum of E[-ln p_i(y_i)] - E[-ln p_i(v)] for a standard Gaussian v. For either
+    density this is minus the contrast |E[-ln p(y_i)] - E[-ln p(v)]| that the iteration maximises [1].
+
+    References
+    ----------
+    [1] Hyvarinen (1999), Fast and robust fixed-point algorithms for independent component analysis, eq. 7.
+    """
+    if not ortho:
+        return answer.loss[-1]
+    n_flipped = int(np.count_nonzero(answer.flipped))
+    gaussian = (len(answer.W) - n_flipped) * gaussian_energy(density)
+    if n_flipped and density.flipped is not None:
+        gaussian += n_flipped * gaussian_energy(density.flipped)
+    return answer.loss[-1] - gaussian
+
+
+def gaussian_energy(density: Density) -> float:
+    """E[-ln p(v)] for a standard Gaussian v."""
+    nodes, weights = _gaussian_nodes()
+    return float(weights @ density.energy(nodes))
+
+
 @cache
 def _gaussian_nodes() -> tuple[np.ndarray, np.ndarray]:
     """Quadrature nodes and weights for expectations under a standard Gaussian."""

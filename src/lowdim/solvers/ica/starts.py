@@ -13,8 +13,9 @@ from ...errors import NoMaximum
 from ...features import affine
 from ...summaries import Moments, Sample
 from ..base import RowsLike
+from ..escalate import refine
 from ..results import Status, Unmixing
-from .diagnosis import gaussian_sources, non_gaussianity
+from .diagnosis import gaussian_sources, loss_of_end, non_gaussianity
 from .fixed_point import first_steps
 from .ica_job import IcaJob
 from .ica_solver import IcaSolver
@@ -56,16 +57,29 @@ class Unmixer:
         )
         on_sample = self._sample_objective() if self.job.draws_sample else None
         answers = []
+
+        def stuck(end: Unmixing) -> bool:
+            """Whether no step made progress, possibly because of rounding in float32 or because of the sample."""
+            return many and end.status is Status.NOT_CONVERGED and end.n_iter < self.solver.max_iter
+
         for i, W in enumerate(starts):
             # Every second start skips the initial steps, because these prefer sources far from Gaussian, which do not
             # always have the highest likelihood.
-            answer = self._search(W, quick, on_sample) if i % 2 == 0 else self._iterate(W, quick)
-            if many and answer.status is Status.NOT_CONVERGED and answer.n_iter < self.solver.max_iter:
-                # The iteration is stuck, possibly because of rounding in float32 or because of the sample.
-                again = self._search(W, careful, None)
-                answer = min(answer, again, key=lambda a: (a.status is Status.NOT_CONVERGED, a.loss[-1]))
-            answers.append(answer)
+            ends: list[Unmixing] = []
+
+            def solve(objective: Objective, W: np.ndarray = W, i: int = i, ends: list[Unmixing] = ends) -> Unmixing:
+                searches = objective is careful or i % 2 == 0
+                sample = on_sample if objective is quick else None
+                ends.append(self._search(W, objective, sample) if searches else self._iterate(W, objective))
+                return ends[-1]
+
+            refine(quick, solve, lambda objective, end: careful if objective is quick and stuck(end) else None)
+            answers.append(min(ends, key=lambda end: (end.status is Status.NOT_CONVERGED, self.loss(end))))
         return answers, quick.passes + careful.passes + (on_sample is not None)
+
+    def loss(self, end: Unmixing) -> float:
+        """The loss by which ends are compared."""
+        return loss_of_end(end, self.density, self.solver.ortho)
 
     def _search(self, W: np.ndarray, objective: Objective, on_sample: Objective | None) -> Unmixing:
         """The result from one start, which is first improved on the sample, or else by a few fast steps on all rows."""
