@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lowdim import PCA
 from lowdim.linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -15,6 +16,7 @@ from lowdim.linalg import (
     rank_cut,
     require_rows,
     resolution,
+    signs,
 )
 
 
@@ -50,3 +52,29 @@ def test_weights_count_as_rows():
     assert most_components(3, 3.0, 10) == 3
     assert most_components(3, 7.0, 10) == 7
     assert most_components(30, 30.0, 10) == 10
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-7, 1e-5, 1e-4])
+def test_signs_do_not_depend_on_the_precision(gap):
+    """The second entry is larger by rounding, or by more than float64 would round; the first decides in any dtype."""
+    vectors = np.array([[-0.5, 0.5 * (1.0 + gap), 0.1], [0.5, -0.5 * (1.0 + gap), 0.1]])
+    for dtype in ("float32", "float64"):
+        np.testing.assert_array_equal(signs(vectors.astype(dtype)), [-1.0, 1.0])
+        np.testing.assert_array_equal(signs(np.array([[-0.5, 0.501, 0.1]], dtype=dtype)), [1.0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_signs_agree_between_solvers_and_between_fit_and_partial_fit_in_float32(seed):
+    """Components whose two largest entries nearly tie, with opposite signs, as columns in pairs have them."""
+    random = np.random.default_rng(seed)
+    latent = random.standard_normal((60, 3)) * [5.0, 3.0, 2.0]
+    X = np.column_stack([sign * latent[:, [j]] for j in range(3) for sign in (1.0, -1.0)])
+    X = (X + 1e-5 * random.standard_normal(X.shape)).astype("float32")
+    expected = PCA(3, solver="triangle").fit(X).components_
+    for solver in ("covariance", "gram", "krylov"):
+        np.testing.assert_allclose(PCA(3, solver=solver).fit(X).components_, expected, atol=1e-3)
+    in_parts = PCA(3)
+    for start in range(0, 60, 20):
+        in_parts.partial_fit(X[start : start + 20])
+    np.testing.assert_allclose(in_parts.components_, expected, atol=1e-3)
+    np.testing.assert_allclose(PCA(3).fit(X.astype("float64")).components_, expected, atol=1e-3)

@@ -24,6 +24,9 @@ RESOLUTION_FLOAT32 = 1e-3
 FLOAT64_EPS = 2.0**-52
 FLOAT32_EPS = 2.0**-23
 
+#: Entries of a vector that differ by less than this share of the largest count as equal in the rule for signs.
+_TIED = math.sqrt(FLOAT32_EPS)
+
 #: Squared distances below this fraction of the squared spread are recomputed from differences: float64, float32.
 _CLOSE, _CLOSE_FLOAT32 = 1e-6, 1e-3
 #: Size, in numbers, of the array of differences that is formed at a time.
@@ -103,12 +106,13 @@ def r_factor(A: Array) -> Array:
 def signs(vectors: Array) -> Array:
     """+1 or -1 for each row, which makes its entry of largest magnitude positive; the first such entry on a tie.
 
-    Entries within sqrt(eps) of the largest count as tied. Otherwise the sign would depend on rounding errors, and so on
-    the solver.
+    Entries that are smaller than the largest by less than a 3000th of it (the square root of the rounding error of
+    float32) count as tied, in every dtype. Otherwise the sign would depend on rounding errors, and so on the solver and
+    on the precision in which it computes.
     """
     xp = namespace(vectors)
     size = xp.abs(vectors)
-    tied = size >= xp.max(size, axis=1, keepdims=True) * (1.0 - math.sqrt(eps(vectors)))
+    tied = size >= xp.max(size, axis=1, keepdims=True) * (1.0 - _TIED)
     if isinstance(vectors, np.ndarray):
         decisive = vectors[np.arange(len(vectors)), tied.argmax(axis=1)]
         return np.where(decisive < 0, -1.0, 1.0).astype(vectors.dtype)
