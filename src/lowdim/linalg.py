@@ -25,7 +25,7 @@ FLOAT64_EPS = 2.0**-52
 FLOAT32_EPS = 2.0**-23
 
 #: Entries of a vector that differ by less than this share of the largest count as equal in the rule for signs.
-_TIED = math.sqrt(FLOAT32_EPS)
+_TIED = 2.0**-16
 
 #: Squared distances below this fraction of the squared spread are recomputed from differences: float64, float32.
 _CLOSE, _CLOSE_FLOAT32 = 1e-6, 1e-3
@@ -106,9 +106,9 @@ def r_factor(A: Array) -> Array:
 def signs(vectors: Array) -> Array:
     """+1 or -1 for each row, which makes its entry of largest magnitude positive; the first such entry on a tie.
 
-    Entries that are smaller than the largest by less than a 3000th of it (the square root of the rounding error of
-    float32) count as tied, in every dtype. Otherwise the sign would depend on rounding errors, and so on the solver and
-    on the precision in which it computes.
+    Entries that are smaller than the largest by less than 2^-16 of it count as tied, in every dtype. Otherwise the sign
+    would depend on rounding errors, and so on the solver and on the precision in which it computes: components of
+    float32 rows have relative errors of about 1e-6.
     """
     xp = namespace(vectors)
     size = xp.abs(vectors)
