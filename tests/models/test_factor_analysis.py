@@ -149,7 +149,7 @@ def test_a_rotation_changes_nothing_but_the_axes(rotation, table):
 def test_no_small_turn_improves_the_criterion(rotation):
     """Stationarity, tried out: orthogonal turns of two factors, and for oblique ones slants as well."""
     A, r = FactorAnalysis(3).fit(X).loadings_, ROTATIONS[rotation]
-    M = r.rotate(A)
+    M = r.rotate(A).matrix
     lengths = np.linalg.norm(A, axis=1, keepdims=True) if r.kaiser else 1.0
     best = r.criterion(A @ M / lengths)
     T = np.linalg.inv(M).T
@@ -174,7 +174,7 @@ def test_simple_structure_is_found():
     simple[np.arange(9), np.arange(9) // 3] = np.linspace(0.5, 0.9, 9)
     mixed = simple @ np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     for r in (*ROTATIONS.values(), Varimax(kaiser=False), Oblimin(kaiser=True), Promax(power=3.0)):
-        L = np.abs(mixed @ r.rotate(mixed))
+        L = np.abs(mixed @ r.rotate(mixed).matrix)
         order = np.argsort(np.argmax(L, axis=0))
         np.testing.assert_allclose(L[:, order], simple, atol=1e-5)
 

@@ -11,7 +11,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..errors import choice
+from ..errors import ConvergenceWarning, choice, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
 from ..selection.choices import Choice
@@ -19,8 +19,8 @@ from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, latent, spectra
-from ..solvers.latent import LatentRequest, rotation_of
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, Status, latent, spectra
+from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
@@ -87,6 +87,9 @@ class FactorAnalysis(LatentModel):
         Correlations of the factors; the identity unless the rotation is oblique.
     rotation_matrix_ : array of shape (n_components_, n_components_)
         M, where L is the unrotated loadings times M, and phi = (M^T M)^{-1}.
+    rotation_gradient_ : float
+        The norm of the projected gradient of the rotation's criterion, for loadings scaled to a mean square of 1 / p.
+        There is a warning if it is above 1e-10.
     heywood_ : array of bool, shape (n_features_in_,)
         Whether the uniqueness of each column is at its lower bound (a Heywood case).
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
@@ -261,7 +264,17 @@ class FactorAnalysis(LatentModel):
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
         rotation = rotation_of(self.rotation)
-        M = np.eye(len(W)) if rotation is None else rotation.rotate(W.T, self._seed())
+        M, self.rotation_gradient_ = np.eye(len(W)), 0.0
+        if rotation is not None:
+            turned = rotation.rotate(W.T, self._seed())
+            M, self.rotation_gradient_ = turned.matrix, turned.gradient
+            if turned.status is Status.NOT_CONVERGED:
+                warn_user(
+                    f"rotation={rotation.name!r} stopped after {turned.n_iter} steps at a gradient of "
+                    f"{turned.gradient:.1e}, above its tolerance {ROTATION_TOLERANCE:g}: the loadings leave it nearly "
+                    "undetermined. Ask for fewer components, or for another rotation.",
+                    ConvergenceWarning,
+                )
         L = M.T @ W if self.standardize else (M.T @ W) * scale
         order = np.arange(len(L)) if rotation is None else np.argsort(-np.sum(L * L, axis=1), kind="stable")
         M = (M * to_numpy(signs(L)))[:, order]

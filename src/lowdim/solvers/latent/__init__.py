@@ -19,7 +19,7 @@ from .em import EM
 from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of, summary_job
 from .newton import Newton
 from .reference_fits import independent_loglike, saturated_loglike
-from .rotation import ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
+from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}
@@ -80,6 +80,7 @@ __all__ = [
     "EM",
     "LATENT_SOLVERS",
     "ROTATIONS",
+    "ROTATION_TOLERANCE",
     "ClosedForm",
     "Equamax",
     "LatentJob",

@@ -1,31 +1,56 @@
 """Rotations of loadings towards simple structure, by gradient projection from several starts.
 
 A rotation is a small object with options. From loadings A (p, k) it computes a matrix M, which need not be orthogonal;
-the rotated loadings are A M, and the factors have the correlation matrix (M^T M)^{-1}.
+the rotated loadings are A M, and the factors have the correlation matrix (M^T M)^{-1}. The iteration ends when the norm
+of the projected gradient is at most `ROTATION_TOLERANCE`, for loadings that are scaled to a mean square of 1 / p; otherwise the
+record says that it has not converged.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ...errors import choice
+from ..results import Status
 
-#: Tolerance for the norm of the projected gradient (of loadings scaled to unit size), and the maximal number of steps.
-_TOL = 1e-10
-_STEPS = 2000
-#: The iteration stops after this many steps without a smaller gradient.
-_IDLE = 50
+#: Tolerance for the norm of the projected gradient, and the maximal number of steps.
+ROTATION_TOLERANCE = 1e-10
+_STEPS = 5000
+#: The same for the first part of the iteration, after which the best of several starts is known: at a gradient g the
+#: criterion is within about g^2 of its minimum.
+_ROUGH = 1e-7
+_ROUGH_STEPS = 2000
+#: A step may not increase the criterion above its largest value in this many steps.
+_MEMORY = 10
 
 #: Ranges of options: oblimin has no minimum for larger gamma, promax has no target for a smaller power.
 _LIMITS = {"gamma": (-1e6, 0.8), "power": (1.0, 20.0)}
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class RotationFit:
+    """A rotation of loadings A to A M."""
+
+    #: M, (k, k).
+    matrix: np.ndarray
+    #: Norm of the projected gradient of the criterion at M (promax: at the varimax rotation from which it starts).
+    gradient: float
+    #: Steps of the last part of the iteration.
+    n_iter: int
+
+    @property
+    def status(self) -> Status:
+        """Whether the gradient is within its tolerance."""
+        return Status.CONVERGED if self.gradient <= ROTATION_TOLERANCE else Status.NOT_CONVERGED
 
 
 @dataclass(frozen=True)
@@ -56,11 +81,11 @@ class Rotation(ABC):
             if not isinstance(value, Real) or not low <= float(value) <= high:
                 raise ValueError(f"{type(self).__name__}({name}={value!r}): between {low:g} and {high:g} is needed.")
 
-    def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
-        """The matrix M, (k, k)."""
+    def rotate(self, A: np.ndarray, seed: int = 0) -> RotationFit:
+        """The matrix M for loadings A, and the gradient of the criterion there."""
         k = A.shape[1]
         if k == 1 or not np.any(A):
-            return np.eye(k)
+            return RotationFit(np.eye(k), 0.0, 0)
         if self.kaiser:
             lengths = np.sqrt(np.sum(A * A, axis=1))
             A = A[lengths > 1e-8 * lengths.max()] / lengths[lengths > 1e-8 * lengths.max(), None]
@@ -72,13 +97,14 @@ class Rotation(ABC):
         """The minimised criterion, for rotated (and, with `kaiser`, normalised) loadings."""
         return self._criterion(L)[0]
 
-    def _rotate(self, A: np.ndarray, seed: int) -> np.ndarray:
+    def _rotate(self, A: np.ndarray, seed: int) -> RotationFit:
         random = np.random.default_rng(seed)
         k = A.shape[1]
         starts = [np.eye(k), *(np.linalg.qr(random.standard_normal((k, k)))[0] for _ in range(self.n_init))]
-        descend = _descend_oblique if self.oblique else _descend_orthogonal
-        ends = [descend(A, start, self._criterion) for start in starts]
-        return min(ends, key=lambda end: end[0])[1]
+        surface = (_oblique if self.oblique else _orthogonal)(A, self._criterion)
+        ends = [_descend(surface, surface.evaluate(start), _ROUGH, _ROUGH_STEPS)[0] for start in starts]
+        end, steps = _descend(surface, min(ends, key=lambda end: end.value), ROTATION_TOLERANCE, _STEPS)
+        return RotationFit(end.M, math.sqrt(end.size), steps)
 
     @abstractmethod
     def _criterion(self, L: np.ndarray) -> tuple[float, np.ndarray]:
@@ -176,14 +202,14 @@ class Promax(Varimax):
     oblique = True
     power: float = 4.0
 
-    def rotate(self, A: np.ndarray, seed: int = 0) -> np.ndarray:
-        T = Varimax(kaiser=self.kaiser, n_init=self.n_init).rotate(A, seed)
-        L = A @ T
+    def rotate(self, A: np.ndarray, seed: int = 0) -> RotationFit:
+        varimax = Varimax(kaiser=self.kaiser, n_init=self.n_init).rotate(A, seed)
+        L = A @ varimax.matrix
         if A.shape[1] == 1 or np.linalg.matrix_rank(L) < L.shape[1]:
-            return T
+            return varimax
         U = np.linalg.lstsq(L, L * np.abs(L) ** (self.power - 1.0), rcond=None)[0]
         U = U * np.sqrt(np.diagonal(np.linalg.inv(U.T @ U)))
-        return T @ U
+        return replace(varimax, matrix=varimax.matrix @ U)
 
 
 #: All rotations, by name.
@@ -197,44 +223,6 @@ def rotation_of(asked: str | Rotation | None) -> Rotation | None:
     if not isinstance(asked, str) or asked not in ROTATIONS:
         raise choice("rotation", asked, tuple(ROTATIONS), "Or an object such as lowdim.solvers.Varimax(), or None.")
     return ROTATIONS[asked]
-
-
-def _descend_orthogonal(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
-    """Minimise over orthogonal T: a step along the projected gradient, then to the nearest orthogonal matrix [1].
-
-    References
-    ----------
-    [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
-    """
-
-    def evaluate(T: np.ndarray) -> _Point:
-        value, slope = criterion(A @ T)
-        G = A.T @ slope
-        normal = T.T @ G
-        return _Point(value, T, G - T @ (normal + normal.T) / 2.0, T)
-
-    def project(T: np.ndarray) -> np.ndarray:
-        U, _, Vt = np.linalg.svd(T)
-        return U @ Vt
-
-    return _descend(evaluate, project, T)
-
-
-def _descend_oblique(A: np.ndarray, T: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
-    """Minimise over T with columns of unit length, with loadings A T^{-T}; returns M = T^{-T}."""
-
-    def evaluate(T: np.ndarray) -> _Point:
-        inverse = np.linalg.inv(T)
-        L = A @ inverse.T
-        value, slope = criterion(L)
-        G = -(L.T @ slope @ inverse).T
-        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
-
-    def project(T: np.ndarray) -> np.ndarray | None:
-        T = T / np.sqrt(np.sum(T * T, axis=0))
-        return T if np.linalg.cond(T) < 1e8 else None
-
-    return _descend(evaluate, project, T)
 
 
 class _Point(NamedTuple):
@@ -251,33 +239,85 @@ class _Point(NamedTuple):
         return float(np.sum(self.gradient * self.gradient))
 
 
-def _descend(
-    evaluate: Callable[[np.ndarray], _Point], project: Callable[[np.ndarray], np.ndarray | None], T: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Gradient projection with step halving, until the projected gradient vanishes or only rounding is left.
+class _Surface(NamedTuple):
+    """The matrices T over which a criterion is minimised."""
 
-    If the criterion is constant up to rounding, its gradient still has about half of its digits: steps are then
-    accepted as long as they decrease the gradient.
+    #: The point at T.
+    evaluate: Callable[[np.ndarray], _Point]
+    #: The allowed matrix nearest to a given one; None if there is no useful one.
+    project: Callable[[np.ndarray], np.ndarray | None]
+
+
+def _orthogonal(A: np.ndarray, criterion: Criterion) -> _Surface:
+    """Orthogonal T, with loadings A T [1].
+
+    References
+    ----------
+    [1] Jennrich (2001), A simple general procedure for orthogonal rotation.
     """
-    at = evaluate(T)
-    step, idle = 1.0, 0
-    for _ in range(_STEPS):
-        if at.size <= _TOL**2 or idle > _IDLE:
-            break
-        step *= 2.0
-        level = 1e-14 * (1.0 + abs(at.value))
-        for _ in range(40):
-            T_new = project(at.T - step * at.gradient)
-            trial = None if T_new is None else evaluate(T_new)
-            if trial is not None and (
-                trial.value < at.value - max(0.5 * at.size * step, level)
-                or (abs(trial.value - at.value) <= level and trial.size < at.size)
-            ):
+
+    def evaluate(T: np.ndarray) -> _Point:
+        value, slope = criterion(A @ T)
+        G = A.T @ slope
+        normal = T.T @ G
+        return _Point(value, T, G - T @ (normal + normal.T) / 2.0, T)
+
+    def project(T: np.ndarray) -> np.ndarray:
+        U, _, Vt = np.linalg.svd(T)
+        return U @ Vt
+
+    return _Surface(evaluate, project)
+
+
+def _oblique(A: np.ndarray, criterion: Criterion) -> _Surface:
+    """T with columns of unit length, with loadings A M for M = T^{-T}."""
+
+    def evaluate(T: np.ndarray) -> _Point:
+        inverse = np.linalg.inv(T)
+        L = A @ inverse.T
+        value, slope = criterion(L)
+        G = -(L.T @ slope @ inverse).T
+        return _Point(value, T, G - T * np.sum(T * G, axis=0), inverse.T)
+
+    def project(T: np.ndarray) -> np.ndarray | None:
+        T = T / np.sqrt(np.sum(T * T, axis=0))
+        return T if np.linalg.cond(T) < 1e8 else None
+
+    return _Surface(evaluate, project)
+
+
+def _descend(surface: _Surface, at: _Point, tol: float, most: int) -> tuple[_Point, int]:
+    """Minimise by projected gradient steps, until the norm of the gradient is at most `tol`; the best point, and steps.
+
+    The length of a step is that of Barzilai and Borwein [1], which needs far fewer steps than a decreasing criterion
+    would allow. The criterion may therefore increase for a few steps [2]. Near the minimum it is constant up to
+    rounding, and the gradient, which still has about half of its digits, decides alone.
+
+    References
+    ----------
+    [1] Barzilai, Borwein (1988), Two-point step size gradient methods.
+    [2] Raydan (1997), The Barzilai and Borwein gradient method for the large scale unconstrained minimization problem.
+    """
+    best, recent, step = at, [at.value], 1.0
+    for count in range(most):
+        if best.size <= tol**2:
+            return best, count
+        limit = max(recent) + 1e-14 * (1.0 + abs(at.value))
+        for _ in range(60):
+            T = surface.project(at.T - step * at.gradient)
+            trial = None if T is None else surface.evaluate(T)
+            if trial is not None and trial.value <= limit - 1e-4 * step * at.size:
                 break
             step *= 0.5
         else:
-            break
+            return best, count
         assert trial is not None
-        idle = 0 if trial.size < 0.9 * at.size or trial.value < at.value - level else idle + 1
+        moved, change = trial.T - at.T, trial.gradient - at.gradient
+        curvature = float(np.sum(moved * change))
+        # Where the criterion is not convex there is no such length, and the step grows.
+        step = min(float(np.sum(moved * moved)) / curvature, 1e6) if curvature > 0.0 else 2.0 * step
         at = trial
-    return at.value, at.M
+        recent = [*recent[-_MEMORY + 1 :], at.value]
+        if at.size < best.size or at.value < best.value - 1e-14 * (1.0 + abs(best.value)):
+            best = at
+    return best, most
