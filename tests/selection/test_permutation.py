@@ -18,11 +18,14 @@ def test_the_statistics_are_those_of_the_model():
         test = permutation_test(model, X, n_permutations=3, level=0.5)
         np.testing.assert_allclose(test.statistic, model.fit(X).explained_variance_ratio_, rtol=1e-9, atol=1e-12)
     A, B = X[:, :4], X[:, 4:7]
-    for model in (CCA(), CCA(regularization=0.2), CCA(regularization=0.2, scale=False)):
-        r = model.fit(A, B).singular_values_
-        expected = [-np.log(np.prod(1 - r[k:] ** 2)) for k in range(3)]
-        found = permutation_test(model, A, B, n_permutations=3, level=0.5).statistic
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
+    r = CCA().fit(A, B).singular_values_
+    wilks = [-np.log(np.prod(1 - r[k:] ** 2)) for k in range(3)]
+    np.testing.assert_allclose(permutation_test(CCA(), A, B, n_permutations=3, level=0.5).statistic, wilks, rtol=1e-8)
+    for options in ({}, {"scale": False}, {"scale": (True, False)}):
+        for c in (0.2, 1.0, (0.0, 0.3)):
+            model = CCA(regularization=c, **options)
+            found = permutation_test(model, A, B, n_permutations=3, level=0.5).statistic
+            np.testing.assert_allclose(found, model.fit(A, B).singular_values_, rtol=1e-8)
 
 
 def test_p_values_are_uniform_without_structure():
@@ -65,12 +68,57 @@ def test_later_pairs_are_not_found_because_of_the_first():
     assert found <= 9
 
 
+@pytest.mark.parametrize("c", [0.1, 0.5, 0.9, (0.0, 0.9)])
+def test_the_null_of_each_pair_is_that_of_tables_without_the_earlier_ones(c):
+    """Slowly: the directions of earlier pairs are taken out of both tables, in the metric of the regularised problem,
+    and the largest singular value of what is left is computed for each shuffle."""
+    noise = np.random.default_rng(2)
+    A, B = (stats.zscore(noise.standard_normal((12, p)) + noise.standard_normal((12, 1)), ddof=1) for p in (3, 2))
+    model = CCA(regularization=c).fit(A, B)
+    found = permutation_test(CCA(regularization=c), A, B, n_permutations=5, level=0.5, random_state=3).null
+    shuffles = np.random.RandomState(3)
+    roots = []
+    for Z, ridge in zip((A, B), np.broadcast_to(c, 2), strict=True):
+        values, V = np.linalg.eigh((1 - ridge) * np.cov(Z.T) + ridge * np.eye(Z.shape[1]))
+        roots.append((V * np.sqrt(values)) @ V.T)
+    for null in found:
+        order = shuffles.permutation(12)
+        C = np.linalg.inv(roots[0]) @ (A.T @ B[order] / 11) @ np.linalg.inv(roots[1])
+        for k in range(2):
+            pairs = zip(roots, (model.x_rotations_, model.y_rotations_), strict=True)
+            W, V = (np.linalg.qr(D @ R[:, :k])[0] for D, R in pairs)
+            left = (np.eye(3) - W @ W.T) @ C @ (np.eye(2) - V @ V.T)
+            assert null[k] == pytest.approx(np.linalg.norm(left, 2), rel=1e-8)
+
+
+@pytest.mark.parametrize("c", [0.0, 0.1, 0.5, 0.9])
+def test_regularization_keeps_the_level_and_does_not_lose_power(c):
+    """Each table has a strong factor of its own, or both share one that is weak in every column. Singular values of the
+    regularised problem are then above 1, with or without a relation."""
+    size, power, later = 0, 0, 0
+    for seed in range(25):
+        noise = np.random.default_rng(seed)
+        A, B, z = noise.standard_normal((30, 8)), noise.standard_normal((30, 6)), noise.standard_normal((30, 1))
+        factors = 2 * noise.standard_normal((30, 1)), 2 * noise.standard_normal((30, 1))
+        model, options = CCA(regularization=c), {"n_permutations": 39, "random_state": seed}
+        size += permutation_test(model, A + factors[0], B + factors[1], **options).n_components > 0
+        power += permutation_test(model, A + 0.7 * z, B + 0.7 * z, **options).n_components > 0
+        later += permutation_test(model, A + 3 * z, B + 3 * z, **options).n_components > 1
+    # At level 0.05: at most 5 of 25, but for one time in a thousand.
+    assert size <= 5
+    assert later <= 5
+    assert power >= (10 if c == 0.0 else 19)
+
+
 def test_fewer_rows_than_columns():
     wide = random.standard_normal((15, 40))
     test = permutation_test(PCA(), wide, n_permutations=19, random_state=0)
     assert len(test.statistic) == 14
     with pytest.raises(ValueError, match="perfectly correlated"):
         permutation_test(CCA(), wide, wide[:, :3])
+    # Every shuffle of y has the same singular values with an X that spans all rows.
+    with pytest.raises(ValueError, match=r"perfectly correlated; .* for both tables"):
+        permutation_test(CCA(regularization=(0.0, 0.5)), wide, wide[:, :3])
     ridge = permutation_test(CCA(regularization=0.5), wide, random.standard_normal((15, 3)), n_permutations=19)
     assert ridge.n_components <= 1
 

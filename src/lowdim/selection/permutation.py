@@ -25,7 +25,8 @@ class PermutationTest(Tabular):
     Attributes
     ----------
     statistic : array of shape (n_components,)
-        For PCA, the proportion of variance; for CCA, -ln of Wilks' lambda of the k-th and all later correlations.
+        For PCA, the proportion of variance. For CCA, -ln of Wilks' lambda of the k-th and all later correlations; with
+        regularization, the k-th of the `singular_values_`.
     null : array of shape (n_permutations, n_components)
         The same statistics for shuffled rows.
     p_values : array of shape (n_components,)
@@ -112,7 +113,12 @@ def permutation_test(
 
     CCA: rows of y are shuffled against those of X. For pair k, only the parts of both tables that are orthogonal to the
     earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_; otherwise the tests
-    of later pairs would be significant too often. The statistic is -sum_{j >= k} ln(1 - r_j^2).
+    of later pairs would be significant too often. Without regularization the statistic is Wilks',
+    -sum_{j >= k} ln(1 - r_j^2). With regularization the maximised values s_k (`singular_values_`) are covariances of
+    variates w and v with w^T D_x w = v^T D_y v = 1. They are no correlations and may exceed 1, so that no function of
+    1 - s^2 makes sense [3]_. The statistic is then s_k itself: the largest value that is left after the earlier pairs,
+    as in Roy's test [4]_ and in permutation tests of PLS [5]_, which is CCA with regularization 1. The test of the
+    first pair has exactly the given level, whatever the regularization.
 
     The test needs memory for n (p + q) numbers. Each shuffle costs n p^2 (CCA: n p q) multiplications.
 
@@ -120,6 +126,10 @@ def permutation_test(
     ----------
     .. [1] Buja, Eyuboglu (1992), Remarks on parallel analysis.
     .. [2] Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.
+    .. [3] Vinod (1976), Canonical ridge and econometrics of joint production.
+    .. [4] Roy (1953), On a heuristic method of test construction and its use in multivariate analysis.
+    .. [5] McIntosh, Bookstein, Haxby, Grady (1996), Spatial pattern analysis of functional brain images using partial
+       least squares.
 
     Examples
     --------
@@ -194,29 +204,34 @@ def _shares(Z: np.ndarray, m: int) -> np.ndarray:
 def _test_correlations(
     tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """-ln of Wilks' lambda from each pair on, for the rows and for rows of which one table was shuffled."""
+    """The statistic from each pair on, for the rows and for rows of which one table was shuffled.
+
+    In the basis U diag(g) of a table with singular vectors U, the regularised problem is a singular value
+    decomposition; g = 1 without regularization.
+    """
+    n = len(tables[0][0])
     bases = []
     for (Z, unit), c in zip(tables, ridges, strict=True):
         U, s, _ = np.linalg.svd(Z, full_matrices=False)
         keep = s > rank_cut(float(s[0]), max(Z.shape), FLOAT64_EPS)
-        variances = s[keep] ** 2 / divisor(len(Z), 1)
+        variances = s[keep] ** 2 / divisor(n, 1)
         bases.append(U[:, keep] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))
-    n = len(tables[0][0])
-    if all(c == 0.0 for c in ridges) and n - 1 <= max(b.shape[1] for b in bases):
-        raise ValueError(
-            f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are always perfectly "
-            "correlated; use fewer columns, or CCA(regularization=...)."
-        )
+    for basis, c in zip(bases, ridges, strict=True):
+        if c == 0.0 and n - 1 <= basis.shape[1]:
+            raise ValueError(
+                f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are always perfectly "
+                "correlated; use fewer columns, or CCA(regularization=...) for both tables."
+            )
+    statistic_from = _log_wilks if all(c == 0.0 for c in ridges) else np.asarray
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s)
-    statistic = _log_wilks(s)
     null = np.empty((n_permutations, k))
     for i in range(n_permutations):
         M = A.T @ B[random.permutation(n)]
         for j in range(k):
-            null[i, j] = _log_wilks(np.linalg.svd(M[j:, j:], compute_uv=False))[0]
-    return statistic, null
+            null[i, j] = statistic_from(np.linalg.svd(M[j:, j:], compute_uv=False))[0]
+    return statistic_from(s), null
 
 
 def _log_wilks(r: np.ndarray) -> np.ndarray:
