@@ -16,10 +16,11 @@ from sklearn.base import clone
 from .._memory import memory_bytes
 from .._xp import to_numpy
 from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
+from ..reading import check_weights
 from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Moments
-from .folds import all_rows, summarize_by_label, tables_in
+from .folds import counted_rows, is_whole, summarize_by_label, tables_in
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
@@ -132,6 +133,7 @@ def bootstrap(
     groups: Any = None,
     align: str = "match",
     level: float = 0.95,
+    sample_weight: Any = None,
     random_state: Any = None,
 ) -> Bootstrap:
     """Standard errors and intervals of fitted parameters, from rows resampled with replacement.
@@ -159,6 +161,9 @@ def bootstrap(
         close to each other.
     level : float
         The fraction of the replicates that intervals contain.
+    sample_weight : array of shape (n_samples,), optional
+        Frequencies. When single rows are drawn, they are whole numbers, and a row of weight 2 is drawn as two rows.
+        Blocks and groups contain whole rows with all their weight; "auto" makes blocks if weights are not whole.
     random_state : int, RandomState or None
 
     Notes
@@ -200,7 +205,7 @@ def bootstrap(
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
-        used, moments = _pieces(source, kind, n_blocks, groups, int(n_boot))
+        used, moments = _pieces(source, kind, n_blocks, groups, int(n_boot), sample_weight)
     except MissingValues as error:
         if not hasattr(model, "impute"):
             raise
@@ -219,7 +224,7 @@ def bootstrap(
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, name, value) for name, value in estimates.items()}
-    return Bootstrap(type(model).__name__, estimates, replicates, used, len(moments.weights), level, labels)
+    return Bootstrap(type(model).__name__, estimates, replicates, used, int(moments.copies.sum()), level, labels)
 
 
 def _statistics(model: Any) -> dict[str, np.ndarray]:
@@ -233,13 +238,18 @@ class _Stack:
     and there are no scatters."""
 
     like: Moments
+    #: How often each piece occurs among those that are resampled.
+    copies: np.ndarray
+    #: Total weight and number of the rows of one copy.
     weights: np.ndarray
     rows: np.ndarray
     means: np.ndarray
     scatters: np.ndarray | None
 
 
-def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int) -> tuple[str, _Stack]:
+def _pieces(
+    source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int, sample_weight: Any
+) -> tuple[str, _Stack]:
     """The pieces that are resampled: rows, or the summaries of blocks or groups."""
     n, p = source.shape
     like = Moments(p, groups=[table.shape[1] for table in tables_in(source)], wide=True)
@@ -250,12 +260,15 @@ def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
         )
     if kind == "row" and n_blocks is not None:
         raise ValueError("n_blocks is a number of blocks, but kind='row' resamples rows; pass only one of them.")
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
     if groups is None and n_blocks is None and kind != "block":
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
-        if kind == "row" or (here and few):
-            rows = all_rows(source)
-            return "row", _Stack(like, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)
+        if kind == "row" or (here and few and (weights is None or is_whole(weights))):
+            rows, copies = counted_rows(source, sample_weight)
+            if len(rows) < 2:
+                raise ValueError(f"the bootstrap needs at least 2 rows of positive weight, got {len(rows)}.")
+            return "row", _Stack(like, copies, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)
     if groups is not None:
         if kind == "row" or n_blocks is not None:
             raise ValueError("with groups, whole groups are resampled: leave out kind='row' and n_blocks.")
@@ -265,7 +278,7 @@ def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
     else:
         assert n is not None
         labels = _cut_labels(n, p, n_blocks)
-    count = int(labels.max()) + 1
+    count = len(np.unique(labels if weights is None else labels[to_numpy(weights) > 0]))
     if count < 2:
         raise ValueError("the bootstrap needs at least 2 blocks or groups, got 1.")
     if count < _FEWEST:
@@ -274,11 +287,13 @@ def _pieces(source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot
             f"{1 / math.sqrt(2 * count):.0%}, and the ends of intervals are coarse. Use at least {_FEWEST}.",
             SmallSampleWarning,
         )
-    parts = summarize_by_label(source, like, labels[:, None], [count])[0]
-    weights, n_rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
+    all_parts = summarize_by_label(source, like, labels[:, None], [int(labels.max()) + 1], weights)[0]
+    parts = [m for m in all_parts if m.weight > 0]
+    copies = np.ones(len(parts), dtype=np.int64)
+    totals, n_rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
     means = np.stack([to_numpy(m.mean) for m in parts])
     scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
-    return ("block" if groups is None else "groups"), _Stack(like, weights, n_rows, means, scatters)
+    return ("block" if groups is None else "groups"), _Stack(like, copies, totals, n_rows, means, scatters)
 
 
 def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
@@ -301,20 +316,21 @@ def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
 
 
 def _union(stack: _Stack) -> Moments:
-    """Moments of all pieces, each counted once."""
-    return next(_draw_moments(stack, np.ones((1, len(stack.weights)), dtype=np.int64)))
+    """Moments of all pieces."""
+    return next(_draw_moments(stack, stack.copies[None, :]))
 
 
 def _draw_all(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
     """Moments of each bootstrap sample."""
-    n, p = len(stack.weights), stack.means.shape[1]
-    chunk = max(1, min(n_boot, _CHUNK // max(p * p, n)))
+    n, p = int(stack.copies.sum()), stack.means.shape[1]
+    shares = stack.copies / n
+    chunk = max(1, min(n_boot, _CHUNK // max(p * p, len(shares))))
     for start in range(0, n_boot, chunk):
         size = min(chunk, n_boot - start)
-        counts = random.multinomial(n, np.full(n, 1.0 / n), size=size)
+        counts = random.multinomial(n, shares, size=size)
         # A sample that consists of copies of a single row has no variance; draw again.
         while np.any(alone := np.count_nonzero(counts, axis=1) < 2):
-            counts[alone] = random.multinomial(n, np.full(n, 1.0 / n), size=int(alone.sum()))
+            counts[alone] = random.multinomial(n, shares, size=int(alone.sum()))
         yield from _draw_moments(stack, counts)
 
 

@@ -62,7 +62,7 @@ def cross_validate(
     groups : vector, optional
         The group of each row; rows of one group are never split between training and testing.
     sample_weight : array of shape (n_samples,), optional
-        Frequency weights, used in fits and in scores.
+        Frequency weights, used in fits and in scores. The copies of a row of weight 2 are in the same fold.
 
     Returns
     -------

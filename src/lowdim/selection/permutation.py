@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut
 from ..sources import Source
-from .folds import all_rows, tables_in
+from .folds import counted_rows, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .tabular import Tabular
@@ -87,6 +87,7 @@ def permutation_test(
     *,
     n_permutations: int = 999,
     level: float = 0.05,
+    sample_weight: Any = None,
     random_state: Any = None,
 ) -> PermutationTest:
     """Test how many components of PCA, or pairs of variates of CCA, are significant.
@@ -101,6 +102,8 @@ def permutation_test(
         Number of shuffles. The smallest possible p-value is 1 / (1 + n_permutations).
     level : float
         Components with p-values up to this level are significant.
+    sample_weight : array of whole numbers, shape (n_samples,), optional
+        Frequencies: a row of weight 2 is shuffled as two rows.
     random_state : int, RandomState or None
 
     Notes
@@ -152,7 +155,7 @@ def permutation_test(
     model = clone(estimator)
     source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    tables = [_centre_rows(s, scaled) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
+    tables = [_centre_rows(s, scaled, sample_weight) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
     if len(tables) > 1:
         statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
     else:
@@ -160,18 +163,18 @@ def permutation_test(
     return PermutationTest(type(model).__name__, statistic, null, level)
 
 
-def _centre_rows(source: Source, scaled: bool) -> tuple[np.ndarray, float]:
-    """All rows, dense and centred, and the unit by which they were divided.
+def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.ndarray, float]:
+    """All rows, repeated by their weights, dense and centred, and the unit by which they were divided.
 
     If `scaled`, each column is divided by its standard deviation, and the unit is 1; otherwise the unit is the largest
     standard deviation.
     """
-    n = source.shape[0]
-    if n is None:
+    if source.shape[0] is None:
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
+    Z = np.repeat(*counted_rows(source, sample_weight), axis=0)
+    n = len(Z)
     if n < 3:
         raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
-    Z = all_rows(source)
     # Centred twice, since the first mean has a rounding error if the rows are far from zero.
     mean = Z.mean(axis=0)
     Z -= mean
