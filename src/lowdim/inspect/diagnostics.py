@@ -169,7 +169,7 @@ def diagnose(
     150 rows, limits at alpha = 0.05
                      limit     largest    beyond
     T2               5.911       10.25         7
-    Q               0.3348      0.5787         7
+    Q               0.3326      0.5787         7
     """
     _check_scores(model, "diagnose")
     check_is_fitted(model)
