@@ -159,6 +159,21 @@ def test_the_divisor_is_no_matter_of_rules():
     np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "model", [PCA("cv"), PPCA("cv"), FactorAnalysis("cv"), PLSRegression("cv"), PCR("cv"), CCA("cv")], ids=str
+)
+def test_a_curve_of_held_out_scores_says_what_it_is(model):
+    """Its heading names the direction in which the chosen entry is the best, and nothing is said of other models."""
+    model.fit(SCALED[:, :5], SCALED[:, 5:9])
+    choice = model.choice_
+    (heading,) = set(choice.table()) - {"k"}
+    best = {"to maximise": np.argmax, "to minimise": np.argmin}[heading]
+    assert choice.candidates[best(choice.curve)] == choice.k
+    assert str(choice).startswith(f"cv: K = {choice.k}, by the {choice.cross_validation.what} of rows left out\n")
+    assert choice.cross_validation.what in ("log-likelihood", "mean squared error", "sum of correlations")
+    assert "Gaussian" not in str(choice)
+
+
 def test_a_matrix_that_does_not_fit_is_not_made(monkeypatch):
     import lowdim.models._rule_choice as module
 

@@ -47,12 +47,19 @@ class Choice(Tabular):
         """The K of each entry of the curve (for a curve of thresholds, the index of the eigenvalue, from 1)."""
         return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
 
+    @property
+    def kind(self) -> str:
+        """The kind of curve, see `Rule.curve`; that of held-out scores depends on how the model is scored."""
+        if self.cross_validation is None:
+            return RULES[self.rule].curve
+        return "large" if self.cross_validation.greater_is_better else "small"
+
     def table(self) -> dict[str, list[Any]]:
         """Columns with k, the eigenvalue (if the curve consists of thresholds), and the curve."""
         columns: dict[str, list[Any]] = {"k": self.candidates.tolist()}
-        if self.eigenvalues is not None and RULES[self.rule].curve == "thresholds":
+        if self.eigenvalues is not None and self.kind == "thresholds":
             columns["eigenvalue"] = self.eigenvalues[: len(self.curve)].tolist()
-        return columns | {_CURVES[RULES[self.rule].curve]: self.curve.tolist()}
+        return columns | {_CURVES[self.kind]: self.curve.tolist()}
 
     def __repr__(self) -> str:
         return f"Choice({self.rule!r}, k={self.k})"
@@ -61,7 +68,9 @@ class Choice(Tabular):
         if self.k is None:
             return f"{self.rule}: not available: {self.note}"
         columns = self.table()
-        lines = [f"{self.rule}: K = {self.k}", f"{'k':>4}" + "".join(f"{name:>17}" for name in list(columns)[1:])]
+        scored = "" if self.cross_validation is None else f", by the {self.cross_validation.what} of rows left out"
+        head = f"{'k':>4}" + "".join(f"{name:>17}" for name in list(columns)[1:])
+        lines = [f"{self.rule}: K = {self.k}{scored}", head]
         last = min(len(self.curve), max(self.k - int(self.candidates[0]), 0) + _SHOWN)
         for i in range(last):
             numbers = "".join(f"{values[i]:>17.6g}" for values in list(columns.values())[1:])

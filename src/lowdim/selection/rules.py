@@ -147,7 +147,7 @@ _RULES = (
     Rule(
         "cv",
         None,
-        "Assumes that rows are independent, so that those left out are a fair test of a Gaussian fitted to the others; "
+        "Assumes that rows are independent, so that those left out are a fair test of a model fitted to the others; "
         "repeated or neighbouring rows in different folds make it keep too many.",
         "folds",
         "rows are independent",
