@@ -90,7 +90,8 @@ def test_squared_correlations_of_a_column_add_up_to_one():
 def test_rows_without_weight_may_be_anywhere():
     model = PCA(2).fit(X, sample_weight=W)
     far = np.where(USED[:, None], X, 1e12)
-    np.testing.assert_allclose(correlations(model, far, sample_weight=W), correlations(model, X[USED], sample_weight=W[USED]))
+    expected = correlations(model, X[USED], sample_weight=W[USED])
+    np.testing.assert_allclose(correlations(model, far, sample_weight=W), expected)
 
 
 def test_weights_without_their_rows_are_refused():

@@ -15,7 +15,8 @@ from lowdim._xp import to_numpy
 #: Some rows count several times, and some not at all.
 W = np.random.default_rng(3).integers(0, 4, len(X))
 #: What the fit says of itself rather than of the rows.
-OF_THE_FIT = {"plan_", "n_iter_", "n_passes_", "residual_", "loglike_", "status_", "gradient_norm_", "rotation_gradient_"}
+OF_THE_FIT = {"plan_", "n_iter_", "n_passes_", "residual_", "loglike_", "status_"}
+OF_THE_FIT |= {"gradient_norm_", "rotation_gradient_"}
 #: What has an entry for each row of the fit; `transform` and `inverse_transform` show that it is right.
 OF_THE_ROWS = {
     "KernelPCA": {"X_fit_", "eigenvectors_", "offset_", "projection_"},

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim import CCA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, choose_n_components, cross_validate
-from lowdim import permutation_test
+from lowdim import (
+    CCA,
+    PCA,
+    PCR,
+    PPCA,
+    FactorAnalysis,
+    PLSRegression,
+    bootstrap,
+    choose_n_components,
+    cross_validate,
+    permutation_test,
+)
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection import RULES
 from lowdim.solvers import Newton
@@ -75,16 +85,14 @@ def test_cross_validation(name):
 @pytest.mark.parametrize("name", ["PCR", "PLSRegression"])
 def test_jackknife(name):
     model, x, y = MODELS[name]
-    parts = [np.flatnonzero(LABELS == label) for label in range(4)]
+    parts = [np.flatnonzero(label == LABELS) for label in range(4)]
     weighted = model.fit(x, y, sample_weight=W).jackknife(
         x, y, cv=[(np.setdiff1d(np.arange(40), part), part) for part in parts], sample_weight=W
     )
     copies = repeated(LABELS)[0]
     parts = [np.flatnonzero(copies == label) for label in range(4)]
     x, y = repeated(x, y)
-    plain = model.fit(x, y).jackknife(
-        x, y, cv=[(np.setdiff1d(np.arange(len(copies)), part), part) for part in parts]
-    )
+    plain = model.fit(x, y).jackknife(x, y, cv=[(np.setdiff1d(np.arange(len(copies)), part), part) for part in parts])
     for attribute in ("coef", "replicates", "standard_error", "t", "p"):
         same(getattr(weighted, attribute), getattr(plain, attribute))
 

@@ -1,7 +1,7 @@
 """How well a fitted model represents single rows and columns: contributions, cos2, T2 and Q with their limits.
 
-The rows may be those of the fit or supplementary ones. The fitted model is not changed. A model does not keep the weights
-of its rows: after a fit with `sample_weight`, pass the same weights to functions that average over rows.
+The rows may be those of the fit or supplementary ones. The fitted model is not changed. A model does not keep the
+weights of its rows: after a fit with `sample_weight`, pass the same weights to functions that average over rows.
 """
 
 from __future__ import annotations

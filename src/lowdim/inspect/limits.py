@@ -63,24 +63,26 @@ def q_limit(
     -----
     Q is approximated by a + b chi2(c) with the same mean, variance and skewness [1]_. For Gaussian rows these follow
     from the eigenvalues l outside the components: the cumulants of Q are sum l, 2 sum l^2 and 8 sum l^3. If the sum of
-    cubes is not known (many columns), that of equal eigenvalues is used. With few rows the estimated eigenvalues are more
-    unequal than the true ones, and their sum of squares is corrected [2]_.
+    cubes is not known (many columns), that of equal eigenvalues is used. With few rows the estimated eigenvalues are
+    more unequal than the true ones, and their sum of squares is corrected [2]_.
 
-    For the rows of the fit, the mean of Q is exactly the sum of the discarded eigenvalues with divisor n. The discarded
-    eigenvalues are too small for new rows, since the components take up as much as they can of the rows of the fit. Of
-    the variance l_j of component j, new rows have only about d_j = l_j / (1 + g_j)^2 along it, where
-    g_j = sum_i l_i / (m (l_j - l_i)) over the discarded l_i [3]_, and l_j - d_j is what they have outside. The mean of Q
-    of new rows is (1 + 1 / n) (sum_i l_i + sum_j (l_j - d_j)), with l of divisor n - 1. The true eigenvalues are about
-    halfway, and (l_j - d_j) / 2 varies like a squared score. Instead of m = n - 1 as in [3]_,
-    m = (n - 1 - K)^2 / (n - 1 - K / 2), so that K components of large variance leave n^2 / (n - K)^2 times as much as
-    for the rows of the fit, as in regression. docs/pca.md has a table of how often the limits are exceeded.
+    For the rows of the fit, the mean of Q is exactly the sum of the discarded eigenvalues with divisor n. They are too
+    small for new rows, since the components take up as much as they can of the rows of the fit. Of the variance l_j of
+    component j, new rows have only about d_j = l_j / (1 + g_j)^2 along it, where g_j = sum_i l_i / (m (l_j - l_i)) over
+    the discarded l_i [3]_; the rest, l_j - d_j, they have outside. The mean of Q of new rows is
+    (1 + 1 / n) (sum_i l_i + sum_j (l_j - d_j)), with l of divisor n - 1. The true eigenvalues are about halfway between
+    the two means, and (l_j - d_j) / 2 is the mean of a part that varies like a squared score.
+
+    In [3]_ m is n - 1. Here m = (n - 1 - K)^2 / (n - 1 - K / 2), so that K components of large variance leave about
+    n^2 / (n - K)^2 times as much as for the rows of the fit, as in regression. docs/pca.md has a table of how often the
+    limits are exceeded.
 
     References
     ----------
     .. [1] Buckley, Eagleson (1988), An approximation to the distribution of quadratic forms in normal random variables.
     .. [2] Bai, Saranadasa (1996), Effect of high dimension: by an example of a two sample problem, eq. 3.5. The
        unbiased estimate of a sum of squared eigenvalues.
-    .. [3] Ledoit, Peche (2011), Eigenvectors of some large sample covariance matrix ensembles, theorem 4.
+    .. [3] Ledoit, Peche (2011), Eigenvectors of some large sample covariance matrix ensembles.
     """
     _check_alpha(alpha)
     if sample_weight is not None and X is None:

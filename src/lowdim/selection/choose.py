@@ -211,10 +211,10 @@ def _cross_validate(
         return source, sample_weight, None, f"needs a {p} x {p} matrix for each fold; use fewer columns"
     if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
         return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
-    weight: float | None = n if sample_weight is None else float(np.sum(to_numpy(check_weights(sample_weight, source))))
-    # The copies of a row of weight 2 are not split between folds, so folds of equal size need as many rows.
-    least = min(weight, n) if n is not None and isinstance(cv, numbers.Integral) else weight
-    if p < 2 or (least is not None and least < 10):
+    weight = n if sample_weight is None else float(np.sum(to_numpy(check_weights(sample_weight, source))))
+    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
+    few_rows = isinstance(cv, numbers.Integral) and n is not None and n < 10
+    if p < 2 or few_rows or (weight is not None and weight < 10):
         return source, sample_weight, None, "needs at least 2 columns and 10 rows"
     try:
         result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)

@@ -155,7 +155,9 @@ def permutation_test(
     model = clone(estimator)
     source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
-    tables = [_centre_rows(s, scaled, sample_weight) for s, scaled in zip(tables_in(source), options.scaled, strict=True)]
+    tables = [
+        _centre_rows(s, scaled, sample_weight) for s, scaled in zip(tables_in(source), options.scaled, strict=True)
+    ]
     if len(tables) > 1:
         statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
     else:

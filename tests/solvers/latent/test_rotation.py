@@ -72,5 +72,6 @@ def test_a_rotation_that_stops_early_says_so(monkeypatch):
     monkeypatch.setattr(rotation, "_ROUGH_STEPS", 2)
     monkeypatch.setattr(rotation, "_STEPS", 3)
     for name in ("quartimax", "oblimin", "promax"):
-        with pytest.warns(ConvergenceWarning, match=rf"rotation='{name}' stopped after 3 steps at a gradient of .*1e-10"):
+        words = f"rotation='{name}' stopped after 3 steps at a gradient of .*1e-10"
+        with pytest.warns(ConvergenceWarning, match=words):
             assert FactorAnalysis(3, rotation=name).fit(X).rotation_gradient_ > ROTATION_TOLERANCE

@@ -2,8 +2,8 @@
 
 A rotation is a small object with options. From loadings A (p, k) it computes a matrix M, which need not be orthogonal;
 the rotated loadings are A M, and the factors have the correlation matrix (M^T M)^{-1}. The iteration ends when the norm
-of the projected gradient is at most `ROTATION_TOLERANCE`, for loadings that are scaled to a mean square of 1 / p; otherwise the
-record says that it has not converged.
+of the projected gradient is at most `ROTATION_TOLERANCE`, for loadings that are scaled to a mean square of 1 / p;
+otherwise the record says that it has not converged.
 """
 
 from __future__ import annotations
