@@ -137,12 +137,12 @@ def test_bootstrap_of_rows(name):
 
 
 def test_bootstrap_of_rows_has_the_same_distribution():
-    weighted = bootstrap(PCA(2), X, n_boot=2000, sample_weight=W, random_state=0)
-    plain = bootstrap(PCA(2), *repeated(X), n_boot=2000, random_state=1)
+    weighted = bootstrap(PCA(2), X, n_boot=800, sample_weight=W, random_state=0)
+    plain = bootstrap(PCA(2), *repeated(X), n_boot=800, random_state=1)
     error = plain.standard_error("explained_variance")
-    # The standard error of a standard deviation of 2000 draws is 1.6 percent of it, of a mean 2.2 percent.
-    same(weighted.standard_error("explained_variance"), error, rtol=0.08)
-    same(weighted.bias("explained_variance"), plain.bias("explained_variance"), rtol=0, atol=0.13 * error.max())
+    # The standard error of a standard deviation of 800 draws is 2.5 percent of it, that of a mean 3.5 percent.
+    same(weighted.standard_error("explained_variance"), error, rtol=0.13)
+    same(weighted.bias("explained_variance"), plain.bias("explained_variance"), rtol=0, atol=0.18 * error.max())
 
 
 def test_bootstrap_with_shares_as_weights():

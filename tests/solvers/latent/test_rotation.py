@@ -7,17 +7,21 @@ import pytest
 
 from lowdim import FactorAnalysis
 from lowdim.errors import ConvergenceWarning
-from lowdim.solvers import Equamax, Oblimin, Quartimax, Status, Varimax
+from lowdim.solvers import Equamax, Oblimin, Promax, Quartimax, Status, Varimax
 from lowdim.solvers.latent import ROTATION_TOLERANCE, rotation
 
 CHOICES = [Varimax(), Varimax(kaiser=False), Quartimax(), Equamax(), Oblimin(), Oblimin(gamma=0.3), Oblimin(gamma=-1.0)]
 
 
 def loadings(kind: str, p: int, k: int, seed: int) -> np.ndarray:
-    """Loadings with or without simple structure. Without it, the criterion is nearly flat in some directions."""
+    """Loadings with or without simple structure. Without it, the criterion is nearly flat in some directions; for rows
+    on a circle it is so for all turns."""
     random = np.random.default_rng(seed)
     if kind == "random":
         return random.standard_normal((p, k))
+    if kind == "circle":
+        angle = 2 * np.pi * np.arange(p) / p
+        return np.column_stack([np.cos(angle), np.sin(angle)]) + 1e-3 * random.standard_normal((p, k))
     A = 0.1 * random.standard_normal((p, k))
     A[np.arange(p), np.arange(p) % k] += random.uniform(0.4, 0.9, p)
     return A @ np.linalg.qr(random.standard_normal((k, k)))[0]
@@ -53,9 +57,18 @@ def slopes(r, A: np.ndarray, M: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("r", CHOICES, ids=str)
-@pytest.mark.parametrize(("kind", "p", "k"), [("random", 10, 2), ("simple", 10, 2), ("random", 50, 8)])
-def test_the_gradient_vanishes_at_the_end(r, kind, p, k):
-    for seed in range(3):
+@pytest.mark.parametrize(
+    ("kind", "p", "k", "seeds"),
+    [
+        ("random", 10, 2, (10, 13, 37)),
+        ("simple", 10, 2, (0, 33)),
+        ("circle", 12, 2, (0, 1, 2)),
+        ("random", 50, 8, (0, 1)),
+    ],
+)
+def test_the_gradient_vanishes_at_the_end(r, kind, p, k, seeds):
+    """Among these are tables where steps that always decrease the criterion stop at gradients of up to 1e-7."""
+    for seed in seeds:
         A = 30.0 * loadings(kind, p, k, seed)
         end = r.rotate(A)
         assert end.status is Status.CONVERGED
@@ -75,3 +88,10 @@ def test_a_rotation_that_stops_early_says_so(monkeypatch):
         words = f"rotation='{name}' stopped after 3 steps at a gradient of .*1e-10"
         with pytest.warns(ConvergenceWarning, match=words):
             assert FactorAnalysis(3, rotation=name).fit(X).rotation_gradient_ > ROTATION_TOLERANCE
+
+
+@pytest.mark.parametrize("r", [*CHOICES, Promax()], ids=str)
+def test_rotations_do_not_depend_on_units(r):
+    A = loadings("simple", 10, 3, 0)
+    for unit in (2.0**-500, 2.0**400):
+        np.testing.assert_array_equal(r.rotate(A * unit).matrix, r.rotate(A).matrix)

@@ -22,11 +22,11 @@ from ..results import Status
 
 #: Tolerance for the norm of the projected gradient, and the maximal number of steps.
 ROTATION_TOLERANCE = 1e-10
-_STEPS = 5000
+_STEPS = 1000
 #: The same for the first part of the iteration, after which the best of several starts is known: at a gradient g the
 #: criterion is within about g^2 of its minimum.
 _ROUGH = 1e-7
-_ROUGH_STEPS = 2000
+_ROUGH_STEPS = 1000
 #: A step may not increase the criterion above its largest value in this many steps.
 _MEMORY = 10
 
@@ -205,6 +205,7 @@ class Promax(Varimax):
     def rotate(self, A: np.ndarray, seed: int = 0) -> RotationFit:
         varimax = Varimax(kaiser=self.kaiser, n_init=self.n_init).rotate(A, seed)
         L = A @ varimax.matrix
+        L = L / (np.abs(L).max() or 1.0)
         if A.shape[1] == 1 or np.linalg.matrix_rank(L) < L.shape[1]:
             return varimax
         U = np.linalg.lstsq(L, L * np.abs(L) ** (self.power - 1.0), rcond=None)[0]
