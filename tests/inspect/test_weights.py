@@ -87,6 +87,21 @@ def test_squared_correlations_of_a_column_add_up_to_one():
         np.testing.assert_allclose((found**2).sum(axis=1), 1.0, rtol=1e-4)
 
 
+@pytest.mark.parametrize("solver", ["auto", "krylov"])
+def test_dask_collections(solver):
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    lazy = dask.from_array(X, chunks=(30, 10))
+    model, plain = (PCA(3, solver=solver).fit(rows, sample_weight=W) for rows in (lazy, X))
+    found, expected = (diagnose(m, rows, sample_weight=W) for m, rows in ((model, lazy), (plain, X)))
+    np.testing.assert_allclose(found.t2, expected.t2, rtol=1e-6)
+    assert found.q_limit == pytest.approx(expected.q_limit, rel=1e-6)
+    assert str(found) == str(expected)
+    np.testing.assert_array_equal(found.outliers, expected.outliers)
+    expected = correlations(plain, X, X[:, 0], sample_weight=W)
+    np.testing.assert_allclose(correlations(model, lazy, lazy[:, 0], sample_weight=W), expected, atol=1e-6)
+    np.testing.assert_allclose(contributions(model, lazy, sample_weight=W).sum(axis=0), 1.0, rtol=1e-6)
+
+
 def test_rows_without_weight_may_be_anywhere():
     model = PCA(2).fit(X, sample_weight=W)
     far = np.where(USED[:, None], X, 1e12)

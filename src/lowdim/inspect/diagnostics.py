@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, device, is_sparse, namespace, to_numpy
+from .._xp import Array, compute_lazy, device, is_sparse, namespace, to_numpy
 from ..linalg import divisor
 from .limits import q_limit, row_weights, t2_limit, variable_components
 
@@ -76,8 +76,8 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     the columns.
     """
     _check_scores(model, "correlations")
-    Z = to_numpy(model.scores(X)).astype(float)
-    columns = X if Y is None else Y
+    Z = to_numpy(compute_lazy(model.scores(X))).astype(float)
+    columns = compute_lazy(X if Y is None else Y)
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if len(columns) != len(Z):
@@ -186,8 +186,8 @@ def diagnose(
     return Diagnostics(
         scores=scores,
         cos2=cos2(model, X) if hasattr(model, "components_") else None,
-        t2=hotelling_t2(model, X),
-        q=q_residuals(model, X),
+        t2=compute_lazy(hotelling_t2(model, X)),
+        q=compute_lazy(q_residuals(model, X)),
         t2_limit=t2_limit(model, alpha, new_rows=new_rows),
         q_limit=(
             q_limit(model, alpha, X, sample_weight=sample_weight)
