@@ -63,7 +63,7 @@ def slopes(r, A: np.ndarray, M: np.ndarray) -> np.ndarray:
         ("random", 10, 2, (10, 13, 37)),
         ("simple", 10, 2, (0, 33)),
         ("circle", 12, 2, (0, 1, 2)),
-        ("random", 50, 8, (0, 1)),
+        ("random", 50, 8, (1,)),
     ],
 )
 def test_the_gradient_vanishes_at_the_end(r, kind, p, k, seeds):
