@@ -73,7 +73,7 @@ def test_many_rows_exceed_the_limits_as_often_as_they_say(alpha):
 @pytest.mark.parametrize("kind", ["strong", "decay", "noise"])
 @pytest.mark.parametrize(("n", "p", "k"), [(50, 10, 2), (100, 20, 4), (30, 60, 3)])
 def test_few_rows_exceed_the_q_limits_about_as_often_as_they_say(n, p, k, kind):
-    """If new rows had the limit of the rows of the fit, up to 40% of them would be above it at 5%."""
+    """If new rows had the limit of the rows of the fit, a large share of them would be above it at 5%."""
     old, new = exceeded(PCA(k), n, p, k, kind, alphas=(0.05, 0.1))
     assert 0.025 <= old[0] <= 0.07
     assert 0.06 <= old[1] <= 0.12
