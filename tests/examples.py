@@ -24,6 +24,9 @@ RNG = np.random.default_rng(8)
 X = RNG.laplace(size=(90, 5)) * [5.0, 4.0, 1.0, 0.8, 0.6] @ np.linalg.qr(RNG.standard_normal((5, 5)))[0] + 3.0
 #: A second table of the same rows.
 Y = X[:, :2] @ RNG.standard_normal((2, 3)) + 0.3 * RNG.standard_normal((90, 3)) - 1.0
+#: 40 of these rows in 44 noisy columns, and a second table of 42 columns: fewer rows than columns.
+WIDE = X[:40] @ RNG.standard_normal((5, 44)) + 3.0 * RNG.standard_normal((40, 44))
+WIDE_Y = Y[:40] @ RNG.standard_normal((3, 42)) + 3.0 * RNG.standard_normal((40, 42))
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Example:
 
     #: Options of the constructor.
     options: Mapping[str, Any] = field(default_factory=lambda: {"n_components": 2})
+    #: Further options without which it cannot be fitted to fewer rows than columns.
+    wide_options: Mapping[str, Any] = field(default_factory=dict)
     #: Whether it relates `Y` to `X`.
     two_tables: bool = False
     #: The solvers that its option `solver` knows by name, "auto" left out; empty where it has no such option.
@@ -73,8 +78,8 @@ MODELS: dict[str, Example] = {
     "PLSRegression": Example(two_tables=True, solvers=_TABLES, seen=_coefficients),
     "PLSCanonical": Example(two_tables=True, solvers=_TABLES, seen=_pair),
     "PLSSVD": Example(two_tables=True, solvers=_TABLES, seen=_pair),
-    "CCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations),
-    "GCCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations),
+    "CCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations, wide_options={"regularization": 0.2}),
+    "GCCA": Example(two_tables=True, solvers=_TABLES, seen=_correlations, wide_options={"regularization": 0.2}),
     "KernelCCA": Example(two_tables=True, seen=_correlations),
 }
 

@@ -173,8 +173,8 @@ class Rows:
         return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
-        """One pass over the columns; the result has one row for each column."""
-        return map_rows(self.source.features(), function)
+        """One pass over the columns; the result, one row for each column, is in memory wherever the rows are held."""
+        return compute_lazy(map_rows(self.source.features(), function))
 
     def narrowed(self) -> Rows | None:
         """The same rows in float32 if that costs little memory and no value is out of range; otherwise None."""

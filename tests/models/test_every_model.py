@@ -1,18 +1,21 @@
 """What every model of `models.__all__` has: a plan before a row is read, a plan, a solver and a status afterwards."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import lowdim
-from examples import MODELS, X, Y, make, tables
+from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
 from inputs import INPUTS, Unreadable, to_numpy
 from lowdim import ICA, models
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
 from lowdim.sources import open_source
 
 each_model = pytest.mark.parametrize("name", models.__all__)
-WHOLE, OTHER = np.round(8 * X), np.round(8 * Y)
+#: Rows of whole numbers, which every kind of input holds exactly: more rows than columns, and fewer.
+SHAPES = {"tall": (np.round(8 * X), np.round(8 * Y)), "wide": (np.round(8 * WIDE), np.round(8 * WIDE_Y))}
 
 
 # ---- Before the fit
@@ -121,25 +124,36 @@ def test_an_unfitted_model_has_none_of_it(name):
         assert not hasattr(model, attribute)
 
 
+def options_of(name, shape):
+    return {} if shape == "tall" else MODELS[name].wide_options
+
+
+@cache
+def expected_of(name, shape):
+    """What an array gives."""
+    return MODELS[name].seen(make(name, **options_of(name, shape)).fit(*tables(name, *SHAPES[shape])))
+
+
 @each_model
 @pytest.mark.parametrize("kind", list(INPUTS))
-def test_every_model_on_every_kind_of_input(name, kind):
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_every_model_on_every_kind_of_input(name, kind, shape):
     """The answer of an array; what a fit refuses its plan has refused."""
-    source = INPUTS[kind]
+    source, (x, y), options = INPUTS[kind], SHAPES[shape], options_of(name, shape)
 
     def given():
-        made = tuple(source.make(table) for table in tables(name, WHOLE, OTHER))
+        made = tuple(source.make(table) for table in tables(name, x, y))
         # To GCCA a list is one of tables, not of blocks.
         return tuple(map(open_source, made)) if name == "GCCA" and isinstance(made[0], list | tuple) else made
 
-    expected = MODELS[name].seen(make(name).fit(*tables(name, WHOLE, OTHER)))
+    expected = expected_of(name, shape)
     try:
-        model = make(name).fit(*given())
+        model = make(name, **options).fit(*given())
     except (TypeError, ValueError) as refusal:
         # Rows that can be read once, or never all at once.
         assert not source.by_column or source.xp != "numpy"
         with pytest.raises(type(refusal)) as error:
-            lowdim.plan(make(name), *(open_source(table) for table in given()))
+            lowdim.plan(make(name, **options), *(open_source(table) for table in given()))
         assert str(error.value) == str(refusal)
         return
     for what, value in MODELS[name].seen(model).items():

@@ -5,8 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from lowdim import CCA, ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, PLSRegression, summarize
+import examples
+from examples import MODELS, make, tables
+from lowdim import (
+    CCA,
+    ICA,
+    PCA,
+    PPCA,
+    FactorAnalysis,
+    FeatureMapPCA,
+    KernelPCA,
+    Moments,
+    PLSRegression,
+    Whitening,
+    summarize,
+)
 from lowdim.sources import open_source
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -132,6 +147,40 @@ def test_fewer_rows_than_columns_are_read_by_columns():
     weights = np.arange(20.0) % 3
     weighted = PCA(3).fit(da.from_array(wide, chunks=(7, 40)), sample_weight=weights)
     np.testing.assert_allclose(weighted.components_, PCA(3).fit(wide, sample_weight=weights).components_, atol=1e-10)
+
+
+#: Those of KernelPCA are tried with their own kernels, in the tests of that model.
+SOLVERS = [(name, solver) for name, row in MODELS.items() for solver in row.solvers if name != "KernelPCA"]
+
+
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+@pytest.mark.parametrize(("name", "solver"), SOLVERS)
+def test_every_solver_of_every_model_reads_partitions(name, solver, shape):
+    """Those that read columns too: what they compute of each column is in memory before they go on."""
+    x, y = (examples.X, examples.Y) if shape == "tall" else (examples.WIDE, examples.WIDE_Y)
+    options = {"solver": solver} | (MODELS[name].wide_options if shape == "wide" else {})
+    lazy = [da.from_array(table, chunks=(17, 20)) for table in tables(name, x, y)]
+    expected = MODELS[name].seen(make(name, **options).fit(*tables(name, x, y)))
+    for what, found in MODELS[name].seen(make(name, **options).fit(*lazy)).items():
+        atol = (1e-4 if name == "ICA" else 1e-7) * np.abs(expected[what]).max()
+        np.testing.assert_allclose(found, expected[what], rtol=0, atol=atol, err_msg=what)
+
+
+@pytest.mark.parametrize("kind", ["pca", "zca", "cholesky", "pca-cor", "zca-cor"])
+def test_every_kind_of_whitening_reads_fewer_rows_than_columns(kind):
+    model = Whitening(kind, regularization=0.1)
+    D = da.from_array(examples.WIDE, chunks=(17, 20))
+    expected = clone(model).fit(examples.WIDE).transform(examples.WIDE)
+    np.testing.assert_allclose(np.asarray(model.fit(D).transform(D)), expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_all_components_of_fewer_rows_than_columns():
+    model = PCA().fit(da.from_array(examples.WIDE, chunks=(17, 20)))
+    expected = PCA().fit(examples.WIDE)
+    assert isinstance(model.components_, np.ndarray)
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, atol=1e-10)
+    # The last direction has no variance, so that any unit vector orthogonal to the others will do.
+    np.testing.assert_allclose(model.components_[:-1], expected.components_[:-1], atol=1e-8)
 
 
 @pytest.mark.parametrize("model", [KernelPCA(2), FeatureMapPCA(3), FactorAnalysis(2), CCA(2)], ids=str)

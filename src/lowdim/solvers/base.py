@@ -118,7 +118,7 @@ class RowsLike(Protocol):
         """Summarize the columns in one pass over them."""
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
-        """Apply a function to blocks of columns in one pass; the result has one row per column."""
+        """Apply a function to blocks of columns in one pass; the result, one row per column, is in memory."""
 
     def map(self, function: Callable[[Array], Array]) -> Array:
         """Apply a function to blocks of rows in one pass; the result has one row per row."""
