@@ -97,9 +97,11 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """`x` as a NumPy array, in host memory."""
+    """`x` as a NumPy array, in host memory; Dask arrays are computed."""
     if isinstance(x, np.ndarray):
         return x
+    if compat.is_dask_array(x):
+        return to_numpy(x.compute())
     if compat.is_torch_array(x):
         return x.detach().cpu().numpy()
     if compat.is_cupy_array(x):

@@ -233,7 +233,7 @@ class Rows:
 
 def check_weights(weights: Any, source: Source) -> Array:
     """Check frequency weights and return them as an array with the namespace, device and dtype of the rows."""
-    w = to_numpy(compute_lazy(weights))
+    w = to_numpy(weights)
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":

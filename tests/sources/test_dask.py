@@ -22,6 +22,7 @@ from lowdim import (
     Whitening,
     summarize,
 )
+from lowdim.inspect import correlations, diagnose
 from lowdim.sources import open_source
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -181,6 +182,12 @@ def test_all_components_of_fewer_rows_than_columns():
     np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, atol=1e-10)
     # The last direction has no variance, so that any unit vector orthogonal to the others will do.
     np.testing.assert_allclose(model.components_[:-1], expected.components_[:-1], atol=1e-8)
+
+
+def test_diagnostics_of_rows_in_partitions():
+    D, model = da.from_array(X, chunks=(150, 2)), PCA(2).fit(X)
+    np.testing.assert_allclose(correlations(model, D), correlations(model, X), atol=1e-12)
+    assert str(diagnose(model, D)) == str(diagnose(model, X))
 
 
 @pytest.mark.parametrize("model", [KernelPCA(2), FeatureMapPCA(3), FactorAnalysis(2), CCA(2)], ids=str)

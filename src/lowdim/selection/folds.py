@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._xp import asarray_like, compute_lazy, is_sparse, to_numpy
+from .._xp import asarray_like, is_sparse, to_numpy
 from ..errors import bad_weights
 from ..reading import check_weights, summarize
 from ..sources import ArraySource, BesideSource, Source
@@ -168,7 +168,7 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
         return None
     if np.ndim(cv) == 0:
         return None
-    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(compute_lazy(cv))
+    labels = np.asarray(cv) if isinstance(cv, list | tuple) else to_numpy(cv)
     if labels.ndim != 1 or (n is not None and len(labels) != n):
         rows = "" if n is None else f" of the {n} rows"
         raise ValueError(f"cv: labels must be a vector with one entry for each{rows}, got shape {labels.shape}.")

@@ -90,7 +90,7 @@ class DensityScorer(Scorer):
         scores = []
         for k in counts:
             model = self.copy(k).fit(X, sample_weight=weights)
-            each = to_numpy(compute_lazy(model.score_samples(X))).astype(np.float64)
+            each = to_numpy(model.score_samples(X)).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
 
