@@ -153,6 +153,11 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     )
 
 
+def wrong_features(shape: tuple[int, ...], n_rows: int) -> ValueError:
+    """The error for a feature map that does not return one row of features for each row."""
+    return ValueError(f"the feature map gave shape {shape} for a block of {n_rows} rows; as many rows are needed.")
+
+
 def n_components_out_of_range(
     k: Any, upper: float, n: int | None, p: int | tuple[int, ...], fractions: bool = True, of_rows: bool = False
 ) -> ValueError:

@@ -197,6 +197,18 @@ def test_functions():
         as_kernel(lambda A, B: np.zeros(3))(X, Y)
 
 
+def test_functions_cannot_change_the_rows():
+    def in_place(x, y):
+        x -= y
+        return float(x @ x)
+
+    before = X.copy()
+    with pytest.raises(ValueError, match="failed on two rows: .*read-only"):
+        as_kernel(in_place)(X)
+    np.testing.assert_array_equal(X, before)
+    assert X.flags.writeable
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
-from inputs import INPUTS, Unreadable, namespace, to_numpy
+from inputs import INPUTS, Unreadable, namespace, table, to_numpy
 from lowdim import PCA, FeatureMapPCA, kernels, plan
 from lowdim.features import Polynomial
 from lowdim.sources import ArraySource
@@ -105,6 +106,54 @@ def test_maps_of_all_kinds():
             model.transform(Y), PCA(2).fit(features.transform(X)).transform(features.transform(Y)), atol=1e-9
         )
         assert not hasattr(transformer, "n_features_in_") or transformer is features
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.bool_, np.float16, object, "pandas", "csc"])
+def test_features_of_any_type_are_read_as_rows_are(kind, dtype):
+    """Whole numbers here, so that every type holds the same."""
+    convert = {"pandas": lambda A: table("pandas", A), "csc": sparse.csc_array}.get(kind, lambda A: A.astype(kind))
+    digits = (lambda block: block > 0) if kind is np.bool_ else np.round
+    model = FeatureMapPCA(2, feature_map=lambda block: convert(digits(4 * block))).fit(X.astype(dtype))
+    expected = PCA(2).fit(digits(4 * X).astype(float))
+    assert model.components_.dtype == dtype
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
+    scores, answer = model.transform(Y.astype(dtype)), expected.transform(digits(4 * Y).astype(float))
+    np.testing.assert_allclose(scores, answer, atol=1e-5 * np.abs(answer).max())
+
+
+@pytest.mark.parametrize("make", [np.array, np.asfortranarray, sparse.csr_array, lambda A: [A[:7], A[7:]]])
+def test_a_map_that_works_in_place_leaves_the_rows_alone(make):
+    def halved(block):
+        block *= 0.5
+        return block
+
+    class Halved(BaseEstimator, TransformerMixin):
+        def fit(self, rows, y=None):
+            halved(rows)
+            return self
+
+        def transform(self, rows):
+            return halved(rows)
+
+    rows = make(X)
+    maps = [halved] if isinstance(rows, list) else [halved, Halved()]
+    for phi in maps:
+        model = FeatureMapPCA(2, feature_map=phi).fit(rows)
+        scores = model.transform(rows)
+        given = np.vstack(rows) if isinstance(rows, list) else rows.toarray() if sparse.issparse(rows) else rows
+        np.testing.assert_array_equal(given, X)
+        np.testing.assert_allclose(scores, PCA(2).fit(X / 2).transform(X / 2), atol=1e-12)
+
+
+def test_features_that_are_not_numbers_are_refused():
+    for bad, message in (
+        (lambda block: block.astype("U3"), "the features of X has dtype <U3, which is not numeric"),
+        (lambda block: block + 1j, "Complex data not supported: the features of X has dtype complex128"),
+        (lambda block: block[:, 0], r"the feature map gave shape \(1,\) for a block of 1 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FeatureMapPCA(1, feature_map=bad).fit(X)
 
 
 def test_weights_are_repetitions():

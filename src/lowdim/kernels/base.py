@@ -237,7 +237,7 @@ class Multiple(Kernel):
 class Function(Kernel):
     """A function of two rows that returns a number, or of two blocks of n and m rows that returns an n x m matrix.
 
-    Rows may be any objects that the function accepts.
+    Rows may be any objects that the function accepts. NumPy rows are handed to it read-only.
     """
 
     name = "function"
@@ -253,7 +253,7 @@ class Function(Kernel):
         return True
 
     def _between(self, X: Array, Y: Array) -> Array:
-        X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
+        X, Y = (_read_only(A.toarray() if is_sparse(A) else A) for A in (X, Y))
         n, m = X.shape[0], Y.shape[0]
         of_rows, failure = False, None
         try:
@@ -291,6 +291,14 @@ def as_floats(X: Array) -> Array:
     """Rows of whole numbers as float64; other rows unchanged."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     return X.astype(np.float64) if kind and kind in "iub" else X
+
+
+def _read_only(A: Array) -> Array:
+    """A view of a NumPy array that cannot be written to; arrays of other libraries unchanged."""
+    if isinstance(A, np.ndarray):
+        A = A.view()
+        A.flags.writeable = False
+    return A
 
 
 def _number(value: Any) -> float:

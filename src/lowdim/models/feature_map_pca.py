@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, to_numpy
-from ..errors import choice
+from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
+from ..errors import choice, wrong_features
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
 from ..reading import Rows
 from ..solvers import Plan, Solver
+from ..sources import open_target
 from ._base import Model
 from .pca import PCA
 
@@ -51,7 +52,8 @@ class FeatureMapPCA(Model):
         with positive variance.
     feature_map : str, callable or transformer
         "polynomial" or an object from `lowdim.features` with its options; a function from a block of rows to a block of
-        features; or a scikit-learn transformer, which is fitted to the rows first.
+        features; or a scikit-learn transformer, which is fitted to the rows first. Functions and transformers get
+        copies of the rows, so they may work in place, and return any 2-D array, sparse matrix or table of numbers.
     standardize : bool
         Whether to divide features by their standard deviation first.
     solver : str or Solver
@@ -155,7 +157,7 @@ class FeatureMapPCA(Model):
             if not source.traits.whole:
                 raise TypeError("a transformer is fitted to all rows at once: pass an array or a table, not a stream.")
             known = next(source.blocks(int(source.shape[0] or 0))) if example is None else example
-            return clone(given).fit(known).transform
+            return clone(given).fit(_copy_of(known)).transform
         if isinstance(given, Kernel):
             raise TypeError(
                 f"feature_map={given} is a kernel: pass it to KernelPCA(kernel=...), or take a map from "
@@ -183,14 +185,14 @@ class FeatureMapPCA(Model):
         """The plan of the PCA of the features. Their number is found from random rows, to which a transformer is also
         fitted, because a plan does not read the rows."""
         example = _random_rows(rows, many=self._is_transformer())
-        plan = self._pca()._plan_rows(rows.mapped(self._map_of(rows, example), example))
+        plan = self._pca()._plan_rows(rows.mapped(_safe(self._map_of(rows, example)), example))
         return (
             replace(plan, why=f"{plan.why} (as many features as random rows have)") if self._is_transformer() else plan
         )
 
     def _fit_rows(self, rows: Rows) -> None:
         self.feature_map_ = self._map_of(rows)
-        mapped = rows.mapped(self.feature_map_)
+        mapped = rows.mapped(_safe(self.feature_map_))
         width = mapped.shape[1]
         self.pca_ = self._pca()
         self.pca_.n_features_in_ = width
@@ -205,7 +207,7 @@ class FeatureMapPCA(Model):
         self.feature_names_ = names(entries) if names else [f"f{j}" for j in range(width)]
 
     def _scoring(self) -> Any:
-        scores, phi = self.pca_._scoring(), self.feature_map_
+        scores, phi = self.pca_._scoring(), _safe(self.feature_map_)
         return lambda block: scores(phi(block))
 
     def _lift(self) -> Array:
@@ -226,6 +228,30 @@ def _random_rows(rows: Rows, many: bool) -> Array:
     like = rows.empty(0)
     block = asarray_like(np.random.default_rng(0).standard_normal((m, p)), like, dtype=like.dtype)
     return sparse.csr_array(block) if rows.traits.sparse else block
+
+
+@dataclass(frozen=True)
+class _SafeMap:
+    """A feature map from elsewhere. It gets a copy of each block, so that it may work in place, and its results are
+    read as rows are: integers become floats, and tables and sparse matrices are accepted."""
+
+    function: Callable[[Array], Any]
+
+    def __call__(self, block: Array) -> Array:
+        features = self.function(_copy_of(block))
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
+            raise wrong_features(tuple(getattr(features, "shape", ())), block.shape[0])
+        return next(open_target(features, table="the features of X").blocks(block.shape[0]))
+
+
+def _safe(phi: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """The map itself if it is one of ours, which neither change their blocks nor return anything but floats."""
+    return phi if isinstance(phi, tuple(FEATURE_MAPS.values())) else _SafeMap(phi)
+
+
+def _copy_of(block: Array) -> Array:
+    """A copy of a block, dense or sparse."""
+    return block.copy() if is_sparse(block) else namespace(block).asarray(block, copy=True)
 
 
 def _shorten(pca: PCA, k: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import Array, all_finite, is_sparse, namespace
+from ..errors import wrong_features
 from .bad_entries import bad_entry_error
 from .base import Source
 
@@ -84,10 +85,7 @@ class MappedSource(Source):
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             features = self._function(block)
         if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
-            shape = tuple(getattr(features, "shape", ()))
-            raise ValueError(
-                f"the feature map gave shape {shape} for a block of {block.shape[0]} rows; as many rows are needed."
-            )
+            raise wrong_features(tuple(getattr(features, "shape", ())), block.shape[0])
         return features
 
     def _repaired(self, block: Array, features: Array, start: int) -> Array:
