@@ -446,8 +446,12 @@ def _mapped(
 
 
 def _count_blocks(parts: list[Source], rows: int) -> int | None:
-    """The number of blocks of `rows` rows in all parts, or None if it is unknown."""
-    counts = [part.shape[0] for part in parts]
-    if any(c is None for c in counts):
+    """The number of blocks of `rows` rows in all parts, or None if it is unknown.
+
+    It is unknown if rows come in blocks of any size, as those of a list of blocks and of the partitions of a Dask
+    collection do, even if their number is known.
+    """
+    members = [member for part in parts for member in part.members]
+    if any(m.shape[0] is None or not m.traits.whole or m.traits.remote for m in members):
         return None
-    return sum(-(-int(c or 0) // rows) for c in counts)
+    return sum(-(-int(part.shape[0] or 0) // rows) for part in parts)

@@ -203,7 +203,7 @@ def test_functions_cannot_change_the_rows():
         return float(x @ x)
 
     before = X.copy()
-    with pytest.raises(ValueError, match="failed on two rows: .*read-only"):
+    with pytest.raises(ValueError, match=r"failed on two rows: .*read-only"):
         as_kernel(in_place)(X)
     np.testing.assert_array_equal(X, before)
     assert X.flags.writeable

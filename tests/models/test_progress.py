@@ -78,6 +78,13 @@ def test_a_stream_has_an_unknown_number_of_blocks():
     assert ("Moments", None) in recorder.begun
 
 
+@pytest.mark.parametrize("solver", ["covariance", "triangle"])
+def test_a_list_of_blocks_too(solver):
+    """Of more and smaller blocks than those that an array would be cut into."""
+    recorder = heard(PCA(2, solver=solver), [X[i : i + 700] for i in range(0, 5000, 700)])
+    assert len(recorder.passes) == 1
+
+
 def test_a_second_solve_is_a_second_pass():
     """`auto` reads the rows again where the covariance has lost the digits asked for."""
     rows = X @ np.diag([1, 1, 1, 1, 1, 1e-9])

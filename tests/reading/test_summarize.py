@@ -224,14 +224,25 @@ def test_progress_hears_of_each_block(name, small_blocks_on_devices):
     elif INPUTS[name].by_column:
         assert n_blocks == progress.steps[0] == 3
     else:
+        assert n_blocks is None
         assert progress.steps[0] >= 2
     assert progress.ended == 1
 
 
-def test_the_number_of_blocks_of_a_stream_is_unknown():
+@pytest.mark.parametrize("name", ["generator", "list of blocks", "callable"])
+def test_the_number_of_blocks_of_a_stream_is_unknown(name):
+    """Even if that of its rows is known: they are joined and cut block by block."""
     progress = RecordedProgress()
-    summarize((b for b in blocks(X)), Moments, progress=progress)
+    summarize(INPUTS[name].make(X), Moments, progress=progress)
     assert progress.passes == [("Moments", None)]
+
+
+def test_the_number_of_blocks_beside_a_stream_is_unknown():
+    whole, parted = open_source(X), open_source(INPUTS["Dask array"].make(X))
+    for members in ([whole, open_source(blocks(X))], [open_source(blocks(X)), whole], [parted, open_source(blocks(X))]):
+        progress = RecordedProgress()
+        summarize(BesideSource(members), Moments, progress=progress)
+        assert progress.passes == [("Moments", None)]
 
 
 # ---- Holes
