@@ -57,6 +57,16 @@ def test_models_keep_what_the_rule_says(rule, table, standardize):
         assert str(model.choice_).startswith(f"{choice.rule}: K = {model.choice_.k}")
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.errors.NoComponentWarning")
+def test_em_after_cross_validation_of_badly_conditioned_rows():
+    """Folds of such rows are kept as triangles, from which EM starts too."""
+    rows = np.random.default_rng(1).standard_normal((60, 4)) * [1.0, 1e-3, 1e-6, 1e-9]
+    model = PPCA("cv", solver="em").fit(rows)
+    assert model.choice_.cross_validation.n_passes > 1
+    expected = PPCA(model.n_components_, solver="em").fit(rows)
+    np.testing.assert_allclose(model.loadings_, expected.loadings_, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("rule", ["minka", "bic", "parallel", "map"])
 def test_a_summary_will_do(rule):
     expected = PCA(rule).fit(SCALED).n_components_

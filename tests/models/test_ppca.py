@@ -60,6 +60,13 @@ def test_fit_summary(summary):
     )
 
 
+@pytest.mark.parametrize("options", [{"solver": TIGHT}, {"solver": TIGHT, "prior": "vb"}], ids=["em", "vb"])
+@pytest.mark.parametrize("summary", [Moments, Triangle])
+def test_em_of_a_summary(summary, options):
+    ours = PPCA(2, **options).fit_summary(summarize(X, summary))
+    np.testing.assert_allclose(ours.loadings_, PPCA(2, **options).fit(X).loadings_, rtol=1e-7, atol=1e-9)
+
+
 def test_posterior_means_tend_to_whitened_scores():
     quiet = rows(noise=1e-6)
     scores = PCA(2, whiten=True, ddof=0).fit_transform(quiet)

@@ -10,6 +10,7 @@ from .._xp import Array, astype, column_sums, dense, device, namespace, wide_dty
 from ..linalg import r_factor
 from .base import check_columns, check_squares, scaled_rows, total_weight
 from .means import between_weight, merged_mean, two_sum
+from .moments import Moments
 from .scatter import ScatterSummary
 
 
@@ -58,6 +59,13 @@ class Triangle(ScatterSummary):
     def scatter(self) -> Array:  # type: ignore[override] # computed here, stored in Moments
         """R^T R."""
         return self.root.T @ self.root
+
+    def moments(self) -> Moments:
+        """The `Moments` of the same rows, for methods that need the scatter itself; this squares the root."""
+        out = Moments(self.n_features, groups=self.groups)
+        out.n_rows, out.weight, out.mean, out.rest = self.n_rows, self.weight, self.mean, self.rest
+        out.scatter = None if self.rows is None else self.scatter
+        return out
 
     def _update(self, block: Array, weights: Array | None) -> None:
         check_columns(self.n_features, block)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ...errors import n_components_out_of_range, needs_memory, one_row
 from ...linalg import most_components
 from ...summaries.moments import Moments
+from ...summaries.triangle import Triangle
 from ..base import AnySolver, Job, Plan, RowsLike, SpectraLike
 from ..plan import checked_plan
 from ..results import LatentFit
@@ -106,7 +107,9 @@ class LatentSolver(AnySolver):
         """Fit complete rows, given their moments."""
 
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit a summary of complete rows."""
+        """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
+        if isinstance(summary, Triangle):
+            summary = summary.moments()
         if not isinstance(summary, Moments):
             raise TypeError(f"solver={self.name!r} needs a Moments, got {type(summary).__name__}.")
         fit = with_discrepancy(self.fit_moments(summary, request, spectra), summary, request)
