@@ -7,9 +7,10 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from lowdim import PCA, Whitening
+from lowdim import PCA, PCR, PLSRegression, Whitening
 from lowdim.errors import RankWarning
-from lowdim.inspect import contributions, correlations, cos2, diagnose, hotelling_t2, q_residuals, t2_limit
+from lowdim.inspect import contributions, correlations, cos2, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
+from lowdim.solvers import REDUCTIONS
 from oracles import tolerance
 
 MODELS = {
@@ -63,6 +64,31 @@ def test_t2_of_all_components_is_mahalanobis_distance(X):
 
 def test_t2_of_the_fitted_rows_adds_up(model, X):
     assert hotelling_t2(model, X).sum() == pytest.approx(2 * (len(X) - model.ddof), rel=tolerance(X.dtype, 10))
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning")
+@pytest.mark.parametrize("solver", ["auto", *REDUCTIONS])
+@pytest.mark.parametrize("shape", [(8, 20), (3, 5), (8, 8), (20, 8)])
+@pytest.mark.parametrize("kind", [PCR, PLSRegression])
+def test_no_row_is_far_if_a_regression_keeps_all_directions(kind, shape, solver):
+    """What the components leave is summed up, never the small difference of two large sums."""
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal(shape)
+    model = kind(None, solver=solver).fit(rows, rows[:, 0] + rng.standard_normal(shape[0]))
+    if model.n_components_ == min(shape[0] - 1, shape[1]):
+        assert model.noise_variance_ == 0.0
+    limit = q_limit(model)
+    assert 0.0 < limit < 1e-10
+    assert not np.any(q_residuals(model, rows) > max(limit, 1e-24))
+
+
+@pytest.mark.parametrize("solver", ["auto", *REDUCTIONS])
+@pytest.mark.parametrize("kind", [PCR, PLSRegression])
+def test_the_variance_that_a_regression_leaves_is_that_of_its_residuals(kind, solver):
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((30, 6))
+    model = kind(2, solver=solver, scale=False).fit(rows, rows[:, 0] + rng.standard_normal(30))
+    assert 4 * model.noise_variance_ == pytest.approx(q_residuals(model, rows).sum() / 29, rel=1e-10)
 
 
 def test_supplementary_columns_correlate_as_numpy_says(model, X):

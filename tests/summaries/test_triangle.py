@@ -4,7 +4,7 @@ import numpy as np
 
 from lowdim import Moments, Triangle, summarize
 
-X = np.random.default_rng(0).standard_normal((30, 4)) + [0.0, 10.0, -3.0, 1e6]
+X = np.random.default_rng(0).standard_normal((30, 4)) + np.array([0.0, 10.0, -3.0, 1e6])
 
 
 def test_its_moments_are_those_of_the_rows():

@@ -131,11 +131,10 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         self.explained_variance_ratio_ = cast(in_x / (total_x or 1.0), like, dtype)
         self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, dtype)
         k, p = self.n_components_, self.n_features_in_
-        left = max(total_x - float(in_x.sum()), 0.0) / views.divisor
         # For T2 and Q and their limits in lowdim.inspect.
-        self.noise_variance_ = left / (p - k) if k < p else 0.0
-        self.rank_ = k
         self.tail_ = fit.tail
+        self.noise_variance_ = fit.tail.total / views.divisor / (p - k) if k < p else 0.0
+        self.rank_ = k
         self.rank_cut_ = views.cut**2 * total_x / views.divisor
         R, Q = self.coefficient_factors()
         self.intercept_, self._finite_coefficients = intercept(self, R, Q, dtype), has_finite_coefficients(R, Q)
