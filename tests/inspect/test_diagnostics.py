@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from lowdim import PCA, PCR, PLSRegression, Whitening
+import examples
+from lowdim import PCA, PCR, PLSRegression
 from lowdim.errors import RankWarning
 from lowdim.inspect import contributions, correlations, cos2, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
 from lowdim.solvers import REDUCTIONS
@@ -137,8 +138,33 @@ def test_they_are_arrays_whatever_set_output_says(X, library):
     np.testing.assert_array_equal(diagnose(model, X).scores, plain.scores)
 
 
-def test_it_needs_a_fitted_pca(X):
-    with pytest.raises(NotFittedError):
-        diagnose(PCA(2), X)
-    with pytest.raises(TypeError, match="diagnose needs a fitted PCA, PCR or PLS as its first argument, got Whitening"):
-        diagnose(Whitening().fit(X), X)
+FUNCTIONS = {
+    "contributions": contributions,
+    "correlations": correlations,
+    "cos2": cos2,
+    "diagnose": diagnose,
+    "hotelling_t2": hotelling_t2,
+    "q_limit": lambda model, rows: q_limit(model),
+    "q_residuals": q_residuals,
+    "t2_limit": lambda model, rows: t2_limit(model),
+}
+#: The models whose scores and whose distances to a subspace are known.
+ABLE = ("PCA", "PCR", "PLSRegression", "PLSCanonical")
+
+
+@pytest.mark.parametrize("name", list(examples.MODELS))
+@pytest.mark.parametrize("function", list(FUNCTIONS))
+def test_every_function_says_which_models_it_takes(function, name):
+    look = FUNCTIONS[function]
+    if name not in ABLE:
+        message = f"{function} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got {name}"
+        with pytest.raises(TypeError, match=message):
+            look(examples.make(name), examples.X)
+        return
+    with pytest.raises(NotFittedError, match=name):
+        look(examples.make(name), examples.X)
+    if name.startswith("PLS") and function in ("contributions", "cos2"):
+        with pytest.raises(TypeError, match=f"{function} needs orthonormal components.*{name} has none"):
+            look(examples.fitted(name), examples.X)
+    else:
+        look(examples.fitted(name), examples.X)

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, compute_lazy, device, is_sparse, namespace, to_numpy
 from ..linalg import divisor
-from .limits import q_limit, row_weights, t2_limit, variable_components
+from .limits import check_scores, q_limit, row_weights, t2_limit, variable_components
 
 
 def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Array:
@@ -59,12 +58,14 @@ def hotelling_t2(model: Any, X: Any) -> Array:
 
     Components of zero variance are left out.
     """
+    check_scores(model, "hotelling_t2")
     Z = model.scores(X)[:, : variable_components(model)]
     return namespace(Z).sum(Z * Z / model.explained_variance_[: Z.shape[1]][None, :], axis=1)
 
 
 def q_residuals(model: Any, X: Any) -> Array:
     """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales)."""
+    check_scores(model, "q_residuals")
     return model.reconstruction_error(X, scaled=True)
 
 
@@ -75,7 +76,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     constant column is zero. For the rows and the `sample_weight` of the fit, the squared correlations are the cos2 of
     the columns.
     """
-    _check_scores(model, "correlations")
+    check_scores(model, "correlations")
     Z = to_numpy(compute_lazy(model.scores(X))).astype(float)
     columns = compute_lazy(X if Y is None else Y)
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
@@ -149,7 +150,7 @@ def diagnose(
 
     Parameters
     ----------
-    model : fitted PCA, PCR or PLSRegression
+    model : fitted PCA, PCR, PLSRegression or PLSCanonical
     X : rows of the fit, or supplementary rows with `new_rows=True`
     alpha : float
         The fraction of ordinary rows that is expected above each limit.
@@ -171,8 +172,7 @@ def diagnose(
     T2               5.911       10.25         7
     Q               0.3326      0.5787         7
     """
-    _check_scores(model, "diagnose")
-    check_is_fitted(model)
+    check_scores(model, "diagnose")
     needs_rows = model.tail_.squares is None
     if needs_rows and new_rows:
         raise ValueError(
@@ -198,15 +198,9 @@ def diagnose(
     )
 
 
-def _check_scores(model: Any, what: str) -> None:
-    """Refuse models without scores."""
-    if not hasattr(type(model), "scores"):
-        raise TypeError(f"{what} needs a fitted PCA, PCR or PLS as its first argument, got {type(model).__name__}.")
-
-
 def _check_orthonormal(model: Any, what: str) -> None:
     """Refuse models without orthonormal components, which are needed to split squared distances."""
-    _check_scores(model, what)
+    check_scores(model, what)
     if not hasattr(model, "components_"):
         raise TypeError(
             f"{what} needs orthonormal components, as PCA and PCR have; {type(model).__name__} has none. See "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
+from sklearn.utils.validation import check_is_fitted
 
 from .._xp import compute_lazy, to_numpy
 from ..errors import RankWarning, warn_user
@@ -29,6 +30,7 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     ----------
     .. [1] Tracy, Young, Mason (1992), Multivariate control charts for individual observations.
     """
+    check_scores(model, "t2_limit")
     _check_alpha(alpha)
     n, k = round(model.total_weight_), variable_components(model)
     if k == 0:
@@ -48,7 +50,7 @@ def q_limit(
 
     Parameters
     ----------
-    model : fitted PCA, PCR or PLSRegression
+    model : fitted PCA, PCR, PLSRegression or PLSCanonical
     alpha : float
         The fraction of usual rows above the limit.
     X : the rows of the fit, optional
@@ -84,6 +86,7 @@ def q_limit(
        unbiased estimate of a sum of squared eigenvalues.
     .. [3] Ledoit, Peche (2011), Eigenvectors of some large sample covariance matrix ensembles.
     """
+    check_scores(model, "q_limit")
     _check_alpha(alpha)
     if sample_weight is not None and X is None:
         raise ValueError("sample_weight belongs to the rows X; pass both, or neither of them.")
@@ -110,6 +113,16 @@ def q_limit(
         squares += float(np.sum((losses / 2) ** 2))
         cubes += sign * float(np.sum((losses / 2) ** 3))
     return mean * _upper_quantile(squares, cubes or squares**2, alpha)
+
+
+def check_scores(model: Any, what: str) -> None:
+    """Refuse models without scores and distances to a subspace, and models that are not fitted."""
+    if not hasattr(type(model), "scores"):
+        raise TypeError(
+            f"{what} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got "
+            f"{type(model).__name__}."
+        )
+    check_is_fitted(model)
 
 
 def _upper_quantile(squares: float, cubes: float, alpha: float) -> float:
