@@ -277,6 +277,15 @@ def units_too_far(x: float, y: float) -> ValueError:
     )
 
 
+def not_representable(attribute: str) -> ValueError:
+    """The error for coefficients that overflow, although predictions do not."""
+    return ValueError(
+        f"{attribute} has entries outside the range of floating-point numbers: the columns of y are too large, or "
+        "those of X too small. predict(X) works all the same; for coefficients, rescale one of the tables (multiply "
+        "it by a constant) and fit again."
+    )
+
+
 def exhausted_stream(purpose: str) -> ValueError:
     """The error for an iterator that gave no block, or that was used up before."""
     return ValueError(

@@ -6,13 +6,51 @@ larger than the tables.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, all_finite, astype
+from .._xp import Array, all_finite, astype, device, namespace, wide_dtype
+from ..errors import not_representable
 from ..features import affine
 from ._tables import cast
+
+
+class LinearPrediction:
+    """Mixin of models that predict y: coefficients and intercept, from the factors R and Q of the coefficients."""
+
+    intercept_: Array
+    #: Whether the coefficients of few targets are finite.
+    _finite_coefficients: bool
+
+    @property
+    def coef_(self: Any) -> Array:
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
+        check_is_fitted(self)
+        return in_widest_range(lambda R, Q: Q @ R.T, *self.coefficient_factors(), "coef_")
+
+    def _set_prediction(self: Any, dtype: Any) -> None:
+        """Set the intercept, which is the prediction at zero."""
+        R, Q = self.coefficient_factors()
+        wide = wide_dtype(namespace(Q), device(Q))
+        mean, y_mean = (astype(m, wide) for m in (self.x_mean_, self.y_mean_))
+        self.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), self.x_mean_, dtype)
+        # The coefficients may overflow even if the predictions do not.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
+
+
+def in_widest_range(product: Callable[[Array, Array], Array], R: Array, Q: Array, name: str) -> Array:
+    """`product(R, Q)`, in float64 if it overflows in float32; an error if it overflows there too. `name` is that of the
+    attribute."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
+            values = product(astype(R, dtype), astype(Q, dtype))
+            if all_finite(values):
+                return values
+    raise not_representable(name)
 
 
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
@@ -27,20 +65,6 @@ def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
         return answer[:, 0] if one else answer
 
     return model._map(X, predict, "predict")
-
-
-def has_finite_coefficients(R: Array, Q: Array) -> bool:
-    """Whether the coefficients of few targets are finite. They may overflow even if the predictions do not."""
-    if Q.shape[0] > Q.shape[1]:
-        return True
-    with np.errstate(over="ignore", invalid="ignore"):
-        return all_finite(R @ Q.T)
-
-
-def intercept(model: Any, R: Array, Q: Array, dtype: Any) -> Array:
-    """The prediction at zero."""
-    mean, y_mean = (astype(m, R.dtype) for m in (model.x_mean_, model.y_mean_))
-    return cast(y_mean - Q @ (R.T @ mean), model.x_mean_, dtype)
 
 
 def regression_tags(tags: Any) -> Any:

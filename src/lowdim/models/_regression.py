@@ -16,7 +16,7 @@ from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
-from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
+from ._prediction import LinearPrediction, in_widest_range, predictions, regression_tags
 from ._tables import cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -24,7 +24,7 @@ REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("comp
 
 
 # scikit-learn has no types, so its bases are Any.
-class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
+class LatentRegression(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
@@ -33,16 +33,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
 
     explained_variance_: Any
     y_explained_variance_ratio_: Any
-    intercept_: Any
     x_weights_: Any
     _y_on_x: Any
-
-    @property
-    def coef_(self) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        check_is_fitted(self)
-        R, Q = self.coefficient_factors()
-        return Q @ R.T
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
@@ -64,9 +56,12 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         """Coefficients with 1, 2, ..., n_components_ components, (n_components_, n_targets, n_features)."""
         check_is_fitted(self)
         xp = namespace(self.x_rotations_)
-        R, Q = self.coefficient_factors()
-        steps = Q.T[:, :, None] * R.T[:, None, :]
-        return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
+
+        def path(R: Array, Q: Array) -> Array:
+            steps = Q.T[:, :, None] * R.T[:, None, :]
+            return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
+
+        return in_widest_range(path, *self.coefficient_factors(), "coef_path_")
 
     @property
     def vip_(self) -> Array:
@@ -136,8 +131,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         self.noise_variance_ = fit.tail.total / views.divisor / (p - k) if k < p else 0.0
         self.rank_ = k
         self.rank_cut_ = views.cut**2 * total_x / views.divisor
-        R, Q = self.coefficient_factors()
-        self.intercept_, self._finite_coefficients = intercept(self, R, Q, dtype), has_finite_coefficients(R, Q)
+        self._set_prediction(dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """The factors R and Q of the coefficients Q R^T, in the units of the columns."""

@@ -27,12 +27,12 @@ from ..solvers.tables import (
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
+from ._prediction import LinearPrediction, predictions, regression_tags
 from ._tables import cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -133,13 +133,6 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         self.scale = scale
         self.solver = solver
 
-    @property
-    def coef_(self) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        check_is_fitted(self)
-        R, Q = self.coefficient_factors()
-        return Q @ R.T
-
     def predict(self, X: Any) -> Array:
         """Predictions of y for the rows of `X`; a vector if y was one in the fit."""
         check_is_fitted(self)
@@ -207,8 +200,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         self._set_table("x", x_columns, dtype)
         self._set_table("y", y_columns, dtype)
         self._y_on_x = cast(y_columns.extra[2], like, dtype)
-        R, Q = self.coefficient_factors()
-        self.intercept_, self._finite_coefficients = intercept(self, R, Q, dtype), has_finite_coefficients(R, Q)
+        self._set_prediction(dtype)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Set rotations, loadings, structure and redundancy of one table."""
