@@ -1,5 +1,7 @@
 """KernelCCA: the linear kernel is regularized CCA, new points, weights, kernels of all kinds."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -202,3 +204,45 @@ def test_it_prints_and_says_what_it_cannot_read():
         KernelCCA(1, kernel="gauss").fit(X, Y)
     with pytest.raises(ValueError, match="X has 40, y has 5 rows"):
         KernelCCA(1).fit(X, Y[:5])
+
+
+def test_kernel_matrices_are_not_kept():
+    """They are as large as all else together, and `transform` is given those of new rows."""
+    K, L = X @ X.T, Y @ Y.T
+    model = KernelCCA(2, kernel="precomputed").fit(K, L)
+    assert (model.x_fit_, model.y_fit_, model.x_kernel_, model.y_kernel_) == (None, None, None, None)
+    assert len(pickle.dumps(model)) < K.nbytes
+    again = pickle.loads(pickle.dumps(model))
+    linear = KernelCCA(2, kernel="linear").fit(X, Y)
+    for own, expected in zip(again.transform(K[:5], L[:5]), linear.transform(X[:5], Y[:5]), strict=True):
+        np.testing.assert_allclose(own, expected, atol=1e-8)
+    assert f"{len(X)} and {len(Y)} columns" in str(again)
+    with pytest.raises(ValueError, match=f"y has 3 columns, the model was fitted on {len(Y)}"):
+        again.transform(K, L[:, :3])
+    half = KernelCCA(2, kernel=("precomputed", "linear")).fit(K, Y)
+    assert half.x_fit_ is None
+    np.testing.assert_array_equal(half.y_fit_, Y)
+
+
+def test_rows_of_weight_zero_of_a_kernel_matrix():
+    w = RNG.integers(0, 3, 40).astype(float)
+    given = KernelCCA(2, kernel="precomputed").fit(X @ X.T, Y @ Y.T, sample_weight=w)
+    linear = KernelCCA(2, kernel="linear").fit(X, Y, sample_weight=w)
+    np.testing.assert_allclose(given.correlations_, linear.correlations_, rtol=1e-9)
+    own, expected = given.transform(NEW_X @ X.T, NEW_Y @ Y.T), linear.transform(NEW_X, NEW_Y)
+    for ours, wanted in zip(own, expected, strict=True):
+        np.testing.assert_allclose(ours, wanted, atol=1e-8)
+    with pytest.raises(ValueError, match=r"needs square matrices, y has shape \(40, 3\)"):
+        KernelCCA(2, kernel="precomputed").fit(X @ X.T, Y, sample_weight=w)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda A: iter([A[:9], A[9:]]), lambda A: lambda: iter([A]), lambda A: [A[:9], A[9:]]]
+)
+def test_blocks_of_rows_are_refused_whichever_table_they_are_of(make):
+    for given, table in (((make(X), Y), "X"), ((X, make(Y)), "y"), ((make(X), make(Y)), "X")):
+        message = f"KernelCCA needs all rows of {table} at once: .*not blocks of rows"
+        with pytest.raises(TypeError, match=message):
+            KernelCCA(2).fit(*given)
+    with pytest.raises(TypeError, match="all rows of y at once: .*not blocks of rows"):
+        KernelCCA(2).fit(X, Y).transform(X, make(Y))

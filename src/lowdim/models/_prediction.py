@@ -18,28 +18,21 @@ from ..features import affine
 from ._tables import cast
 
 
-class LinearPrediction:
-    """Mixin of models that predict y: coefficients and intercept, from the factors R and Q of the coefficients."""
+def coefficients(model: Any) -> Array:
+    """Q R^T, in the units of the columns, (n_targets, n_features); an error if it overflows."""
+    check_is_fitted(model)
+    return in_widest_range(lambda R, Q: Q @ R.T, *model.coefficient_factors(), "coef_")
 
-    intercept_: Array
-    #: Whether the coefficients of few targets are finite.
-    _finite_coefficients: bool
 
-    @property
-    def coef_(self: Any) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        check_is_fitted(self)
-        return in_widest_range(lambda R, Q: Q @ R.T, *self.coefficient_factors(), "coef_")
-
-    def _set_prediction(self: Any, dtype: Any) -> None:
-        """Set the intercept, which is the prediction at zero."""
-        R, Q = self.coefficient_factors()
-        wide = wide_dtype(namespace(Q), device(Q))
-        mean, y_mean = (astype(m, wide) for m in (self.x_mean_, self.y_mean_))
-        self.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), self.x_mean_, dtype)
-        # The coefficients may overflow even if the predictions do not.
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
+def set_prediction(model: Any, dtype: Any) -> None:
+    """Set the intercept, which is the prediction at zero, and whether the coefficients of few targets are finite: they
+    may overflow even if the predictions do not."""
+    R, Q = model.coefficient_factors()
+    wide = wide_dtype(namespace(Q), device(Q))
+    mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
+    model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
 
 
 def in_widest_range(product: Callable[[Array, Array], Array], R: Array, Q: Array, name: str) -> Array:

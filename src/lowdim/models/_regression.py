@@ -16,7 +16,7 @@ from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
-from ._prediction import LinearPrediction, in_widest_range, predictions, regression_tags
+from ._prediction import coefficients, in_widest_range, predictions, regression_tags, set_prediction
 from ._tables import cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -24,7 +24,7 @@ REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("comp
 
 
 # scikit-learn has no types, so its bases are Any.
-class LatentRegression(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
+class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
@@ -33,8 +33,14 @@ class LatentRegression(LinearPrediction, RegressorMixin, PairModel):  # type: ig
 
     explained_variance_: Any
     y_explained_variance_ratio_: Any
+    intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+
+    @property
+    def coef_(self) -> Array:
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
+        return coefficients(self)
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
@@ -131,7 +137,7 @@ class LatentRegression(LinearPrediction, RegressorMixin, PairModel):  # type: ig
         self.noise_variance_ = fit.tail.total / views.divisor / (p - k) if k < p else 0.0
         self.rank_ = k
         self.rank_cut_ = views.cut**2 * total_x / views.divisor
-        self._set_prediction(dtype)
+        set_prediction(self, dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """The factors R and Q of the coefficients Q R^T, in the units of the columns."""

@@ -27,12 +27,12 @@ from ..solvers.tables import (
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import LinearPrediction, predictions, regression_tags
+from ._prediction import coefficients, predictions, regression_tags, set_prediction
 from ._tables import cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -133,6 +133,11 @@ class CCA(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
         self.scale = scale
         self.solver = solver
 
+    @property
+    def coef_(self) -> Array:
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
+        return coefficients(self)
+
     def predict(self, X: Any) -> Array:
         """Predictions of y for the rows of `X`; a vector if y was one in the fit."""
         check_is_fitted(self)
@@ -200,7 +205,7 @@ class CCA(LinearPrediction, RegressorMixin, PairModel):  # type: ignore[misc]
         self._set_table("x", x_columns, dtype)
         self._set_table("y", y_columns, dtype)
         self._y_on_x = cast(y_columns.extra[2], like, dtype)
-        self._set_prediction(dtype)
+        set_prediction(self, dtype)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Set rotations, loadings, structure and redundancy of one table."""

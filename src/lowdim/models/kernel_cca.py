@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
 from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
-from ..kernels import Kernel, as_kernel, refuse_parameters
+from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading import Rows, check_weights
 from ..solvers import Plan, Status, tables
@@ -59,8 +59,8 @@ class KernelCCA(Model):
         Coefficients of the centred kernels with the rows of the fit.
     x_kernel_, y_kernel_ : Kernel or None
         The kernels with all their parameters; None for precomputed kernel matrices.
-    x_fit_, y_fit_ : arrays
-        The rows of the fit, for `transform`.
+    x_fit_, y_fit_ : arrays or None
+        The rows of the fit, for `transform`; None for precomputed kernel matrices, which are not kept.
     rank_ : tuple of int
         Numerical ranks of the kernel matrices.
     n_components_, n_samples_, n_features_in_, feature_names_in_
@@ -137,8 +137,9 @@ class KernelCCA(Model):
         other = open_target(y)
         check_target_names(self, other)
         B = _all_rows(other)
-        if B.shape[1] != self.y_fit_.shape[1]:
-            raise ValueError(f"y has {B.shape[1]} columns, the model was fitted on {self.y_fit_.shape[1]}.")
+        width = self._mapped[1].rows.shape[1]
+        if B.shape[1] != width:
+            raise ValueError(f"y has {B.shape[1]} columns, the model was fitted on {width}.")
         if B.shape[0] != A.shape[0]:
             raise inconsistent_lengths(["X", "y"], [A.shape[0], B.shape[0]])
         return variates, self._y_scoring()(B)
@@ -160,10 +161,10 @@ class KernelCCA(Model):
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
         x, other = self._open(X, reset=reset), open_target(y)
-        if other.shape[0] != x.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
         for source in (x, other):
             _require_all_rows(source)
+        if other.shape[0] != x.shape[0]:
+            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
         if reset:
             remember_target(self, other)
         else:
@@ -187,15 +188,20 @@ class KernelCCA(Model):
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
 
-    def _reductions(self) -> dict[str, Any]:
+    def _reductions(self, rows: Tables) -> dict[str, Any]:
         """The only reduction from kernels to coordinates."""
-        return {KernelReduction.name: KernelReduction(self._kernels())}
+        weights = rows.joint.weights
+        kernels = self._kernels(None if weights is None else np.flatnonzero(weights > 0))
+        for kernel, table in zip(kernels, rows.each, strict=True):
+            if isinstance(kernel, PrecomputedKernel) and table.shape[0] != table.shape[1]:
+                raise ValueError(f"kernel='precomputed' needs square matrices, {kernel.table} has shape {table.shape}.")
+        return {KernelReduction.name: KernelReduction(kernels)}
 
     def _plan_rows(self, rows: Tables) -> Plan:
-        return tables.plan(rows, self._request(rows.widths), among=self._reductions())
+        return tables.plan(rows, self._request(rows.widths), among=self._reductions(rows))
 
     def _fit_rows(self, rows: Tables) -> None:
-        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), among=self._reductions())
+        solution, self.plan_ = tables.solve(rows, self._request(rows.widths), among=self._reductions(rows))
         views: Any = solution.views
         fit: Any = solution.fit
         self.solver_, self.status_ = self.plan_.solver.name, solution.status
@@ -210,11 +216,10 @@ class KernelCCA(Model):
         root = 1.0 if weights is None else np.sqrt(weights[weights > 0])[:, None]
         sign = signs((fit.variates[0][:, :k] / root).T)
         self.x_dual_coef_, self.y_dual_coef_ = (coef * sign for coef in coefs)
-        self._mapped = tuple(view.mapped for view in views.tables)
-        self.x_fit_, self.y_fit_ = (table.rows for table in self._mapped)
-        self.x_kernel_, self.y_kernel_ = (
-            table.kernel if isinstance(table.kernel, Kernel) else None for table in self._mapped
-        )
+        self._mapped = tuple(_without_matrix(view.mapped) for view in views.tables)
+        given = [isinstance(table.kernel, PrecomputedKernel) for table in self._mapped]
+        self.x_fit_, self.y_fit_ = (None if g else t.rows for g, t in zip(given, self._mapped, strict=True))
+        self.x_kernel_, self.y_kernel_ = (None if g else t.kernel for g, t in zip(given, self._mapped, strict=True))
         self._warn(views, fit)
 
     def _warn(self, views: Any, fit: Any) -> None:
@@ -245,8 +250,8 @@ class KernelCCA(Model):
     def _y_scoring(self) -> Any:
         return partial(_variates, self._mapped[1], self.y_dual_coef_)
 
-    def _kernels(self) -> tuple[Any, ...]:
-        """One kernel for each table."""
+    def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
+        """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
         for name in ("kernel", "gamma", "degree", "coef0"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
@@ -257,7 +262,7 @@ class KernelCCA(Model):
             options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
             if _is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
-                kernels.append(PrecomputedKernel("Xy"[i]))
+                kernels.append(PrecomputedKernel("Xy"[i], counted))
             else:
                 kernels.append(as_kernel(given, **options))
         return tuple(kernels)
@@ -266,7 +271,7 @@ class KernelCCA(Model):
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
 
     def _describe_columns(self) -> str:
-        return f"{self.x_fit_.shape[1]} and {self.y_fit_.shape[1]} columns"
+        return " and ".join(str(table.rows.shape[1]) for table in self._mapped) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -277,12 +282,14 @@ class KernelCCA(Model):
         return tags
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrecomputedKernel:
     """Takes the place of a kernel if the given table is already a kernel matrix."""
 
     #: The name of the matrix in messages.
     table: str
+    #: The columns that belong to rows of positive weight; None for all.
+    columns: np.ndarray | None = None
     shift_free: ClassVar[bool] = False
 
     def fitted(self, X: Any, weights: Any = None) -> PrecomputedKernel:
@@ -292,9 +299,8 @@ class PrecomputedKernel:
     def __call__(self, A: Any, B: Any = None) -> np.ndarray:
         """The kernel matrix A; without B it is the matrix of the fit, which must be symmetric."""
         K = np.asarray(A.toarray() if is_sparse(A) else A, dtype=np.float64)
+        K = K if self.columns is None else K[:, self.columns]
         if B is None:
-            if K.shape[0] != K.shape[1]:
-                raise ValueError(f"kernel='precomputed' needs square matrices, {self.table} has shape {K.shape}.")
             require_symmetric(K, self.table)
         return K
 
@@ -306,6 +312,12 @@ def _value_for_table(value: Any, i: int) -> Any:
 
 def _is_precomputed(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _without_matrix(table: MappedTable) -> MappedTable:
+    """The table without its rows, of which only the number of columns is left, if these are a kernel matrix: those of
+    new rows are given to `transform`."""
+    return replace(table, rows=table.rows[:0].copy()) if isinstance(table.kernel, PrecomputedKernel) else table
 
 
 def _variates(table: MappedTable, coef: np.ndarray, A: Any) -> Array:
@@ -324,4 +336,7 @@ def _require_all_rows(source: Source) -> None:
     host = source.traits.host
     if not host or source.shape[0] is None or not source.traits.whole:
         what = "an array" if host else "a NumPy array"
-        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass {what}, a table or a matrix.")
+        blocks = "" if source.traits.whole else ", not blocks of rows"
+        raise TypeError(
+            f"KernelCCA needs all rows of {source.table} at once: pass {what}, a table or a matrix{blocks}."
+        )
