@@ -56,8 +56,8 @@ class NonFiniteBlock(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            "sums of squares are not finite: the rows hold NaN or infinity, or values too large for their squares to "
-            "be represented. Drop those rows, or rescale the columns (divide them by a constant)."
+            "sums over the rows are not finite: the rows hold NaN or infinity, or values too large for their squares "
+            "(or higher powers) to be represented. Drop those rows, or rescale the columns (divide them by a constant)."
         )
 
 
@@ -111,11 +111,21 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
     )
 
 
-def too_large(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """The error for finite entries whose squares overflow."""
+def too_large(
+    row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
+) -> ValueError:
+    """The error for finite entries whose squares (or other powers) overflow."""
     return ValueError(
-        f"Input {table} holds values too large for their squares to be represented: {value:.3g} in "
+        f"Input {table} holds values too large for their {powers} to be represented: {value:.3g} in "
         f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
+    )
+
+
+def too_small(where: str, table: str = "X") -> ValueError:
+    """The error for columns that vary so little that squares of their entries underflow; `where` says which."""
+    return ValueError(
+        f"Input {table} holds values too small for their squares to be represented: the variance of {where} is below "
+        "the smallest floating-point number. Rescale them (multiply them by a constant) and fit again."
     )
 
 

@@ -11,14 +11,17 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from ._threads import single_threaded_blas
-from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
-from .errors import too_few_rows
+from ._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, to_numpy, wide_dtype
+from .errors import column_label, too_few_rows, too_small
 
 #: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K.
 #: Its rounding errors are about eps * lambda_1, so about six digits are left at 1e-10.
 RESOLUTION = 1e-10
 #: The same for products in float32, whose errors are about 1e-7 lambda_1: about four digits are left.
 RESOLUTION_FLOAT32 = 1e-3
+
+#: Between these bounds, sums of squares in float32 neither overflow nor underflow.
+FLOAT32_SQUARES = (1e-28, 1e35)
 
 #: Relative rounding errors of products in float64 and in float32.
 FLOAT64_EPS = 2.0**-52
@@ -48,6 +51,64 @@ def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> 
     """Raise an error if the divisor of a covariance is not positive; a `fixed` ddof cannot be chosen by the user."""
     if divisor(weight, ddof) <= 0:
         raise too_few_rows(n_rows, weight, ddof, fixed)
+
+
+def require_size(squares: Array, mean: Array, weight: float, *, each: bool = False, table: str = "X") -> None:
+    """Raise an error if columns vary so little that their variances underflow.
+
+    Parameters
+    ----------
+    squares : array of shape (p,), or of shape (1,)
+        Sums of squares of the columns about their means, or the largest eigenvalue of their scatter.
+    mean : array of shape (p,)
+    weight : float
+        Total weight of the rows.
+    each : bool
+        Whether no column may vary so little, because each is divided by its standard deviation. Otherwise the largest
+        sum of squares decides, since what underflows beside it is less than its rounding error.
+    """
+    if have_digits(squares, weight, each=each):
+        return
+    lost = to_numpy(underflows(squares, mean, weight))
+    if lost.any():
+        raise too_small(column_label(int(lost.argmax()), None) if each else "all columns", table)
+
+
+def underflows(squares: Array, mean: Array, weight: float) -> Array:
+    """Which columns vary, but have sums of squares (and so variances) that are too small to have all their digits.
+
+    A sum of squares may also be zero because the column is constant. If the mean is far from zero, two different
+    entries differ by so much that their difference can be squared, so a column without squares is constant; so is one
+    whose mean is zero.
+    """
+    xp = namespace(squares)
+    mean = astype(mean, squares.dtype)
+    size = xp.abs(mean)
+    unclear = (size > 0) & (size < math.sqrt(float(xp.finfo(squares.dtype).smallest_normal)) / eps(squares))
+    # The roots are divided, since variances may be zero where sums of squares are not.
+    varies = xp.where(squares > 0, ~is_constant(xp.sqrt(squares) / math.sqrt(weight), mean), unclear)
+    return varies & (squares < _least_squares(squares, weight))
+
+
+def have_digits(squares: Array, weight: float, *, each: bool = False) -> bool:
+    """Whether the largest sum of squares (or `each` of them) and the variance have all their digits."""
+    xp = namespace(squares)
+    return float(xp.min(squares) if each else xp.max(squares)) >= _least_squares(squares, weight)
+
+
+def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -> None:
+    """Raise an error if numbers that were computed in the dtype of `like` have lost digits, because they are so small.
+
+    `value` is their size, or the sum of so many as `weight` says; zero is allowed. `where` says which numbers they are.
+    """
+    if 0.0 < value < float(namespace(like).finfo(like.dtype).smallest_normal) * max(weight, 1.0):
+        raise too_small(where)
+
+
+def _least_squares(squares: Array, weight: float) -> float:
+    """The least sum of squares that has all its digits, as has the variance: both are at least the smallest normal
+    number."""
+    return float(namespace(squares).finfo(squares.dtype).smallest_normal) * max(weight, 1.0)
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:
@@ -243,7 +304,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
     """Squared distances |x_i - y_j|^2 of rows, from inner products.
 
     Dense rows are centred first, so that an offset common to all rows costs no digits. The distance of a row to itself
-    (`X is Y`) is exactly zero. The rounding error is about eps times the squared spread of the rows. For dense NumPy
+    (`X is Y`) is exactly zero. The rounding error is about eps times the squared spread of the rows. Those of float32
+    rows are in float64 if their squares are out of the range of float32. For dense NumPy
     rows, distances below a thousandth of the spread (a thirtieth in float32) are recomputed from differences.
     """
     same = X is Y
@@ -256,6 +318,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
         origin = xp.mean(Y, axis=0, keepdims=True)
         X, Y = X - origin, Y - origin
         squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
+        if X.dtype == xp.float32 and not _in_float32_range(squares):
+            X, Y = (astype(A, wide_dtype(xp, device(A))) for A in (X, Y))
+            squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
     D = inner_products(X, Y)
     if isinstance(D, np.ndarray):
         np.multiply(D, D.dtype.type(-2.0), out=D)
@@ -270,6 +335,12 @@ def squared_distances(X: Array, Y: Array) -> Array:
     xp = namespace(D)
     D = xp.clip(squares[0][:, None] + squares[1][None, :] - 2.0 * D, 0.0, None)
     return D * (1.0 - xp.eye(D.shape[0], dtype=D.dtype, device=device(D))) if same else D
+
+
+def _in_float32_range(squares: list[Array]) -> bool:
+    """Whether sums of squares neither overflow nor underflow in float32."""
+    low, high = FLOAT32_SQUARES
+    return low < max(float(namespace(s).max(s)) for s in squares) < high
 
 
 def _measure_again(D: np.ndarray, X: Any, Y: Any, below: float) -> None:

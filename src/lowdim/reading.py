@@ -236,6 +236,9 @@ def check_weights(weights: Any, source: Source) -> Array:
     w = to_numpy(weights)
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")
+    if w.dtype.kind in "Mm":
+        # NumPy would convert them to the number of days or seconds.
+        raise bad_weights("must hold numbers, not dates or durations", f"dtype {w.dtype}")
     if w.dtype.kind not in "fiub":
         try:
             w = w.astype(np.float64)
@@ -251,11 +254,13 @@ def check_weights(weights: Any, source: Source) -> Array:
         raise bad_weights("must not be negative", f"{w.min():g} in row {int(np.argmin(w))}")
     if not np.any(w > 0):
         raise bad_weights("must not be all zero", f"{len(w)} zeros")
-    if source.traits.itemsize < 8:
-        with np.errstate(over="ignore", under="ignore"):
-            narrow = w.astype(np.float32)
-        if not np.all(np.isfinite(narrow)) or np.any((narrow == 0) & (w > 0)):
-            raise bad_weights("must fit the float32 of the rows", f"values from {w[w > 0].min():g} to {w.max():g}")
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = w.astype(np.float32 if source.traits.itemsize < 8 else np.float64)
+        total = narrow.sum()
+    if not np.all(np.isfinite(narrow)) or np.any((narrow == 0) & (w > 0)):
+        raise bad_weights("must fit the float32 of the rows", f"values from {w[w > 0].min():g} to {w.max():g}")
+    if not np.isfinite(total):
+        raise bad_weights(f"must have a sum that fits into {narrow.dtype}", f"values up to {w.max():g}")
     return asarray_like(w, source.empty(0), dtype=source.dtype)
 
 
@@ -403,7 +408,8 @@ def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, s
             summary.update(block, counts)
         except NonFiniteBlock:
             numbers = range(start, start + block.shape[0])
-            raise unusable_block_error(source, block, numbers, counts, takes_nan=summary.takes_nan) from None
+            options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
+            raise unusable_block_error(source, block, numbers, counts, **options) from None
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:

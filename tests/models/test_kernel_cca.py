@@ -244,5 +244,5 @@ def test_blocks_of_rows_are_refused_whichever_table_they_are_of(make):
         message = f"KernelCCA needs all rows of {table} at once: .*not blocks of rows"
         with pytest.raises(TypeError, match=message):
             KernelCCA(2).fit(*given)
-    with pytest.raises(TypeError, match="all rows of y at once: .*not blocks of rows"):
+    with pytest.raises(TypeError, match=r"all rows of y at once: .*not blocks of rows"):
         KernelCCA(2).fit(X, Y).transform(X, make(Y))

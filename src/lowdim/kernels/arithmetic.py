@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial import distance
 
 from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
+from ..errors import too_small
 from ..linalg import squared_distances
 
 if TYPE_CHECKING:
@@ -74,10 +75,16 @@ def median_distance(
     i, j = np.triu_indices(len(D), 1)
     apart = D[i, j] > 0
     if not np.any(apart):
+        if metric is None and np.any(city_block(rows, rows[:1]) > 0):
+            raise too_small("all columns")
         return 1.0
+    # In units of the largest weight, so that products of two weights do not overflow.
+    w = w / w.max()
     median = _weighted_median(D[i, j][apart], (w[i] * w[j])[apart])
-    if not 0.0 < median < math.inf:
-        raise ValueError("distances between rows overflow or underflow; rescale the rows (divide by a constant).")
+    if not median < math.inf:
+        raise ValueError("distances between rows overflow; rescale the rows (divide them by a constant).")
+    if median < np.finfo(float).smallest_normal:
+        raise too_small("all columns")
     return math.sqrt(median) if metric is None else median
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,12 +13,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
-from ..errors import choice, wrong_features
+from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
+from ..linalg import require_normal
 from ..reading import Rows
 from ..solvers import Plan, Solver
 from ..sources import open_target
+from ..summaries import Columns
 from ._base import Model
 from .pca import PCA
 
@@ -197,6 +200,8 @@ class FeatureMapPCA(Model):
         self.pca_ = self._pca()
         self.pca_.n_features_in_ = width
         self.pca_._fit_rows(mapped)
+        if _is_ours(self.feature_map_):
+            _require_features(self.pca_, rows)
         if self.n_components is None and width > self.pca_.n_samples_ - 1:
             # With fewer rows than features, directions beyond the rank are arbitrary.
             _shorten(self.pca_, max(self.pca_.rank_, 1))
@@ -246,7 +251,23 @@ class _SafeMap:
 
 def _safe(phi: Callable[[Array], Any]) -> Callable[[Array], Array]:
     """The map itself if it is one of ours, which neither change their blocks nor return anything but floats."""
-    return phi if isinstance(phi, tuple(FEATURE_MAPS.values())) else _SafeMap(phi)
+    return phi if _is_ours(phi) else _SafeMap(phi)
+
+
+def _is_ours(phi: Any) -> bool:
+    """Whether a feature map is one of `lowdim.features`."""
+    return isinstance(phi, tuple(FEATURE_MAPS.values()))
+
+
+def _require_features(pca: PCA, rows: Rows) -> None:
+    """Raise an error if products of entries underflow in the dtype of the rows: they are subnormal, or all of them are
+    zero although the rows are not."""
+    deviation = math.sqrt(float(pca.explained_variance_[0]))
+    require_normal(deviation, rows.empty(0), "all features")
+    if deviation == 0.0 and not np.any(to_numpy(pca.mean_)) and rows.traits.rereadable:
+        columns = rows.summarize(Columns(rows.shape[1]))
+        if np.any(to_numpy(columns.mean)) or np.any(to_numpy(columns.squares)):
+            raise too_small("all features")
 
 
 def _copy_of(block: Array) -> Array:

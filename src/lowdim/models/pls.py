@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from .._xp import to_numpy
 from ..errors import choice
 from ..selection.protocol import HeldOutScorer
@@ -253,5 +251,6 @@ class PLSSVD(PairModel):
 
     def _importance(self) -> list[tuple[str, Any]]:
         covariances = to_numpy(self.covariances_).astype(float)
-        squares = covariances**2 / (float(np.sum(covariances**2)) or 1.0)
-        return [("covariance", covariances), ("share of squares", squares)]
+        # In units of the largest, whose square may overflow.
+        squares = (covariances / (covariances.max(initial=0.0) or 1.0)) ** 2
+        return [("covariance", covariances), ("share of squares", squares / (squares.sum() or 1.0))]

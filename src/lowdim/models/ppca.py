@@ -230,11 +230,11 @@ class PPCA(LatentModel):
             None if fit.spread is None else _rotate_spread(fit.spread, turn),
         )
         self._turn = None
-        sigma2 = float(fit.noise[0] * unit[0] ** 2)
+        sigma2 = float(fit.noise[0]) * float(unit[0]) ** 2
         self.mean_ = asarray_like(fit.mean, like, dtype=dtype)
         self.scale_ = asarray_like(fit.scale, like, dtype=dtype) if self.standardize else None
         self.components_ = asarray_like(Vt, like, dtype=dtype)
-        self.explained_variance_ = in_range(asarray_like(s**2 + sigma2, like, dtype=wide), dtype)
+        self.explained_variance_ = in_range(asarray_like(s**2 + sigma2, like), dtype)
         total = float(np.sum(s**2)) + sigma2 * self.n_features_in_
         self.explained_variance_ratio_ = astype(asarray_like((s**2 + sigma2) / total, like, dtype=wide), dtype)
         self.noise_variance_ = sigma2
@@ -267,7 +267,8 @@ def _able() -> dict[str, type[LatentSolver]]:
 
 def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U, s and V with W = U diag(s) V and the usual signs of the rows of V. If `axes` is given, it is V, and U = I."""
-    W = to_numpy(loadings)
+    # In float64, because variances may be out of the range of float32.
+    W = to_numpy(loadings).astype(np.float64)
     if axes is not None:
         return np.eye(len(W)), np.sqrt(np.sum(W * W, axis=1)), to_numpy(axes)
     U, s, Vt = np.linalg.svd(W, full_matrices=False)

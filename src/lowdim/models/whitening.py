@@ -5,9 +5,11 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+import numpy as np
+
 from .._xp import Array, asarray_like, astype, device, in_range, namespace
 from ..errors import RankWarning, choice, no_variance, warn_user
-from ..linalg import divisor, r_factor
+from ..linalg import divisor, have_digits, r_factor
 from ..reading import Rows
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
@@ -156,10 +158,10 @@ class Whitening(SpectralModel):
                 raise TypeError(
                     "regularization='ledoit-wolf' needs FourthMoments; pass that summary, rows, or use 'oas'."
                 )
-            if summary.fourth == 0.0 and summary.n_rows > 1:
+            if summary.n_rows > 1 and not have_digits(np.array([summary.fourth]), summary.weight):
                 raise ValueError(
-                    "regularization='ledoit-wolf': the fourth moments are zero, because all rows are the same or so "
-                    "small that fourth powers underflow. Multiply them by a constant, or use 'oas'."
+                    "regularization='ledoit-wolf': the fourth moments are zero or have lost digits, because all rows "
+                    "are the same or so small that fourth powers underflow. Multiply them by a constant, or use 'oas'."
                 )
             self._fourth = summary.fourth
         super()._fit_summary(summary, solver, dtype, passes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._xp import to_numpy
 from ..errors import no_variance, too_few_rows
-from ..linalg import FLOAT64_EPS, divisor, is_constant, most_components, quiet_blas, rank_cut, svd_thin
+from ..linalg import FLOAT64_EPS, divisor, is_constant, most_components, quiet_blas, rank_cut, require_size, svd_thin
 from ..solvers import Spectrum
 from ..summaries import Moments, Triangle
 from ..summaries.base import require_seen
@@ -56,10 +56,12 @@ class Eigenvalues:
         per = divisor(n, ddof)
         if isinstance(summary, Triangle):
             root, S = _to_float64(summary.root), None
-            deviation = np.sqrt((root * root).sum(axis=0) / per)
+            squares = (root * root).sum(axis=0)
         else:
             root, S = None, _to_float64(summary.scatter)
-            deviation = np.sqrt(np.diagonal(S) / per)
+            squares = np.diagonal(S)
+        require_size(squares, _to_float64(summary.mean), n, each=standardize)
+        deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
         if not varying.any():
             raise no_variance("choosing how many components to keep")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,16 @@ def unusable_block_error(
     weights: Array | None = None,
     *,
     takes_nan: bool = False,
+    powers: str = "squares",
 ) -> ValueError:
-    """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry."""
+    """The error for a block whose sums are not finite: it names the first bad entry, or else the largest entry, whose
+    `powers` are too large."""
     error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
     if error is not None:
         return error
     values, place = _entries(block, weights)
     index = int(np.nanargmax(np.abs(values)))
-    return _error_at(source, *place(index), row_numbers, float(values[index]), too_large)
+    return _error_at(source, *place(index), row_numbers, float(values[index]), partial(too_large, powers=powers))
 
 
 def _error_at(

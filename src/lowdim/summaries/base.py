@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -19,14 +20,13 @@ import numpy as np
 
 from .._xp import Array, Beside, astype, device, is_sparse, namespace, wide_dtype
 from ..errors import NonFiniteBlock, no_rows_seen
+from ..linalg import FLOAT32_SQUARES
 from .npz import read_tree, write_tree
 
 #: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
 #: Up to this many columns the product of a block is too small for a threaded BLAS.
 NARROW = 768
-#: Between these bounds, sums of squares in float32 neither overflow nor underflow.
-_FLOAT32_SQUARES = (1e-28, 1e35)
 
 
 S = TypeVar("S", bound="Summary")
@@ -44,6 +44,8 @@ class Summary(ABC):
     state: ClassVar[tuple[str, ...]]
     #: Whether NaN stands for a missing entry.
     takes_nan: ClassVar[bool] = False
+    #: The powers of the entries that are summed and may overflow, for messages.
+    powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
 
@@ -194,13 +196,15 @@ def is_far(s: Array, squares: Array, weight: float) -> bool:
     return bool(xp.any(spread < 0.01 * squares))
 
 
-def products_in_range(Z: Array) -> Array:
-    """Z^T Z; in float64 if the squares are out of the range of float32."""
+def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
+    """Z^T Z; in float64 if the squares of all columns, or of one of their groups, are out of the range of float32."""
     P = Z.T @ Z
     xp = namespace(P)
     if P.dtype == xp.float32:
-        low, high = _FLOAT32_SQUARES
-        if not low < float(xp.max(xp.linalg.diagonal(P))) < high:
+        low, high = FLOAT32_SQUARES
+        squares = xp.linalg.diagonal(P)
+        edges = pairwise(accumulate(groups or (P.shape[0],), initial=0))
+        if not all(low < float(xp.max(squares[i:j])) < high for i, j in edges):
             Z = astype(Z, wide_dtype(xp, device(P)))
             P = Z.T @ Z
     return P

@@ -26,6 +26,7 @@ class FourthMoments(Moments):
     """
 
     takes_pieces = False
+    powers = "fourth powers"
     state = (*Moments.state, "third", "fourth")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:

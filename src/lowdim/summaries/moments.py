@@ -219,7 +219,7 @@ class Moments(ScatterSummary):
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
-        P = products_in_range(Z)
+        P = products_in_range(Z, self.groups)
         self.product_eps = max(self.product_eps, eps(P))
         return s, P
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._xp import Array, asarray_like, to_numpy
 from ...kernels import Kernel
-from ...linalg import require_rows
+from ...linalg import require_normal, require_rows
 from ...summaries import Moments, Sample
 from ..base import Request, RowsLike, SpectraLike
 from ..results import Spectrum
@@ -55,6 +55,7 @@ def mapped_components(
         spectrum, _ = spectra.solve_summary(image, request)
         root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
         offset, projection = moments.mean, root @ spectrum.vectors.T
+    require_normal(math.sqrt(float(spectrum.values[0])), like, "the features of the kernel", math.sqrt(spectrum.weight))
     error = MapError(0.0, 0.0, 0.0)
     total = spectrum.total
     if not solver.exact:

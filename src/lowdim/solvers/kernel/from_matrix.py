@@ -10,6 +10,7 @@ import numpy as np
 from ..._xp import Array, asarray_like, astype, eps, is_sparse, namespace, to_numpy
 from ...errors import not_symmetric
 from ...features import Same, Scaled
+from ...linalg import require_normal
 from ..base import RowsLike
 from .components import Components
 from .feature_map import kernel_columns
@@ -51,6 +52,9 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
         tiles = KernelTiles(job.kernel, known)
     matrix = KernelMatrix(tiles, weights, solver.kept_bytes(job), rows.progress)
     fit = solver.solve(matrix, job.k, seed)
+    if fit.values.shape[0]:
+        like = tiles.empty_tiles(0, 0)
+        require_normal(float(fit.values[0]), like, "the features of the kernel", matrix.weight)
     xp = namespace(fit.vectors)
     projection = matrix.root[:, None] * fit.vectors / xp.sqrt(fit.values)[None, :]
     # Centring makes the columns sum to zero; after an iteration they do so only up to its tolerance.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...errors import choice, never_observed, no_variance, read_once
+from ...linalg import require_size
 from ...summaries.completed import Completed
 from ...summaries.latent import Latent, LatentGaussian
 from ...summaries.moments import Moments
@@ -139,8 +140,6 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
 
     `observed` took one pass over the rows; the start takes one or a few, and each step takes one.
     """
-    if not bool(namespace(observed.squares).any(observed.squares > 0)):
-        raise no_variance("a model with noise")
     scale = column_units(observed, request.by_column)
     start, passes = _start(rows, observed, scale, em, request, spectra)
     by_completion = not request.tied and _use_completed_rows(observed, request.k)
@@ -164,8 +163,6 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
 def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
     """Maximise the likelihood (or its variational bound) given the moments of complete rows, without a pass."""
     observed = _observed_of(moments)
-    if not bool(namespace(observed.squares).any(observed.squares > 0)):
-        raise no_variance("a model with noise")
     scale = column_units(observed, request.by_column)
     if em.start == "random":
         start = _random_start(observed, scale, request, request.seed)
@@ -234,9 +231,12 @@ def as_fit(outcome: Outcome, weight: float, n_rows: int, passes: int) -> LatentF
 def column_units(observed: Observed, by_column: bool) -> Array:
     """The standard deviation of each column if `by_column`, otherwise the root mean square over all columns.
 
-    Constant columns always get the latter.
+    Constant columns always get the latter. Raises an error if no column varies, or too little.
     """
     xp = namespace(observed.mean)
+    require_size(observed.squares, observed.mean, observed.weight, each=by_column)
+    if not bool(xp.any(observed.squares > 0)):
+        raise no_variance("a model with noise")
     variance = observed.squares / observed.count
     typical = xp.sqrt(xp.mean(variance))
     return xp.where((variance > 0) & by_column, xp.sqrt(variance), xp.zeros_like(variance) + typical)

@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 
 from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
-from ...linalg import quiet_blas
+from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
 from ..base import Cost, Job, Plan, RowsLike, SpectraLike
 from ..results import LatentFit, Status
@@ -107,7 +107,9 @@ class Newton(LatentSolver):
         k = request.k
         check_components(k, moments.n_rows, moments.weight, moments.n_features)
         n, p = moments.weight, moments.n_features
-        S = to_numpy(moments.scatter) / n
+        scatter = to_numpy(moments.scatter)
+        require_size(np.diagonal(scatter), to_numpy(moments.mean), n, each=True)
+        S = scatter / n
         variances = np.diagonal(S)
         varies = variances > 0.0
         if not np.any(varies):

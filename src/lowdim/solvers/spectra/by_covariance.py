@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._xp import Array, eps, namespace
-from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows
+from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows, require_size
 from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
@@ -69,6 +69,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     S = moments.scatter
     xp = namespace(S)
     squares = xp.linalg.diagonal(S)
+    require_size(squares, moments.mean, moments.weight, each=request.standardize)
     scale = scales(squares, moments.mean, moments.weight, request)
     if scale is not None:
         S = S / scale[:, None] / scale[None, :]

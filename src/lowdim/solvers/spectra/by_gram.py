@@ -8,7 +8,16 @@ import numpy as np
 
 from ... import summaries
 from ..._xp import Array, asarray_like, astype, dense, device, namespace
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending, most_components, numerical_rank, signs, svd_thin
+from ...linalg import (
+    FLOAT32_EPS,
+    FLOAT64_EPS,
+    eigh_descending,
+    most_components,
+    numerical_rank,
+    require_size,
+    signs,
+    svd_thin,
+)
 from ...summaries.gram import centred_features
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
@@ -50,6 +59,7 @@ class Gram(Solver):
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
         k = most_components(n, weight, p) if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof)
+        require_size(values[:1], mean, weight)
         narrow = rows.traits.itemsize < 8 and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         rank = min(numerical_rank(values, max(n, p), epsilon), k)

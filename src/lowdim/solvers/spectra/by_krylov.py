@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._threads import single_threaded_blas
 from ..._xp import Array, astype, eps, namespace, to_numpy
-from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_rows
+from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size
 from ...summaries import Columns, Sketch
 from ..base import Cost, Job, Request, RowsLike
 from ..lanczos import Lanczos, check_limits
@@ -87,12 +87,16 @@ class Krylov(Solver):
         assert k is not None, "refusal() rejects jobs without a number of components"
         columns = rows.summarize(Columns(p))
         require_rows(columns.n_rows, columns.weight, request.ddof)
+        require_size(columns.squares, columns.mean, columns.weight, each=request.standardize)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
         squares = columns.squares if scale is None else columns.squares / (scale * scale)
         unit = float(xp.max(squares)) or 1.0
-        action = _Action(rows, columns, scale, unit)
         narrow = rows.traits.itemsize < 8
+        if narrow:
+            # Vectors are divided by this number in the dtype of the rows.
+            require_normal(math.sqrt(unit), rows.empty(0), "all columns")
+        action = _Action(rows, columns, scale, unit)
         floor = _NOISE * (eps(rows.empty(1)) if narrow else eps(columns.mean))
         b = min(self.block_size(k), p, columns.n_rows)
         lanczos = Lanczos(self, k, b, request.seed, floor)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ... import summaries
 from ..._xp import Array, namespace
-from ...linalg import fix_signs, most_components, require_rows, svd_thin
+from ...linalg import fix_signs, most_components, require_rows, require_size, svd_thin
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram
@@ -40,7 +40,9 @@ class Triangle(Solver):
         require_rows(summary.n_rows, summary.weight, request.ddof)
         R = summary.root
         xp = namespace(R)
-        scale = scales(xp.sum(R * R, axis=0), summary.mean, summary.weight, request)
+        squares = xp.sum(R * R, axis=0)
+        require_size(squares, summary.mean, summary.weight, each=request.standardize)
+        scale = scales(squares, summary.mean, summary.weight, request)
         if scale is not None:
             R = R / scale[None, :]
         unit = float(xp.max(xp.abs(R))) or 1.0

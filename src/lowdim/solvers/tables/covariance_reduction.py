@@ -55,7 +55,7 @@ class CovarianceReduction(Reduction):
         with quiet_blas(len(S)):
             root = _root(S / unit / unit[:, None])
         return Views(
-            tables=views_of_root(root, lengths, summary, standardize, ddof, S),
+            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),
             names=names,
             weight=summary.weight,
             n_rows=summary.n_rows,

@@ -15,13 +15,15 @@ from ...linalg import (
     column_lengths,
     divisor,
     eigh_descending,
+    have_digits,
     is_constant,
     numerical_rank,
     require_rows,
+    require_size,
 )
 from ...summaries import Gram
 from ...summaries.base import check_squares
-from ...summaries.gram import centred_features
+from ...summaries.gram import centred_features, feature_means
 from ..base import EIGH_WORK, Cost, RowsLike
 from .lifting import GramLift, IdentityLift, divisors
 from .problem import Tables, TablesJob
@@ -46,14 +48,14 @@ class GramReduction(Reduction):
     def views(self, tables: Tables, standardize: Sequence[bool], ddof: int) -> Views:
         views = []
         weight, n_used = 0.0, 0
-        for every, scaled in zip(tables.each, standardize, strict=True):
+        for every, scaled, name in zip(tables.each, standardize, tables.names, strict=True):
             rows = every.counted()
             assert rows.shape[0] is not None, "refusal() rejects rows of unknown number"
             n_used = rows.shape[0]
             weight = float(n_used) if rows.weights is None else float(namespace(rows.weights).sum(rows.weights))
             require_rows(n_used, weight, ddof, fixed=True)
             wider = rows.shape[1] > n_used
-            views.append(_view_of_wide(rows, scaled, ddof) if wider else _view_of_narrow(rows, scaled, ddof))
+            views.append((_view_of_wide if wider else _view_of_narrow)(rows, scaled, ddof, weight, name))
         narrow = any(r.traits.itemsize < 8 and not s for r, s in zip(tables.each, standardize, strict=True))
         return Views(
             tables=tuple(views),
@@ -85,13 +87,17 @@ class GramReduction(Reduction):
         return TriangleReduction()
 
 
-def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int) -> View:
+def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int, weight: float, name: str) -> View:
     """Coordinates of a table with more columns than rows."""
     n = int(rows.shape[0] or 0)
     gram = rows.summarize_features(Gram(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
     G = to_numpy(gram.centred()).astype(np.float64)
     unit = float(np.abs(G).max()) or 1.0
     values, Ut = eigh_descending(G / unit)
+    if not have_digits(values[:1] * unit, weight):
+        # The means are needed only to tell columns that are too small from constant ones.
+        means = rows.map_features(lambda block: feature_means(dense(block), rows.weights))
+        require_size(values[:1] * unit, to_numpy(means)[:, 0].astype(np.float64), weight, table=name)
     unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
     # Lifting divides by these lengths, but the lifted vectors contain them as factors: only zeros have to be removed.
     rank = numerical_rank(s, 1, FLOAT64_EPS)
@@ -101,7 +107,7 @@ def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int) -> View:
     return View(table, unit, lift, (U, s, np.eye(rank)))
 
 
-def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int) -> View:
+def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name: str) -> View:
     """Coordinates of a table with few columns: its columns, centred and times the square roots of the weights."""
     like = rows.empty(0)
     xp = namespace(like)
@@ -113,11 +119,11 @@ def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int) -> View:
 
     centred = to_numpy(rows.map_features(centre)).astype(np.float64)
     table, mean = centred[:, :-1].T, centred[:, -1]
-    weight = float(len(table))
     if rows.weights is not None:
-        w = to_numpy(rows.weights).astype(np.float64)
-        table, weight = table * np.sqrt(w)[:, None], float(w.sum())
-    deviation = column_lengths(table) / math.sqrt(divisor(weight, ddof))
+        table = table * np.sqrt(to_numpy(rows.weights).astype(np.float64))[:, None]
+    lengths = column_lengths(table)
+    require_size(lengths**2, mean, weight, each=scaled, table=name)
+    deviation = lengths / math.sqrt(divisor(weight, ddof))
     deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
     lift = IdentityLift(asarray_like(mean, like, dtype=xp.float64), deviation, scaled)
     table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._xp import is_sparse
-from ...errors import kernel_not_finite, needs_memory
-from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank, require_rows
+from ...errors import kernel_not_finite, needs_memory, too_small
+from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank, require_normal, require_rows
 from ...summaries import Gram
 from ..base import EIGH_WORK, Cost
 from .problem import Tables, TablesJob
@@ -124,6 +124,9 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     gram.product = 0.5 * (K + K.T)
     G = gram.centred()
     unit = float(np.abs(G).max()) or 1.0
+    if not K.any() and not is_sparse(A) and np.any(A != 0):
+        raise too_small("the features of the kernel")
+    require_normal(unit, G, "the features of the kernel")
     values, Ut = eigh_descending(G / unit)
     negative = float(-values[values < 0].sum()) / (float(np.abs(values).sum()) or 1.0)
     mapped = MappedTable(kernel, A, origin, share, K @ share)
@@ -143,9 +146,17 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     )
 
 
+def _in_float64(rows: Any) -> Any:
+    """Rows of float32 as float64, because their squares may be out of the range of float32; others unchanged."""
+    return rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
+
+
 def _kernel_matrix(kernel: Any, A: Any, B: Any = None) -> np.ndarray:
-    """The kernel matrix of the rows of A with those of B (default: A); raises an error if it is not finite."""
-    K = kernel(A) if B is None else kernel(A, B)
+    """The kernel matrix of the rows of A with those of B (default: A), in float64; raises an error if it is not
+    finite."""
+    A, B = (_in_float64(rows) for rows in (A, B))
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = kernel(A) if B is None else kernel(A, B)
     if not np.all(np.isfinite(K)):
         raise kernel_not_finite(kernel)
     return K.astype(np.float64, copy=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._xp import Array, Scratch, asarray_like, astype, dense, device, namespace
-from ...linalg import divisor, is_constant
+from ..._xp import Array, Scratch, asarray_like, astype, dense, device, namespace, to_numpy
+from ...linalg import FLOAT32_SQUARES, divisor, is_constant
 from ...summaries.gram import feature_means
 from ..base import RowsLike
 from .views import LiftedVectors
@@ -89,7 +89,7 @@ class _FeatureProducts:
         xp = namespace(block)
         products, squares = self._sums_of(block)
         mean = products[:, -1] / self.total_weight_
-        left = squares - self.total_weight_ * mean * mean
+        left = squares - self._squares_of(mean, squares)
         shift = xp.zeros_like(mean)
         if not bool(xp.all(left > _NEAR * squares)):
             if not hasattr(self._local, "scratch"):
@@ -97,9 +97,9 @@ class _FeatureProducts:
             shift = feature_means(block, self._weights, self._local.scratch)[:, 0]
             products, squares = self._sums_of(self._local.scratch.difference(block, shift[:, None]))
             mean = products[:, -1] / self.total_weight_
-            left = xp.clip(squares - self.total_weight_ * mean * mean, 0.0, None)
+            left = xp.clip(squares - self._squares_of(mean, squares), 0.0, None)
         moved = products[:, :-1] - mean[:, None] * astype(self._sums, block.dtype)[None, :]
-        deviation = xp.sqrt(left / self._divisor)
+        deviation = astype(xp.sqrt(left / self._divisor), block.dtype)
         return xp.concat([moved, (shift + mean)[:, None], deviation[:, None]], axis=1)
 
     def _sums_of(self, Z: Array) -> tuple[Array, Array]:
@@ -107,5 +107,26 @@ class _FeatureProducts:
         # In this form the product is almost twice as fast for a block of columns of a table in memory.
         products = (astype(self._by, Z.dtype).T @ Z.T).T
         if isinstance(Z, np.ndarray) and self._weights is None:
-            return products, np.einsum("ij,ij->i", Z, Z)
-        return products, (Z * Z) @ astype(self._w, Z.dtype)
+            squares = np.einsum("ij,ij->i", Z, Z)
+        else:
+            squares = (Z * Z) @ astype(self._w, Z.dtype)
+        return products, self._in_range(squares, Z)
+
+    def _squares_of(self, mean: Array, like: Array) -> Array:
+        """The sums of squares of constant features with these means, in the dtype of `like`."""
+        mean = astype(mean, like.dtype)
+        return self.total_weight_ * mean * mean
+
+    def _in_range(self, squares: Array, Z: Array) -> Array:
+        """Sums of squares of features; in float64 if some of them are out of the range of float32."""
+        xp = namespace(Z)
+        low, high = FLOAT32_SQUARES
+        fits = (squares > low) & (squares < high)
+        if Z.dtype != xp.float32 or bool(xp.all(fits)):
+            return squares
+        # Only these features are computed again, since many may be zero.
+        again = xp.nonzero(~fits)[0]
+        some = astype(xp.take(Z, again, axis=0), self._w.dtype)
+        wide = to_numpy(squares).astype(np.float64)
+        wide[to_numpy(again)] = to_numpy((some * some) @ self._w)
+        return asarray_like(wide, squares, dtype=self._w.dtype)

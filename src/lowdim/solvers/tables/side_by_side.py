@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ..._xp import to_numpy
-from ...linalg import divisor, is_constant
+from ...linalg import divisor, is_constant, require_size
 from ...summaries import Moments, Triangle
 from .lifting import IdentityLift
 from .views import View
@@ -19,6 +19,7 @@ def views_of_root(
     root: np.ndarray,
     lengths: np.ndarray,
     summary: Moments | Triangle,
+    names: Sequence[str],
     standardize: Sequence[bool],
     ddof: int,
     S: np.ndarray | None = None,
@@ -29,7 +30,8 @@ def views_of_root(
     """
     views = []
     edges = list(accumulate(summary.groups, initial=0))
-    for (i, j), scaled in zip(pairwise(edges), standardize, strict=True):
+    for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
+        require_size(lengths[i:j] ** 2, to_numpy(summary.mean[i:j]), summary.weight, each=scaled, table=name)
         deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
         # A column that varies only by rounding is constant.
         deviation = np.where(is_constant(deviation, to_numpy(summary.mean[i:j])), 0.0, deviation)
