@@ -14,9 +14,13 @@ from lowdim.linalg import (
     most_components,
     numerical_rank,
     rank_cut,
+    require_normal,
     require_rows,
+    require_size,
     resolution,
     signs,
+    squared_distances,
+    underflows,
 )
 
 
@@ -78,3 +82,34 @@ def test_signs_agree_between_solvers_and_between_fit_and_partial_fit_in_float32(
         in_parts.partial_fit(X[start : start + 20])
     np.testing.assert_allclose(in_parts.components_, expected, atol=1e-3)
     np.testing.assert_allclose(PCA(3).fit(X.astype("float64")).components_, expected, atol=1e-3)
+
+
+def test_squares_that_are_too_small():
+    """The smallest normal number is 2^-1022. What is zero is constant, unless the mean is as small."""
+    squares = np.array([2.0**-1021, 2.0**-1023, 0.0, 0.0, 0.0, 2.0**-1060])
+    mean = np.array([0.0, 0.0, 0.0, 1.0, 2.0**-600, 1e-100])
+    np.testing.assert_array_equal(underflows(squares, mean, 1.0), [False, True, False, False, True, False])
+    require_size(squares, mean, 1.0)
+    with pytest.raises(ValueError, match=r"Input y holds .* the variance of column 1 is below"):
+        require_size(squares, mean, 1.0, each=True, table="y")
+    with pytest.raises(ValueError, match="the variance of all columns is below"):
+        require_size(squares, mean, 4.0)
+    require_size(np.zeros(2), np.array([0.0, 3.0]), 5.0, each=True)
+
+
+def test_numbers_that_are_too_small():
+    narrow, wide = np.zeros(0, np.float32), np.zeros(0)
+    require_normal(0.0, narrow, "it")
+    require_normal(1e-40, wide, "it")
+    with pytest.raises(ValueError, match="the variance of it is below"):
+        require_normal(1e-40, narrow, "it")
+    with pytest.raises(ValueError, match="the variance of it is below"):
+        require_normal(1e-307, wide, "it", weight=10.0)
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**70])
+def test_squared_distances_beyond_float32(unit):
+    rows = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
+    far = squared_distances(rows * np.float32(unit), rows[:4] * np.float32(unit))
+    direct = ((rows[:, None, :].astype(float) - rows[None, :4, :]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(far / unit**2, direct, rtol=1e-4, atol=1e-6)

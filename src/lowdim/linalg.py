@@ -317,7 +317,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
         xp = namespace(X)
         origin = xp.mean(Y, axis=0, keepdims=True)
         X, Y = X - origin, Y - origin
-        squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
+        with np.errstate(over="ignore"):
+            squares = [xp.sum(A * A, axis=1) for A in (X, Y)]
         if X.dtype == xp.float32 and not _in_float32_range(squares):
             X, Y = (astype(A, wide_dtype(xp, device(A))) for A in (X, Y))
             squares = [xp.sum(A * A, axis=1) for A in (X, Y)]

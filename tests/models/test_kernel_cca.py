@@ -246,3 +246,8 @@ def test_blocks_of_rows_are_refused_whichever_table_they_are_of(make):
             KernelCCA(2).fit(*given)
     with pytest.raises(TypeError, match=r"all rows of y at once: .*not blocks of rows"):
         KernelCCA(2).fit(X, Y).transform(X, make(Y))
+
+
+def test_kernels_that_overflow_are_an_error_without_warnings():
+    with pytest.raises(ValueError, match="gives NaN or infinity; rescale the rows"):
+        KernelCCA(1, kernel="poly").fit(X * np.logspace(-100, 110, 4), Y)

@@ -247,3 +247,12 @@ def test_it_prints(kind):
     text = str(MODELS[kind]().fit(X, Y))
     assert "24 rows, " in text.splitlines()[0] and len(text.splitlines()) >= 3
     assert "<table>" in MODELS[kind]().fit(X, Y)._repr_html_()
+
+
+def test_it_prints_covariances_whose_squares_overflow():
+    def shares(model):
+        (line,) = [line for line in str(model).splitlines() if line.startswith("share of squares")]
+        return line.split()
+
+    large = PLSSVD(2, scale=False).fit(X * 1e100, Y * 1e100)
+    assert shares(large) == shares(PLSSVD(2, scale=False).fit(X, Y))

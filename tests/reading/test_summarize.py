@@ -140,6 +140,10 @@ WRONG_WEIGHTS = {
     "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),
     "infinite": (np.array([1, 1, 1, 1, 1, 1, 1, np.inf]), r"must be finite.*inf in row 7"),
     "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype"),
+    "dates": (np.array(["2026-01-01"] * 8, dtype="datetime64[D]"), r"must hold numbers, not dates.*datetime64\[D\]"),
+    "nanoseconds": (np.ones(8).astype("datetime64[ns]"), r"must hold numbers, not dates.*datetime64\[ns\]"),
+    "durations": (np.ones(8).astype("timedelta64[s]"), r"must hold numbers, not dates.*timedelta64\[s\]"),
+    "sum overflows": (np.full(8, 1e308), r"must have a sum that fits into float64.*values up to 1e\+308"),
     "complex": (np.ones(8) * 1j, r"must hold real numbers.*complex"),
 }
 
@@ -149,6 +153,13 @@ def test_wrong_weights(what):
     weights, message = WRONG_WEIGHTS[what]
     with pytest.raises(ValueError, match=rf"sample_weight {message}.*Weights are frequencies"):
         summarize(X, Moments, weights=weights)
+
+
+def test_weights_of_float32_rows_are_summed_in_float32():
+    with pytest.raises(
+        ValueError, match=r"sample_weight must have a sum that fits into float32: got values up to 1e\+38"
+    ):
+        summarize(X.astype(np.float32), Moments, weights=np.full(8, 1e38))
 
 
 @pytest.mark.parametrize("n", [7, 9])

@@ -55,7 +55,9 @@ def mapped_components(
         spectrum, _ = spectra.solve_summary(image, request)
         root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
         offset, projection = moments.mean, root @ spectrum.vectors.T
-    require_normal(math.sqrt(float(spectrum.values[0])), like, "the features of the kernel", math.sqrt(spectrum.weight))
+    # If the kernel is not positive semidefinite, the largest eigenvalue may be negative.
+    largest = math.sqrt(max(float(spectrum.values[0]), 0.0))
+    require_normal(largest, like, "the features of the kernel", math.sqrt(spectrum.weight))
     error = MapError(0.0, 0.0, 0.0)
     total = spectrum.total
     if not solver.exact:
