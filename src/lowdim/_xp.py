@@ -111,6 +111,14 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def read_only(x: Array) -> Array:
+    """A view of a NumPy array that cannot be written to; arrays of other libraries unchanged."""
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
 def compute_lazy(x: Array) -> Array:
     """`x` itself, or its value if it is a Dask array."""
     return x.compute() if compat.is_dask_array(x) else x
@@ -130,6 +138,11 @@ def free_device_bytes(like: Array) -> int | None:
 def eps(x: Array) -> float:
     """The spacing of numbers next to 1 in the dtype of `x`."""
     return float(namespace(x).finfo(x.dtype).eps)
+
+
+def smallest_normal(x: Array) -> float:
+    """The smallest number with all its digits in the dtype of `x`."""
+    return 2.0**-126 if x.dtype == namespace(x).float32 else 2.0**-1022
 
 
 def all_finite(x: Array) -> bool:

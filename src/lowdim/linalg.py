@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from ._threads import single_threaded_blas
-from ._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, to_numpy, wide_dtype
+from ._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, smallest_normal, to_numpy, wide_dtype
 from .errors import column_label, too_few_rows, too_small
 
 #: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K.
@@ -84,7 +84,7 @@ def underflows(squares: Array, mean: Array, weight: float) -> Array:
     xp = namespace(squares)
     mean = astype(mean, squares.dtype)
     size = xp.abs(mean)
-    unclear = (size > 0) & (size < math.sqrt(float(xp.finfo(squares.dtype).smallest_normal)) / eps(squares))
+    unclear = (size > 0) & (size < math.sqrt(smallest_normal(squares)) / eps(squares))
     # The roots are divided, since variances may be zero where sums of squares are not.
     varies = xp.where(squares > 0, ~is_constant(xp.sqrt(squares) / math.sqrt(weight), mean), unclear)
     return varies & (squares < _least_squares(squares, weight))
@@ -101,14 +101,14 @@ def require_normal(value: float, like: Array, where: str, weight: float = 1.0) -
 
     `value` is their size, or the sum of so many as `weight` says; zero is allowed. `where` says which numbers they are.
     """
-    if 0.0 < value < float(namespace(like).finfo(like.dtype).smallest_normal) * max(weight, 1.0):
+    if 0.0 < value < smallest_normal(like) * max(weight, 1.0):
         raise too_small(where)
 
 
 def _least_squares(squares: Array, weight: float) -> float:
     """The least sum of squares that has all its digits, as has the variance: both are at least the smallest normal
     number."""
-    return float(namespace(squares).finfo(squares.dtype).smallest_normal) * max(weight, 1.0)
+    return smallest_normal(squares) * max(weight, 1.0)
 
 
 def most_components(n_rows: int, weight: float, n_features: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._xp import Array, asarray_like, is_array, is_sparse
+from .._xp import Array, asarray_like, is_array, is_sparse, read_only
 
 
 class Kernel(ABC):
@@ -253,7 +253,7 @@ class Function(Kernel):
         return True
 
     def _between(self, X: Array, Y: Array) -> Array:
-        X, Y = (_read_only(A.toarray() if is_sparse(A) else A) for A in (X, Y))
+        X, Y = (read_only(A.toarray() if is_sparse(A) else A) for A in (X, Y))
         n, m = X.shape[0], Y.shape[0]
         of_rows, failure = False, None
         try:
@@ -291,14 +291,6 @@ def as_floats(X: Array) -> Array:
     """Rows of whole numbers as float64; other rows unchanged."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     return X.astype(np.float64) if kind and kind in "iub" else X
-
-
-def _read_only(A: Array) -> Array:
-    """A view of a NumPy array that cannot be written to; arrays of other libraries unchanged."""
-    if isinstance(A, np.ndarray):
-        A = A.view()
-        A.flags.writeable = False
-    return A
 
 
 def _number(value: Any) -> float:

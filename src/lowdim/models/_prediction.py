@@ -21,7 +21,7 @@ from ._tables import cast
 def coefficients(model: Any) -> Array:
     """Q R^T, in the units of the columns, (n_targets, n_features); an error if it overflows."""
     check_is_fitted(model)
-    return in_widest_range(lambda R, Q: Q @ R.T, *model.coefficient_factors(), "coef_")
+    return in_widest_range("coef_", lambda R, Q: Q @ R.T, *model.coefficient_factors())
 
 
 def set_prediction(model: Any, dtype: Any) -> None:
@@ -35,7 +35,7 @@ def set_prediction(model: Any, dtype: Any) -> None:
         model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
 
 
-def in_widest_range(product: Callable[[Array, Array], Array], R: Array, Q: Array, name: str) -> Array:
+def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
     """`product(R, Q)`, in float64 if it overflows in float32; an error if it overflows there too. `name` is that of the
     attribute."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -67,7 +67,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
             steps = Q.T[:, :, None] * R.T[:, None, :]
             return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
 
-        return in_widest_range(path, *self.coefficient_factors(), "coef_path_")
+        return in_widest_range("coef_path_", path, *self.coefficient_factors())
 
     @property
     def vip_(self) -> Array:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
+from .._xp import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
@@ -56,7 +56,7 @@ class FeatureMapPCA(Model):
     feature_map : str, callable or transformer
         "polynomial" or an object from `lowdim.features` with its options; a function from a block of rows to a block of
         features; or a scikit-learn transformer, which is fitted to the rows first. Functions and transformers get
-        copies of the rows, so they may work in place, and return any 2-D array, sparse matrix or table of numbers.
+        rows that they may change without changing yours, and return any 2-D array, sparse matrix or table of numbers.
     standardize : bool
         Whether to divide features by their standard deviation first.
     solver : str or Solver
@@ -237,16 +237,26 @@ def _random_rows(rows: Rows, many: bool) -> Array:
 
 @dataclass(frozen=True)
 class _SafeMap:
-    """A feature map from elsewhere. It gets a copy of each block, so that it may work in place, and its results are
-    read as rows are: integers become floats, and tables and sparse matrices are accepted."""
+    """A feature map from elsewhere. It cannot change the rows, and its results are read as rows are: integers become
+    floats, and tables and sparse matrices are accepted."""
 
     function: Callable[[Array], Any]
 
     def __call__(self, block: Array) -> Array:
-        features = self.function(_copy_of(block))
+        features = self._features(block)
         if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
             raise wrong_features(tuple(getattr(features, "shape", ())), block.shape[0])
         return next(open_target(features, table="the features of X").blocks(block.shape[0]))
+
+    def _features(self, block: Array) -> Any:
+        """The features of a block. NumPy blocks are passed on read-only; a map that works in place gets a copy."""
+        if isinstance(block, np.ndarray):
+            try:
+                return self.function(read_only(block))
+            except ValueError as error:
+                if "read-only" not in str(error):
+                    raise
+        return self.function(_copy_of(block))
 
 
 def _safe(phi: Callable[[Array], Any]) -> Callable[[Array], Array]:
