@@ -291,13 +291,27 @@ def inner_products(X: Array, Y: Array) -> Array:
 
 
 def row_lengths(X: Array) -> Array:
-    """Euclidean lengths of the rows; 1 for rows of zeros."""
+    """Euclidean lengths of the rows; 1 for rows of zeros.
+
+    If squares overflow or underflow, rows are first divided by their largest entries.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _row_squares(X)
+    xp = namespace(squares)
+    least = smallest_normal(squares) / eps(squares)
+    if bool(xp.all((squares >= least) & (squares < math.inf))):
+        return xp.sqrt(squares)
+    largest = abs(X).max(axis=1).toarray().ravel() if is_sparse(X) else xp.max(xp.abs(X), axis=1)
+    largest = xp.where(largest > 0, largest, xp.ones_like(largest))
+    squares = _row_squares(X.multiply(1.0 / largest[:, None]) if is_sparse(X) else X / largest[:, None])
+    return largest * xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
+
+
+def _row_squares(X: Array) -> Array:
+    """Sums of squares of the rows."""
     if is_sparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        return np.sqrt(np.where(squares > 0, squares, 1.0)).astype(X.dtype)
-    xp = namespace(X)
-    squares = xp.sum(X * X, axis=1)
-    return xp.sqrt(xp.where(squares > 0, squares, xp.ones_like(squares)))
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype)
+    return namespace(X).sum(X * X, axis=1)
 
 
 def squared_distances(X: Array, Y: Array) -> Array:

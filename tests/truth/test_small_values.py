@@ -10,8 +10,10 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from examples import MODELS, WIDE, WIDE_Y, X, Y, make, tables
+from inputs import with_holes
 from lowdim import (
     PCA,
     PCR,
@@ -159,6 +161,17 @@ def test_rules_and_cross_validation():
             cross_validate(PLSRegression(), X * unit, Y, n_components=[1, 2])
 
 
+@pytest.mark.parametrize("model", [PPCA(2), FactorAnalysis(1), PPCA(2, standardize=True)], ids=str)
+def test_rows_with_holes(model):
+    holes = with_holes(X, 0.1)
+    unit = 1.0 if model.standardize else SMALL
+    expected, found = (clone(model).fit(rows).loadings_ for rows in (holes, holes * SMALL))
+    np.testing.assert_allclose(found / unit, expected, atol=1e-3 * np.abs(expected).max())
+    for unit in SMALLER:
+        with pytest.raises(ValueError, match=TOO_SMALL):
+            clone(model).fit(holes * unit)
+
+
 def test_responses_too():
     with pytest.raises(ValueError, match="Input y holds values too small"):
         PCR(2).fit(X, Y * 2.0**-540)
@@ -199,6 +212,23 @@ def test_kernels_of_squares(kernel, shape):
     for unit in SMALLER:
         with pytest.raises(ValueError, match=f"{TOO_SMALL}|no eigenvalue of the centred kernel matrix is positive"):
             KernelPCA(2, kernel=kernel, solver="dense").fit(rows * unit)
+
+
+@pytest.mark.parametrize(("dtype", "units"), [("float64", (2.0**-565, 2.0**520)), ("float32", (2.0**-80, 2.0**70))])
+@pytest.mark.parametrize("solver", ["dense", "krylov", "nystrom", "features"])
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_directions_of_rows_have_no_unit(solver, dtype, units, stored):
+    rows = X.astype(dtype)
+    expected = unit_free(KernelPCA(2, kernel="cosine", solver=solver, random_state=0).fit(stored(rows)))
+    for unit in units:
+        model = KernelPCA(2, kernel="cosine", solver=solver, random_state=0).fit(stored(rows * rows.dtype.type(unit)))
+        assert_same(unit_free(model), expected, 1e-9 if dtype == "float64" else 1e-4)
+
+
+def test_landmarks_whose_kernels_vanish_in_float32():
+    for unit in (2.0**-70, 2.0**-75, 2.0**-80):
+        with pytest.raises(ValueError, match=f"{TOO_SMALL}|no eigenvalue of the kernel matrix"):
+            KernelPCA(2, kernel="linear", solver="nystrom").fit(((X - 3.0) * unit).astype(np.float32))
 
 
 def test_kernels_of_two_tables():

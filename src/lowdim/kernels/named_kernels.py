@@ -12,7 +12,7 @@ import numpy as np
 from .. import features
 from .._xp import Array, namespace
 from ..errors import choice
-from ..linalg import inner_products, row_lengths, squared_distances
+from ..linalg import inner_products, squared_distances
 from .arithmetic import (
     affine,
     check_finite,
@@ -121,7 +121,9 @@ class Cosine(Kernel):
     name = "cosine"
 
     def _between(self, X: Array, Y: Array) -> Array:
-        return inner_products(X, Y) / (row_lengths(X)[:, None] * row_lengths(Y)[None, :])
+        unit = features.UnitLength()
+        A = unit(X)
+        return inner_products(A, A if X is Y else unit(Y))
 
     def explicit_features(self, p: int) -> tuple[Callable[[Array], Array], int]:
         return features.UnitLength(), p

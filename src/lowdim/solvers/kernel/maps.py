@@ -18,7 +18,7 @@ from ... import features
 from ..._xp import is_sparse, to_numpy
 from ...errors import choice, kernel_not_finite, no_positive_eigenvalue
 from ...kernels import Kernel, Linear, no_frequencies
-from ...linalg import eigh_descending
+from ...linalg import eigh_descending, require_normal
 from ...summaries import Sample
 from ..base import EIGH_WORK, Cost, RowsLike, SpectraLike
 from .components import Components
@@ -213,6 +213,7 @@ class Nystrom(MapSolver):
         kept = values > (_CUT_FLOAT32 if rows.dtype.itemsize < 8 else _CUT) * max(float(values[0]), 0.0)
         if not np.any(kept):
             raise no_positive_eigenvalue(f"the kernel matrix of the {len(values)} landmarks")
+        require_normal(float(values[0]), rows, "the features of the kernel", len(values))
         root = vectors[kept].T / np.sqrt(values[kept])
         return KernelFeatureMap(raw, root, rows, chosen, rejected, 0.0 if kernel.semidefinite else _negative_mass(K))
 
