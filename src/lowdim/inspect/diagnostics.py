@@ -77,7 +77,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     the columns.
     """
     check_scores(model, "correlations")
-    Z = to_numpy(compute_lazy(model.scores(X))).astype(float)
+    Z = to_numpy(model.scores(X)).astype(float)
     columns = compute_lazy(X if Y is None else Y)
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns

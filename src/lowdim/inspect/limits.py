@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import compute_lazy, to_numpy
+from .._xp import to_numpy
 from ..errors import RankWarning, warn_user
 from ..linalg import divisor
 from ..reading import check_weights
@@ -156,7 +156,7 @@ def _rest_of(model: Any) -> _Rest:
 
 def _rest_of_rows(model: Any, X: Any, sample_weight: Any) -> _Rest:
     """From the rows of the fit."""
-    Q = to_numpy(compute_lazy(model.reconstruction_error(X, scaled=True))).astype(float)
+    Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
     weights = row_weights(sample_weight, Q[:, None])
     mean = float(np.average(Q, weights=weights))
     variance = float(np.average((Q - mean) ** 2, weights=weights))
