@@ -248,7 +248,7 @@ class PPCA(LatentModel):
         self._check_parameters()
         if not self._iterates():
             return PrincipalScorer(self, ddof=0)
-        # With a variational posterior the density of rows is not Gaussian, and EM starts from Moments only.
+        # With a variational posterior the density of rows is not Gaussian, and EM works with products of rows.
         return LatentScorer(self, self._independent, fits_summaries=self.prior is None, fits_triangles=False)
 
     def _independent(self, variances: np.ndarray) -> np.ndarray:
