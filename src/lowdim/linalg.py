@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as scipy_linalg
 
-from ._threads import single_threaded_blas
+from ._blas import single_threaded_blas
 from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
 from .errors import too_few_rows
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 from scipy.linalg import lapack
 
+from ..._threads import check_stop
 from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas
@@ -247,6 +248,7 @@ class _Profile:
     """The objective and its derivatives at one vector of log-uniquenesses."""
 
     def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
+        check_stop()
         p = len(R)
         d = np.exp(-0.5 * y)
         self.k, self.scaled = k, R * d * d[:, None]
