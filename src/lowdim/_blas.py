@@ -32,7 +32,7 @@ class _Library:
         self._controller = controller
         self.limit = _setter(controller)
         #: Whether there is one number of threads for the whole process.
-        self.shared = _is_process_wide(controller) or self._reaches_other_threads()
+        self.shared = _has_one_number(controller) or self._reaches_other_threads()
 
     @property
     def threads(self) -> int:
@@ -52,7 +52,8 @@ class _Library:
         return True
 
 
-def _is_process_wide(controller: Any) -> bool:
+def _has_one_number(controller: Any) -> bool:
+    """Whether this is known to be a library with one number of threads for the whole process."""
     return controller.internal_api == "openblas" and controller.threading_layer != "openmp"
 
 
@@ -63,7 +64,7 @@ def _setter(controller: Any) -> Callable[[int], Any]:
     all others without a word. A limit set by one thread could then not be removed by another one, so the function of
     the library itself is called. threadpoolctl's record of who may set limits stays that of the user.
     """
-    if _is_process_wide(controller):
+    if _has_one_number(controller):
         for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
             function = getattr(controller.dynlib, f"{prefix}openblas_set_num_threads{suffix}", None)
             if function is not None:
@@ -152,6 +153,12 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     It can be nested, and entered and left by several threads at once, in any order.
     """
     return _SingleThreaded()
+
+
+def is_process_wide() -> bool:
+    """Whether all threads have the same number of BLAS threads."""
+    with _lock:
+        return all(library.shared for library in _libraries())
 
 
 def available() -> int:

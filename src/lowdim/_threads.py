@@ -15,7 +15,7 @@ from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ._blas import single_threaded_blas
+from ._blas import is_process_wide, single_threaded_blas
 
 #: After Ctrl-C, the calling thread waits at most this many seconds for the others to end.
 _PATIENCE = 0.3
@@ -103,3 +103,20 @@ def run_in_parallel(
             wait(futures, _PATIENCE if interrupted else None)
             if pool is None:
                 threads.shutdown(wait=not interrupted)
+
+
+def run_interruptibly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """`function(*arguments, **options)`, for a call of LAPACK that may take seconds, during which Ctrl-C is heard.
+
+    Python hears Ctrl-C in the main thread, and only between two of its own steps. So the call is made in another thread
+    while the main thread waits. After Ctrl-C it runs to its end in the background, and its result is dropped. Other
+    threads make the call themselves, and so does the main thread if a new thread would have another number of BLAS
+    threads.
+    """
+    if threading.current_thread() is not threading.main_thread() or not is_process_wide():
+        return function(*arguments, **options)
+    aside = ThreadPoolExecutor(1)
+    try:
+        return aside.submit(copy_context().run, function, *arguments, **options).result()
+    finally:
+        aside.shutdown(wait=False)
