@@ -25,11 +25,12 @@ JOBS = {
     "rows": "PCA(2), lambda m: m.fit(itertools.repeat(A))",
     "pairs of rows": "CCA(2), lambda m: m.fit(itertools.repeat(A), itertools.repeat(A[:, :30]))",
     "transform": "PCA(2), lambda m: [m.transform(A[:, :3]) for _ in AGAIN]",
+    "large matrices": "PCA(2), lambda m: [PCA(2).fit_summary(LARGE) for _ in AGAIN]",
     "bootstrap": "FactorAnalysis(2), lambda m: bootstrap(m, A[:60, :20], n_boot=10**5)",
     "permutations": "CCA(2), lambda m: permutation_test(m, A[:, :20], A[:, 20:40], n_permutations=10**6)",
 }
 CODE = """
-import itertools, os, signal, threading, warnings
+import itertools, os, signal, threading, time, warnings
 import numpy as np
 from threadpoolctl import ThreadpoolController
 from lowdim import *
@@ -42,22 +43,32 @@ blas = ThreadpoolController().select(user_api="blas")
 rng = np.random.default_rng(0)
 A = rng.laplace(size=(4_000, 300)) @ np.diag(np.linspace(3.0, 1.0, 300))
 HOLES = np.where(rng.random((2_000, 30)) < 0.2, np.nan, A[:2_000, :30])
+LARGE = summarize(rng.standard_normal((1_100, 1_000)), Moments)
 
 def state():
     limits = [library.num_threads for library in blas.lib_controllers]
     return limits, list(warnings.filters)
 
+def press_until(heard):
+    # Once is enough, unless Python happens to be in a destructor, whose exceptions it ignores.
+    wait = 0.15
+    while not heard.wait(wait):
+        os.kill(os.getpid(), signal.SIGINT)
+        wait = 5.0
+
 def check(name, model, work):
     few = A[:50, :3]
     model.fit(few, few[:, :2]) if isinstance(model, (CCA, PLSRegression)) else model.fit(few)
     before, attributes = state(), dict(vars(model))
-    timer = threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    heard = threading.Event()
     try:
+        threading.Thread(target=press_until, args=(heard,)).start()
         work(model)
     except KeyboardInterrupt:
+        heard.set()
         print(name, flush=True)
-    assert state() == before, name
+    while state() != before:
+        time.sleep(0.01)  # until a task that could not be stopped at once has ended
     fitted = [key for key in attributes if key.endswith("_")]
     assert fitted and all(vars(model)[key] is attributes[key] for key in fitted), name
     assert {key for key in vars(model) if key.endswith("_")} == set(fitted), name

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from ._blas import single_threaded_blas
+from ._lapack import largest_eigenpairs
 from ._threads import run_interruptibly
 from ._xp import Array, asarray_like, device, eps, is_sparse, namespace, to_numpy
 from .errors import too_few_rows
@@ -80,8 +81,7 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         return xp.flip(values), xp.flip(vectors, axis=1).T
     with quiet_blas(p):
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
-            index = (p - at_least, p - 1)
-            values, vectors = _lapack(scipy_linalg.eigh, A, subset_by_index=index, check_finite=False)
+            values, vectors = _lapack(largest_eigenpairs, A, m=at_least)
             if len(values) < at_least:
                 # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
                 values, vectors = _lapack(np.linalg.eigh, A)
