@@ -19,7 +19,8 @@ from scipy.linalg import cython_lapack
 @cache
 def _routine(name: str, n_arguments: int) -> Callable[..., None]:
     """A routine of SciPy's LAPACK, all of whose arguments are pointers."""
-    capsule = cython_lapack.__pyx_capi__[name]
+    routines: Any = cython_lapack.__pyx_capi__
+    capsule = routines[name]
     get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
