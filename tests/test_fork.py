@@ -115,7 +115,7 @@ def other():
 thread = threading.Thread(target=other)
 thread.start()
 statuses = []
-for i in range(4):
+for i in range(3):
     time.sleep(0.01 * i)
     statuses.append(child_of_a_fork(fit))
 stop.set()

@@ -19,16 +19,6 @@ distributed = pytest.importorskip("distributed", reason="distributed, the schedu
 N, P, ROWS = 900, 6, 300
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two processes with one thread each; a killed one is replaced by a copy of a process that has all modules."""
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "lowdim"])
-        options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-            yield client
-
-
 def rows() -> np.ndarray:
     rng = np.random.default_rng(3)
     return rng.laplace(size=(N, P)) * np.arange(P, 0, -1) @ rng.standard_normal((P, P)) + 3.0
@@ -61,28 +51,41 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_the_same_bits_with_a_worker_killed(name, client, tmp_path):
+def check_bits(name: str, folder) -> None:
+    """The same bits with a worker killed in the second pass or later as without."""
     holes = "holes" in name
-    calm, deadly = tmp_path / "calm", tmp_path / "deadly"
+    calm, deadly = folder / f"{name} calm", folder / f"{name} deadly"
     calm.mkdir()
     deadly.mkdir()
     expected = MODELS[name]().fit(collection(calm, holes))
     reads = len(os.listdir(calm))
-    assert reads > N // ROWS, "more than one pass"
-    # In the second pass or later.
+    assert reads > N // ROWS, f"{name}: more than one pass"
     found = MODELS[name]().fit(collection(deadly, holes, max(N // ROWS + 2, reads // 2)))
-    assert (tmp_path / "deadly killed").exists()
+    assert (folder / f"{name} deadly killed").exists()
     for attribute, value in vars(expected).items():
         if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(getattr(found, attribute), value, err_msg=attribute)
+            np.testing.assert_array_equal(getattr(found, attribute), value, err_msg=f"{name}: {attribute}")
 
 
-def test_fits_inside_tasks(client):
-    """The worker fits what it reads itself, in a thread that is not the main thread of its process."""
+def check_tasks(client) -> None:
+    """Fits inside tasks: the worker fits what it reads itself, in a thread that is not the main one of its process."""
 
     def fit(k: int) -> np.ndarray:
         return PCA(k, solver="covariance").fit(rows()).components_
 
     for k, found in enumerate(client.gather(client.map(fit, range(1, P + 1), pure=False)), start=1):
         np.testing.assert_allclose(found, PCA(k, solver="covariance").fit(rows()).components_, atol=1e-12)
+
+
+def test_a_cluster(tmp_path):
+    """One test, so that one cluster is started: two processes with one thread each.
+
+    A process that was killed is replaced by a copy of one that has all modules, which takes little time.
+    """
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "lowdim"])
+        options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            check_tasks(client)
+            for name in MODELS:
+                check_bits(name, tmp_path)
