@@ -20,7 +20,7 @@ JOBS = {
     "Newton": "FactorAnalysis(2), lambda m: m.set_params(n_components=60).fit(A[:, :200])",
     "EM": "PPCA(2, solver=EM(tol=1e-15, max_iter=10**7)), lambda m: m.fit(HOLES)",
     "ICA": "ICA(2), lambda m: m.set_params(n_components=None, n_init=10**6).fit(A[:, :12])",
-    "kernel": "KernelPCA(2, kernel='rbf', solver='matrix-free'), lambda m: m.fit(np.tile(A, (10, 1)))",
+    "kernel": "KernelPCA(2, kernel='rbf', solver='matrix-free'), lambda m: m.fit(np.tile(A, (4, 1)))",
     "rows": "PCA(2), lambda m: m.fit(itertools.repeat(A))",
     "pairs of rows": "CCA(2), lambda m: m.fit(itertools.repeat(A), itertools.repeat(A[:, :30]))",
     "large matrices": "PCA(2), lambda m: [PCA(2).fit_summary(LARGE) for _ in AGAIN]",
