@@ -42,7 +42,7 @@ PUBLIC = {
         inconsistent_lengths kernel_not_finite mixed_blocks n_components_out_of_range needs_memory never_observed
         no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_numeric not_representable
         not_symmetric not_symmetric_kernel one_row other_names other_namespace other_width over_budget ragged_blocks
-        read_once too_few_rows too_large too_small units_too_far warn_user wrong_features
+        read_once too_few_rows too_large too_small units_too_far warn_user without_warnings wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine

@@ -1,4 +1,4 @@
-"""The number of threads, and how they are used.
+"""Work in several threads.
 
 The product of a block of a narrow table is too small for a threaded BLAS, which would spend most of its time on
 synchronization. It is faster to give each thread its own rows and a single-threaded BLAS. The number of threads is the
@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from threadpoolctl import ThreadpoolController
+from ._blas import is_process_wide, single_threaded_blas
+
+#: After Ctrl-C, the calling thread waits at most this many seconds for the others to end.
+_PATIENCE = 0.3
+
+#: Any of these events ends the task that runs in the current context.
+_stops: ContextVar[tuple[threading.Event, ...]] = ContextVar("lowdim_stops", default=())
 
 
 class Progress(Protocol):
@@ -27,73 +32,58 @@ class Progress(Protocol):
     def end(self) -> None: ...
 
 
-@cache
-def _controller() -> Any:
-    return ThreadpoolController().select(user_api="blas")
+class Stopped(BaseException):
+    """Ends a task whose result is no longer needed; users never see it."""
 
 
-_lock = threading.Lock()
-_depth = 0
-_limit: Any = None
-_before = 1
+def check_stop() -> None:
+    """Raise `Stopped` if this is a task of `run_in_parallel` whose result is no longer needed.
 
-
-def _blas_threads() -> int:
-    return max((library.num_threads or 1 for library in _controller().lib_controllers), default=1)
-
-
-def available() -> int:
-    """The number of threads that BLAS would use outside `single_threaded_blas`."""
-    with _lock:
-        return _before if _depth else _blas_threads()
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Context in which BLAS uses one thread per call.
-
-    It can be nested and entered from several threads at once: the first one to enter sets the limit, and the last one
-    to leave removes it.
+    Every loop that may take long calls it in each iteration. In the main thread it does nothing; there, Python itself
+    raises KeyboardInterrupt.
     """
-    global _depth, _limit, _before
-    with _lock:
-        _depth += 1
-        if _depth == 1:
-            _before = _blas_threads()
-            _limit = _controller().limit(limits=1)
-    try:
-        yield
-    finally:
-        with _lock:
-            _depth -= 1
-            if _depth == 0:
-                _limit.restore_original_limits()
-                _limit = None
+    for stop in _stops.get():
+        if stop.is_set():
+            raise Stopped
 
 
 def run_in_parallel(
     tasks: Sequence[Callable[..., Any]],
     on_tick: Callable[[], None] | None = None,
+    *,
     pool: ThreadPoolExecutor | None = None,
+    n_threads: int | None = None,
 ) -> Iterator[Any]:
-    """Run `task(tick)` for all tasks at once, each in its own thread with a single-threaded BLAS.
+    """Run `task(tick)` for all tasks in parallel, each in a thread with a single-threaded BLAS.
 
     Results and errors come in the order of the tasks. A task calls `tick()` now and then: the calling thread then runs
-    `on_tick`, and if another task has failed, the call raises an exception that ends this task. The threads are those
-    of `pool`, or new ones.
+    `on_tick`. If another task has failed or the caller was interrupted, `tick()` and `check_stop()` end the task. Tasks
+    run in copies of the caller's context, with its `np.errstate` for example. The threads are those of `pool`, or
+    `n_threads` new ones, or one for each task.
+
+    All tasks have ended when the caller gets an error. Only Ctrl-C does not wait for them: a call of LAPACK that takes
+    long then runs to its end in the background, and its result is dropped.
     """
     ticks: SimpleQueue[bool] = SimpleQueue()
     stop = threading.Event()
 
     def tick() -> None:
-        if stop.is_set():
-            raise InterruptedError
+        check_stop()
         if on_tick is not None:
             ticks.put(True)
 
-    with single_threaded_blas(), nullcontext(pool) if pool else ThreadPoolExecutor(len(tasks)) as threads:
-        futures = [threads.submit(task, tick) for task in tasks]
+    def run(task: Callable[..., Any]) -> Any:
+        _stops.set((*_stops.get(), stop))
+        check_stop()
+        with single_threaded_blas():
+            return task(tick)
+
+    threads = pool or ThreadPoolExecutor(n_threads or len(tasks))
+    futures: list[Any] = []
+    interrupted = False
+    with single_threaded_blas():
         try:
+            futures.extend(threads.submit(copy_context().run, run, task) for task in tasks)
             if on_tick is not None:
                 for future in futures:
                     future.add_done_callback(lambda _: ticks.put(False))
@@ -105,5 +95,28 @@ def run_in_parallel(
                         running -= 1
             for future in futures:
                 yield future.result()
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception | GeneratorExit)
+            raise
         finally:
             stop.set()
+            wait(futures, _PATIENCE if interrupted else None)
+            if pool is None:
+                threads.shutdown(wait=not interrupted)
+
+
+def run_interruptibly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """`function(*arguments, **options)`, for a call of LAPACK that may take seconds, during which Ctrl-C is heard.
+
+    Python hears Ctrl-C in the main thread, and only between two of its own steps. So the call is made in another thread
+    while the main thread waits. After Ctrl-C it runs to its end in the background, and its result is dropped. Other
+    threads make the call themselves, and so does the main thread if a new thread would have another number of BLAS
+    threads.
+    """
+    if threading.current_thread() is not threading.main_thread() or not is_process_wide():
+        return function(*arguments, **options)
+    aside = ThreadPoolExecutor(1)
+    try:
+        return aside.submit(copy_context().run, function, *arguments, **options).result()
+    finally:
+        aside.shutdown(wait=False)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 # ConvergenceWarning inherits from scikit-learn's, so that filters written for scikit-learn also apply to it.
@@ -77,8 +79,29 @@ class MissingValues(ValueError):
     """
 
 
+#: Categories of warnings that `warn_user` leaves out in the current context.
+_unwanted: ContextVar[tuple[type[Warning], ...]] = ContextVar("lowdim_unwanted_warnings", default=())
+
+
+@contextmanager
+def without_warnings(*categories: type[Warning]) -> Iterator[None]:
+    """Context in which lowdim does not give warnings of these categories.
+
+    Python's `warnings.catch_warnings` changes the filters of the whole process, for all threads, and two threads that
+    use it at the same time may leave the filters changed. So a warning that is not wanted is not given in the first
+    place. Tasks in other threads run in a copy of the context and are silent too.
+    """
+    token = _unwanted.set((*_unwanted.get(), *categories))
+    try:
+        yield
+    finally:
+        _unwanted.reset(token)
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn, and attribute the warning to the nearest calling line outside lowdim and scikit-learn."""
+    if issubclass(category, _unwanted.get()):
+        return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowdim", "sklearn"):
         level, frame = level + 1, frame.f_back

@@ -4,13 +4,16 @@ only here."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 from scipy import linalg as scipy_linalg
 
-from ._threads import single_threaded_blas
+from ._blas import single_threaded_blas
+from ._lapack import largest_eigenpairs
+from ._threads import run_interruptibly
 from ._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, smallest_normal, to_numpy, wide_dtype
 from .errors import column_label, too_few_rows, too_small
 
@@ -39,6 +42,8 @@ _DIFFERENCES = 1 << 20
 _PARTIAL_FROM = 128
 #: For matrices larger than the first size and up to the second one, BLAS uses a single thread.
 _SMALL, _MEDIUM = 32, 512
+#: From this size on, a decomposition takes so long that Ctrl-C must be heard meanwhile.
+_LONG = 1000
 
 
 def divisor(weight: float, ddof: int) -> float:
@@ -137,12 +142,12 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         return xp.flip(values), xp.flip(vectors, axis=1).T
     with quiet_blas(p):
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
-            values, vectors = scipy_linalg.eigh(A, subset_by_index=(p - at_least, p - 1), check_finite=False)
+            values, vectors = _lapack(largest_eigenpairs, A, m=at_least)
             if len(values) < at_least:
                 # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
-                values, vectors = np.linalg.eigh(A)
+                values, vectors = _lapack(np.linalg.eigh, A)
         else:
-            values, vectors = np.linalg.eigh(A)
+            values, vectors = _lapack(np.linalg.eigh, A)
     return values[::-1], vectors.T[::-1]
 
 
@@ -151,10 +156,15 @@ def svd_thin(A: Array) -> tuple[Array, Array, Array]:
     slower and more reliable one is used."""
     if isinstance(A, np.ndarray):
         try:
-            return np.linalg.svd(A, full_matrices=False)
+            return _lapack(np.linalg.svd, A, full_matrices=False)
         except np.linalg.LinAlgError:
-            return scipy_linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+            return _lapack(scipy_linalg.svd, A, full_matrices=False, lapack_driver="gesvd")
     return tuple(namespace(A).linalg.svd(A, full_matrices=False))
+
+
+def _lapack(decompose: Callable[..., Any], A: np.ndarray, **options: Any) -> Any:
+    """`decompose(A, **options)`; if that takes long, it can be interrupted."""
+    return run_interruptibly(decompose, A, **options) if min(A.shape) >= _LONG else decompose(A, **options)
 
 
 def r_factor(A: Array) -> Array:

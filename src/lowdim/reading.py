@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _threads
+from . import _blas, _threads
 from ._threads import Progress
 from ._xp import Array, all_finite, asarray_like, compute_lazy, concat_rows, is_sparse, namespace, to_numpy
 from .errors import NonFiniteBlock, bad_weights
@@ -309,7 +309,7 @@ def _parts(source: Source, threaded_blas: bool) -> list[Source]:
         or (threaded_blas and not traits.sparse and not traits.costly)
     ):
         return [source]
-    return source.parts(_threads.available())
+    return source.parts(_blas.available())
 
 
 def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress | None) -> Iterator[Any]:
@@ -346,14 +346,14 @@ def _fill_remotely(
 def _summary_of_partition(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
     """A task: the summary of one partition and its weights."""
     summary = like.fresh()
-    with _threads.single_threaded_blas():
+    with _blas.single_threaded_blas():
         _fill(part, summary, weights, start, rows, None)
     return summary
 
 
 def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:
     """A task: the results of `function` for one partition."""
-    with _threads.single_threaded_blas():
+    with _blas.single_threaded_blas():
         return concat_rows(list(_mapped(part, function, start, rows, lambda: None, takes_nan)))
 
 
@@ -382,16 +382,21 @@ def _fill_in_turn(
     """As `_fill`, for a stream, which cannot be cut into parts beforehand. One block for each thread is read at a time,
     and block i is added to summary i modulo the number of threads, so the result does not depend on which thread is
     faster."""
-    summaries = [summary, *(summary.fresh() for _ in range(_threads.available() - 1))]
+    summaries = [summary, *(summary.fresh() for _ in range(_blas.available() - 1))]
     start, blocks = 0, source.blocks(rows)
-    with _threads.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
+
+    def take(arguments: tuple[Any, ...], tick: Callable[[], None]) -> None:
+        _take(*arguments, source=source)
+
+    with _blas.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
         while batch := list(islice(blocks, len(summaries))):
             starts = [start]
             for block in batch:
                 starts.append(starts[-1] + block.shape[0])
             counts = [_weights_of(block, i, weights) for block, i in zip(batch, starts, strict=False)]
-            # `list` waits for the results in order, so the error that is raised is that of the first bad block.
-            list(pool.map(partial(_take, source=source), summaries, batch, starts, counts))
+            each = zip(summaries, batch, starts, counts, strict=False)
+            # The results come in order, so the error that is raised is that of the first bad block.
+            list(_threads.run_in_parallel([partial(take, arguments) for arguments in each], pool=pool))
             start = starts[-1]
             for _ in batch:
                 if tick is not None:

@@ -174,3 +174,39 @@ def test_a_solver_object_of_ica_keeps_its_tolerance(tol):
     assert model.gradient_norm_ <= tol
     assert lowdim.plan(ICA(2, solver=QuasiNewtonICA(tol=tol)), X).solver == QuasiNewtonICA(tol=tol)
     np.testing.assert_array_equal(model.components_, ICA(2, tol=tol).fit(X).components_)
+
+
+# ---- A fit that fails
+
+
+def broken_stream(table):
+    """Rows that can no longer be read from the middle on."""
+    yield table[:50]
+    raise OSError("the connection was lost")
+
+
+FAILURES = {
+    "infinity": lambda tables: (np.where(tables[0] == tables[0][-1, -1], np.inf, tables[0]), *tables[1:]),
+    "text": lambda tables: (tables[0].astype(str), *tables[1:]),
+    "one row": lambda tables: tuple(table[:1] for table in tables),
+    "no variance": lambda tables: tuple(np.ones_like(table) for table in tables),
+    "lost connection": lambda tables: tuple(broken_stream(table) for table in tables),
+    "huge": lambda tables: (tables[0] * 1e200, *tables[1:]),
+}
+
+
+@pytest.mark.parametrize("failure", list(FAILURES))
+@each_model
+def test_a_failed_fit_leaves_every_model_as_it_was(name, failure):
+    """Whether it is refused at the start, while rows are read or after the solve, and also if a warning is an error."""
+    model = make(name).fit(*tables(name))
+    before = dict(vars(model))
+    bad = FAILURES[failure](tables(name))
+    try:
+        model.fit(*bad)
+    except (ValueError, TypeError, OSError, lowdim.errors.LowdimWarning):
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[key] is value for key, value in before.items())
+    else:
+        # The squares of a correlation do not overflow, and one row or none is enough for some.
+        assert failure in ("huge", "one row", "no variance", "text")

@@ -9,7 +9,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from examples import SUMMARIZES
-from lowdim import PCA, Moments, Whitening, _threads, summarize
+from lowdim import PCA, Moments, Whitening, _blas, summarize
 from lowdim.solvers import Krylov
 from lowdim.summaries import SUMMARIES
 from oracles import tolerance
@@ -168,12 +168,12 @@ def test_an_error_in_progress_ends_the_threads(rows):
 def test_limits_of_blas_are_given_back(rows):
     with threadpool_limits(2, user_api="blas"):
         PCA(K).fit(rows)
-        assert _threads.available() == 2
+        assert _blas.available() == 2
         bad = rows.copy()
         bad[-1, 0] = np.nan
         with pytest.raises(ValueError):
             PCA(K).fit(bad)
-        assert _threads.available() == 2
+        assert _blas.available() == 2
 
 
 def test_fits_in_several_threads_at_once(rows):
@@ -189,7 +189,7 @@ def test_fits_in_several_threads_at_once(rows):
             worker.start()
         for worker in workers:
             worker.join()
-        assert _threads.available() == 2
+        assert _blas.available() == 2
     for model in answers:
         np.testing.assert_array_equal(model.components_, answers[0].components_)
 

@@ -8,7 +8,6 @@ the task of `solvers.tables`.
 from __future__ import annotations
 
 import numbers
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from ..errors import (
     n_components_out_of_range,
     other_names,
     warn_user,
+    without_warnings,
 )
 from ..linalg import divisor
 from ..reading import Rows, check_weights, summarize
@@ -110,14 +110,12 @@ class TablesModel(Model):
             self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
-                with warnings.catch_warnings():
-                    if seen.n_rows <= 2 * sum(source.groups):
-                        # Further rows may follow, so it is too early to warn of too few rows or a small rank.
-                        warnings.simplefilter("ignore", RankWarning)
-                        warnings.simplefilter("ignore", SmallSampleWarning)
-                    # If all rows are the same so far, others may follow.
-                    with suppress(NoVariance):
-                        self._fit_from(seen, self._dtype, self._streaming_reduction(seen))
+                # Further rows may follow, so it is too early to warn of too few rows or a small rank.
+                early = seen.n_rows <= 2 * sum(source.groups)
+                unwanted = (RankWarning, SmallSampleWarning) if early else ()
+                # If all rows are the same so far, others may follow.
+                with without_warnings(*unwanted), suppress(NoVariance):
+                    self._fit_from(seen, self._dtype, self._streaming_reduction(seen))
         return self
 
     def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from sklearn.base import clone
 
 from .._memory import memory_bytes
 from .._xp import to_numpy
-from ..errors import MissingValues, SmallSampleWarning, choice, warn_user
+from ..errors import LowdimWarning, MissingValues, SmallSampleWarning, choice, warn_user, without_warnings
 from ..reading import check_weights
 from ..sources import Source
 from ..sources.base import cut
@@ -210,9 +209,8 @@ def bootstrap(
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
-    with warnings.catch_warnings():
-        # The same warning for each bootstrap sample would not be helpful.
-        warnings.simplefilter("ignore")
+    # The same warning for each bootstrap sample would not be helpful.
+    with without_warnings(LowdimWarning), np.errstate(all="ignore"):
         whole = clone(model).fit_summary(_union(moments))
         fixed = clone(model)
         if hasattr(whole, "n_components_"):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -12,10 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .. import _threads
+from .._blas import available
 from .._memory import memory_bytes
+from .._threads import run_in_parallel
 from .._xp import compute_lazy, to_numpy
-from ..errors import MissingValues, NonFiniteBlock, exhausted_stream
+from ..errors import LowdimWarning, MissingValues, NonFiniteBlock, exhausted_stream, without_warnings
 from ..reading import check_weights
 from ..solvers.escalate import refine
 from ..sources import Source
@@ -222,10 +221,9 @@ class CrossValidator:
             tick()
             return [scorer.scores(*pair, self.counts) for scorer in self.scorers]
 
-        with warnings.catch_warnings(), ThreadPoolExecutor(_threads.available()) as pool:
-            # The same warning for each fold would not be helpful.
-            warnings.simplefilter("ignore")
-            return list(_threads.run_in_parallel([partial(score, pair) for pair in pairs], pool=pool))
+        # The same warning for each fold would not be helpful.
+        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
+            return list(run_in_parallel([partial(score, pair) for pair in pairs], n_threads=available()))
 
     def _refit_scores(self) -> np.ndarray:
         """Scores from fits to the rows, in which held-out rows have weight zero."""
@@ -239,8 +237,7 @@ class CrossValidator:
         n = len(self.folds.labels)
         weights = np.ones(n) if self.weights is None else to_numpy(self.weights).astype(float)
         scores = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
             for split in self.folds.splits:
                 column = self.folds.labels[:, split.labelling]
                 train, test = (weights * np.isin(column, cells) for cells in (split.train, split.test))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._threads import check_stop
 from .._xp import compute_lazy, to_numpy
 from ..solvers import Status
 from ..sources import Source
@@ -147,6 +148,7 @@ class LatentScorer(DensityScorer):
         held_out = HeldOutMoments(test)
         scores = []
         for k in counts:
+            check_stop()
             if k == 0:
                 variances = np.diagonal(to_numpy(train.scatter)) / train.weight
                 scores.append(gaussian_density(held_out, to_numpy(train.mean), np.diag(self._independent(variances))))

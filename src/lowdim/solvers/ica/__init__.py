@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..._threads import single_threaded_blas
+from ..._blas import single_threaded_blas
 from ...errors import choice
 from ..base import Plan, RowsLike
 from ..plan import make_plan

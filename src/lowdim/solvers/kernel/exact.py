@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..._blas import single_threaded_blas
 from ..._memory import in_words
-from ..._threads import single_threaded_blas
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample

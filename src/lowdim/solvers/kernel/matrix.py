@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import _threads
-from ..._threads import Progress
+from ..._blas import available
+from ..._threads import Progress, run_in_parallel
 from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
@@ -256,13 +256,13 @@ class KernelMatrix:
         if self._progress is not None:
             self._progress.begin("KernelMatrix", len(self._pairs))
         tick = None if self._progress is None else self._progress.step
-        n_threads = min(_threads.available(), len(self._pairs)) if self._host else 1
+        n_threads = min(available(), len(self._pairs)) if self._host else 1
         shares = [range(i, len(self._pairs), n_threads) for i in range(n_threads)]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(n_threads)
         Z: Any = None
         tasks = [partial(self._partial_product, share, U, into) for share in shares]
-        for part in _threads.run_in_parallel(tasks, tick, self._pool):
+        for part in run_in_parallel(tasks, tick, pool=self._pool):
             Z = part if Z is None else Z + part
         if self._progress is not None:
             self._progress.end()

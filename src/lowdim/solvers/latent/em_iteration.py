@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ..._threads import check_stop
 from ..._xp import asarray_like, namespace, to_numpy
 from ...summaries.latent import LatentGaussian
 from ..results import Status
@@ -89,6 +90,7 @@ def iterate(
     memory = _Anderson(_MEMORY if em.accelerate and start.relevance is None else 0)
     status, residual, idle = Status.NOT_CONVERGED, math.inf, 0
     for _ in range(em.max_iter):
+        check_stop()
         plain = maximise(expected, at)
         residual = _largest_change(at, plain, tied)
         small = residual <= em.tol

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 from scipy.linalg import lapack
 
+from ..._lapack import largest_eigenpairs
+from ..._threads import check_stop
 from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
@@ -249,6 +251,7 @@ class _Profile:
     """The objective and its derivatives at one vector of log-uniquenesses."""
 
     def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
+        check_stop()
         p = len(R)
         d = np.exp(-0.5 * y)
         self.k, self.scaled = k, R * d * d[:, None]
@@ -256,7 +259,7 @@ class _Profile:
         if self.exact:
             values, vectors = np.linalg.eigh(self.scaled)
         else:
-            values, vectors = scipy_linalg.eigh(self.scaled, subset_by_index=(p - k, p - 1), check_finite=False)
+            values, vectors = largest_eigenpairs(self.scaled, k)
         self.all_values, self.all_vectors = values[::-1], vectors[:, ::-1]
         # A factor whose eigenvalue is at most one has no loadings.
         used = self.all_values[:k] > 1.0

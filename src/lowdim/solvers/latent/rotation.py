@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..._threads import check_stop
 from ...errors import choice
 from ..results import Status
 
@@ -301,6 +302,7 @@ def _descend(surface: _Surface, at: _Point, tol: float, most: int) -> tuple[_Poi
     """
     best, recent, step = at, [at.value], 1.0
     for count in range(most):
+        check_stop()
         if best.size <= tol**2:
             return best, count
         limit = max(recent) + 1e-14 * (1.0 + abs(at.value))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._threads import single_threaded_blas
+from ..._blas import single_threaded_blas
 from ..._xp import Array, astype, eps, namespace, to_numpy
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size
 from ...summaries import Columns, Sketch

@@ -57,8 +57,11 @@ class KernelReduction(Reduction):
         n = rows[0].shape[0]
         total = float(n) if weights is None else float(weights.sum())
         require_rows(n, total, ddof, fixed=True)
+        # Overflow is detected by checking the kernel matrices.
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            views = tuple(kernel_view(kernel, A, weights) for kernel, A in zip(self.kernels, rows, strict=True))
         return Views(
-            tables=tuple(kernel_view(kernel, A, weights) for kernel, A in zip(self.kernels, rows, strict=True)),
+            tables=views,
             names=tables.names,
             weight=total,
             n_rows=n,
