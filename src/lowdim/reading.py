@@ -398,12 +398,11 @@ def _fill_in_turn(
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
     """Add one block and its weights to a summary; if its sums are not finite, raise an error that names the entry."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        try:
-            summary.update(block, counts)
-        except NonFiniteBlock:
-            numbers = range(start, start + block.shape[0])
-            raise unusable_block_error(source, block, numbers, counts, takes_nan=summary.takes_nan) from None
+    try:
+        summary.update(block, counts)
+    except NonFiniteBlock:
+        numbers = range(start, start + block.shape[0])
+        raise unusable_block_error(source, block, numbers, counts, takes_nan=summary.takes_nan) from None
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:
