@@ -83,6 +83,12 @@ def in_range(x: Array, dtype: Any) -> Array:
     return cast if bool(xp.all(fits)) else x
 
 
+def cumulative_sum(x: Array) -> Array:
+    """Cumulative sums along the first axis. NumPy has the function of the standard only from version 2.1 on."""
+    xp = namespace(x)
+    return np.cumsum(x, axis=0) if xp is np else xp.cumulative_sum(x, axis=0)
+
+
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
     """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, namespace
+from .._xp import Array, cumulative_sum, namespace
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
@@ -213,5 +213,5 @@ def count_to_reach(spectrum: Any, proportion: float) -> int:
     total = spectrum.total
     if total <= 0.0:
         return 1
-    reached = xp.cumulative_sum(spectrum.values / total) >= proportion - 1e-12
+    reached = cumulative_sum(spectrum.values / total) >= proportion - 1e-12
     return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))
