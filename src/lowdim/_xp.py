@@ -111,7 +111,11 @@ def to_numpy(x: Any) -> np.ndarray:
     if compat.is_cupy_array(x):
         return x.get()
     if is_array(x):
-        return np.array(np.from_dlpack(x))
+        try:
+            return np.array(np.from_dlpack(x))
+        except BufferError:
+            # NumPy before 2.1 does not lend read-only memory.
+            return np.array(np.from_dlpack(namespace(x).asarray(x, copy=True)))
     return np.asarray(x)
 
 
