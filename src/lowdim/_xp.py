@@ -83,6 +83,12 @@ def in_range(x: Array, dtype: Any) -> Array:
     return cast if bool(xp.all(fits)) else x
 
 
+def count_true(x: Array) -> int:
+    """The number of true entries. `count_nonzero` is part of the standard only since 2024."""
+    xp = namespace(x)
+    return int(np.count_nonzero(x)) if xp is np else int(xp.sum(xp.astype(x, xp.int64)))
+
+
 def cumulative_sum(x: Array) -> Array:
     """Cumulative sums along the first axis. NumPy has the function of the standard only from version 2.1 on."""
     xp = namespace(x)

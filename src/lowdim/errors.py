@@ -230,6 +230,14 @@ def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
     )
 
 
+def other_length(n: int, expected: int | None) -> ValueError:
+    """The error for a stream that gives another number of rows when it is read again."""
+    return ValueError(
+        f"the stream gave {n} rows, and {expected} rows when it was read before. A solver that reads the rows several "
+        "times needs the same rows each time: return a fresh iterator over all blocks from the function."
+    )
+
+
 def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
     """The error for blocks of one stream that differ in array library, storage or dtype."""
     return ValueError(

@@ -192,7 +192,7 @@ class Rows:
         keep = np.flatnonzero(to_numpy(self.weights) > 0)
         if len(keep) == self.weights.shape[0]:
             return self
-        weights = self.weights[asarray_like(keep, self.weights)]
+        weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array], example: Array | None = None) -> Rows:
@@ -216,7 +216,7 @@ class Rows:
                 index = asarray_like(rows, weights)
                 A, weights = (
                     (A[rows] if is_sparse(A) or source.kind == "objects" else namespace(A).take(A, index, axis=0)),
-                    weights[index],
+                    namespace(weights).take(weights, index, axis=0),
                 )
         if source.kind == "objects":
             return A, weights
