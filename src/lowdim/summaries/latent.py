@@ -170,8 +170,8 @@ class LatentSummary(Summary):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        spread = stored.pop("spread", None)
-        model = LatentGaussian(*(stored.pop(name) for name in LatentGaussian.parameters if name != "spread"), spread)
+        needed = {name: stored.pop(name) for name in LatentGaussian.parameters if name != "spread"}
+        model = LatentGaussian(**needed, spread=stored.pop("spread", None))
         return cls(model, unstored=stored.pop("unstored"))
 
 

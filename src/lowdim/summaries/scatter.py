@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from .._xp import Array
 from ..linalg import divisor, require_rows
@@ -14,7 +14,7 @@ class ScatterSummary(Summary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
-    nonnegative = ("weight",)
+    nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
 
