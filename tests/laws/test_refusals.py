@@ -214,3 +214,11 @@ def test_a_sample_takes_sparse_and_dense_rows():
             rows = mixed.rows.toarray() if sparse.issparse(mixed.rows) else mixed.rows
             np.testing.assert_array_equal(rows, expected.rows)
             np.testing.assert_array_equal(mixed.weights, expected.weights)
+
+
+@pytest.mark.parametrize("label", ["Moments", "FourthMoments", "Triangle", "Columns", "Observed"])
+def test_a_summary_of_arrays_of_another_library_changes_nothing(label):
+    strict = pytest.importorskip("array_api_strict")
+    summary, other = filled(label, (X, None)), filled(label, (strict.asarray(X), None))
+    assert_refused(summary, lambda: summary.merge(other), TypeError)
+    np.testing.assert_array_equal(np.from_dlpack(other.mean), summary.mean)
