@@ -3,16 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check install -q
+# A second environment, with the lowest versions that pyproject.toml allows.
+OLDEST := .venv-oldest
+OLDEST_PY := $(OLDEST)/bin/python
+# Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
+# test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
+TEST_SETTINGS := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-oldest lint bench docs clean
 
 demo: $(VENV)/.core
 	$(PY) examples/demo.py
 
-# Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
-# test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
 test: $(VENV)/.test
-	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PY) -m pytest $(ARGS)
+	$(TEST_SETTINGS) $(PY) -m pytest $(ARGS)
+
+test-oldest: $(OLDEST)/.test
+	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(ARGS)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check .
@@ -27,7 +34,7 @@ docs:
 	@echo "The pages are the Markdown files in docs/. There is no site to build yet."
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp file for each set of packages: nothing is installed twice, or before it is needed.
@@ -38,4 +45,11 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
+	@touch $@
+
+# uv can install the lowest versions of what is named in pyproject.toml (and current versions of what these need).
+$(OLDEST)/.test: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST_PY) -m pip --disable-pip-version-check install -q uv
+	$(OLDEST_PY) -m uv pip install -q --python $(OLDEST_PY) --resolution lowest-direct -e '.[test]'
 	@touch $@

@@ -83,6 +83,18 @@ def in_range(x: Array, dtype: Any) -> Array:
     return cast if bool(xp.all(fits)) else x
 
 
+def count_true(x: Array) -> int:
+    """The number of true entries. `count_nonzero` is part of the standard only since 2024."""
+    xp = namespace(x)
+    return int(np.count_nonzero(x)) if xp is np else int(xp.sum(xp.astype(x, xp.int64)))
+
+
+def cumulative_sum(x: Array) -> Array:
+    """Cumulative sums along the first axis. NumPy has the function of the standard only from version 2.1 on."""
+    xp = namespace(x)
+    return np.cumsum(x, axis=0) if xp is np else xp.cumulative_sum(x, axis=0)
+
+
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
     """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):
@@ -107,7 +119,11 @@ def to_numpy(x: Any) -> np.ndarray:
     if compat.is_cupy_array(x):
         return x.get()
     if is_array(x):
-        return np.array(np.from_dlpack(x))
+        try:
+            return np.array(np.from_dlpack(x))
+        except BufferError:
+            # NumPy before 2.1 does not lend read-only memory.
+            return np.array(np.from_dlpack(namespace(x).asarray(x, copy=True)))
     return np.asarray(x)
 
 

@@ -268,6 +268,14 @@ def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
     )
 
 
+def other_length(n: int, expected: int | None) -> ValueError:
+    """The error for a stream that gives another number of rows when it is read again."""
+    return ValueError(
+        f"the stream gave {n} rows, and {expected} rows when it was read before. A solver that reads the rows several "
+        "times needs the same rows each time: return a fresh iterator over all blocks from the function."
+    )
+
+
 def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
     """The error for blocks of one stream that differ in array library, storage or dtype."""
     return ValueError(
@@ -363,6 +371,22 @@ def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryErro
     """The error for a computation that needs more memory than the user allows; raised before it starts."""
     sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
     return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
+
+
+def damaged_file(path: Any, reason: Any) -> ValueError:
+    """The error for a file that does not hold a summary, or one that no rows can have."""
+    return ValueError(
+        f"{path} is damaged, or not a file that the method `save` of a summary wrote: {reason}. Make the summary again "
+        "from the rows, and save it."
+    )
+
+
+def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
+    """The error for a compressed file whose arrays would take much more memory than the file is large."""
+    return MemoryError(
+        f"the arrays of {path} would take {needed} bytes, and {allowed} are allowed for a file of this size. If the "
+        f"file comes from a source that you trust, pass max_bytes={needed}."
+    )
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:

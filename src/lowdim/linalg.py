@@ -14,7 +14,19 @@ from scipy import linalg as scipy_linalg
 from ._blas import single_threaded_blas
 from ._lapack import largest_eigenpairs
 from ._threads import run_interruptibly
-from ._xp import Array, asarray_like, astype, device, eps, is_sparse, namespace, smallest_normal, to_numpy, wide_dtype
+from ._xp import (
+    Array,
+    asarray_like,
+    astype,
+    count_true,
+    device,
+    eps,
+    is_sparse,
+    namespace,
+    smallest_normal,
+    to_numpy,
+    wide_dtype,
+)
 from .errors import column_label, too_few_rows, too_small
 
 #: Below this ratio lambda_K / lambda_1 a float64 Gram or covariance matrix has lost the digits of lambda_K.
@@ -225,9 +237,8 @@ def numerical_rank(values: Array, n_features: int, epsilon: float | None = None)
     """The number of the descending eigenvalues `values` that are above the rank cut."""
     if values.shape[0] == 0:
         return 0
-    xp = namespace(values)
     cut = rank_cut(float(values[0]), n_features, eps(values) if epsilon is None else epsilon)
-    return int(xp.count_nonzero(values > cut))
+    return count_true(values > cut)
 
 
 def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:

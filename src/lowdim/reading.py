@@ -192,7 +192,7 @@ class Rows:
         keep = np.flatnonzero(to_numpy(self.weights) > 0)
         if len(keep) == self.weights.shape[0]:
             return self
-        weights = self.weights[asarray_like(keep, self.weights)]
+        weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array], example: Array | None = None) -> Rows:
@@ -216,7 +216,7 @@ class Rows:
                 index = asarray_like(rows, weights)
                 A, weights = (
                     (A[rows] if is_sparse(A) or source.kind == "objects" else namespace(A).take(A, index, axis=0)),
-                    weights[index],
+                    namespace(weights).take(weights, index, axis=0),
                 )
         if source.kind == "objects":
             return A, weights
@@ -408,13 +408,12 @@ def _fill_in_turn(
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:
     """Add one block and its weights to a summary; if its sums are not finite, raise an error that names the entry."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        try:
-            summary.update(block, counts)
-        except NonFiniteBlock:
-            numbers = range(start, start + block.shape[0])
-            options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
-            raise unusable_block_error(source, block, numbers, counts, **options) from None
+    try:
+        summary.update(block, counts)
+    except NonFiniteBlock:
+        numbers = range(start, start + block.shape[0])
+        options: Any = {"takes_nan": summary.takes_nan, "powers": summary.powers}
+        raise unusable_block_error(source, block, numbers, counts, **options) from None
 
 
 def _weights_of(block: Array, start: int, weights: Array | None) -> Array | None:

@@ -17,19 +17,21 @@ class Extremes(Summary):
         self.n_features = int(n_features)
         self.n_rows, self.low, self.high = 0, None, None
 
-    def _update(self, block, weights):
+    def _updated(self, block, weights):
         check_columns(self.n_features, block)
         rows = block.toarray() if hasattr(block, "toarray") else np.asarray(block)
         low, high = rows.min(axis=0), rows.max(axis=0)
         if not np.all(np.isfinite(high - low)):
             raise NonFiniteBlock
-        self._absorb(rows.shape[0], low, high)
+        return self._with_rows(rows.shape[0], low, high)
 
-    def _merge(self, other):
-        if other.n_rows:
-            self._absorb(other.n_rows, other.low, other.high)
+    def _merged(self, other):
+        return self._with_rows(other.n_rows, other.low, other.high) if other.n_rows else {}
 
-    def _absorb(self, n_rows, low, high):
-        self.low = low if self.low is None else np.minimum(self.low, low)
-        self.high = high if self.high is None else np.maximum(self.high, high)
-        self.n_rows += n_rows
+    def _layout(self):
+        return {"n_features": (), "n_rows": (), "low": (self.n_features,), "high": (self.n_features,)}
+
+    def _with_rows(self, n_rows, low, high):
+        if self.n_rows:
+            low, high = np.minimum(self.low, low), np.maximum(self.high, high)
+        return {"n_rows": self.n_rows + n_rows, "low": low, "high": high}

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn import decomposition
-from sklearn.callback import ProgressBar
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +11,8 @@ from threadpoolctl import threadpool_limits
 from inputs import INPUTS
 from lowdim import PCA, Whitening
 from lowdim.solvers import SOLVERS
+
+callback = pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((5000, 6)) @ np.diag([6.0, 5, 4, 3, 2, 1]))
@@ -120,7 +121,7 @@ def test_fit_transform_is_told_too():
 @pytest.fixture
 def bar():
     pytest.importorskip("rich", reason="rich is not installed")
-    return ProgressBar(max_propagation_depth=None)
+    return callback.ProgressBar(max_propagation_depth=None)
 
 
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])

@@ -28,9 +28,9 @@ class Blocks(Columns):
         self.sizes.append(block.shape[0])
         super().update(block, weights)
 
-    def _merge(self, other):
+    def merge(self, other):
         self.sizes += other.sizes
-        super()._merge(other)
+        super().merge(other)
 
     def block_rows(self, n_columns, itemsize, stored=1.0):
         return 3

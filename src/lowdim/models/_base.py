@@ -9,22 +9,22 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, astype, dense, device, namespace
+from .._xp import Array, astype, cumulative_sum, dense, device, namespace
 from ..errors import exhausted_stream, other_names, other_namespace, other_width
 from ..reading import Rows, check_weights, map_rows
 from ..solvers import Plan
 from ..sources import Source, open_source
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
+from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -218,7 +218,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
             ratio = self.explained_variance_ratio_
-            rows += [("proportion", ratio), ("cumulative", namespace(ratio).cumulative_sum(ratio))]
+            rows += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
         return rows
 
     def _describe_columns(self) -> str:

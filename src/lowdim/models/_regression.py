@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, astype, dense, namespace, to_numpy
+from .._xp import Array, astype, cumulative_sum, dense, namespace, to_numpy
 from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
@@ -61,11 +61,10 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     def coef_path_(self) -> Array:
         """Coefficients with 1, 2, ..., n_components_ components, (n_components_, n_targets, n_features)."""
         check_is_fitted(self)
-        xp = namespace(self.x_rotations_)
 
         def path(R: Array, Q: Array) -> Array:
             steps = Q.T[:, :, None] * R.T[:, None, :]
-            return xp.cumulative_sum(steps, axis=0) if self.n_components_ else steps
+            return cumulative_sum(steps) if self.n_components_ else steps
 
         return in_widest_range("coef_path_", path, *self.coefficient_factors())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, namespace
+from .._xp import Array, count_true, cumulative_sum, namespace
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
@@ -86,7 +86,7 @@ class Spectrum:
     @property
     def rank(self) -> int:
         """The number of eigenvalues above `rank_cut`."""
-        return int(namespace(self.values).count_nonzero(self.values > self.rank_cut))
+        return count_true(self.values > self.rank_cut)
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others are added to the tail."""
@@ -209,9 +209,8 @@ class Unmixing:
 
 def count_to_reach(spectrum: Any, proportion: float) -> int:
     """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
-    xp = namespace(spectrum.values)
     total = spectrum.total
     if total <= 0.0:
         return 1
-    reached = xp.cumulative_sum(spectrum.values / total) >= proportion - 1e-12
-    return min(int(xp.count_nonzero(~reached)) + 1, int(spectrum.values.shape[0]))
+    reached = cumulative_sum(spectrum.values / total) >= proportion - 1e-12
+    return min(count_true(~reached) + 1, int(spectrum.values.shape[0]))

@@ -22,7 +22,7 @@ from .objects import ObjectSource, holds_objects
 from .shaped import ShapedSource
 from .sparse import SparseSource
 from .stream import StreamSource
-from .table import TableSource, is_column, is_table
+from .table import TableSource, is_column, is_table, open_table
 
 
 def _is_stream(X: Any) -> bool:
@@ -60,7 +60,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
-    (is_table, TableSource),
+    (is_table, open_table),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]

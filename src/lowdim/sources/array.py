@@ -78,14 +78,19 @@ def _numeric(X: np.ndarray) -> np.ndarray:
 
 def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
     """An object array as float64; if that fails, the error names the column."""
-    for value in X.flat:
-        if isinstance(value, complex | np.complexfloating):
-            raise complex_data(X.dtype)
+    refuse_complex_objects(X)
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError) as error:
         column = next((j for j in range(X.shape[1]) if not converts_to_float(X[:, j])), None)
         raise type(error)(not_numeric(column, X.dtype, None, str(error))) from error
+
+
+def refuse_complex_objects(X: np.ndarray) -> None:
+    """Raise an error if an object array holds a complex number."""
+    for value in X.flat:
+        if isinstance(value, complex | np.complexfloating):
+            raise complex_data(X.dtype)
 
 
 def converts_to_float(X: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._xp import Array, concat_rows
-from ..errors import exhausted_stream, mixed_blocks, other_names, ragged_blocks
+from ..errors import exhausted_stream, mixed_blocks, other_length, other_names, ragged_blocks
 from .base import Source
 
 
@@ -38,6 +38,8 @@ class StreamSource(Source):
             raise exhausted_stream("while a minimum of 1 is required")
         self._first: Source | None = first
         self._prototype = first
+        #: The number of rows that the first complete pass gave; None before its end.
+        self._n_read: int | None = None
         known = isinstance(blocks, list | tuple)
         n = sum(len(b) if not hasattr(b, "shape") else b.shape[0] for b in blocks) if known else None
         self.shape = (n, first.shape[1])
@@ -49,16 +51,20 @@ class StreamSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         gathered: list[Array] = []
-        count = 0
+        count = n = 0
         for source in self._sources():
             for block in source.blocks(rows):
                 gathered.append(block)
                 count += block.shape[0]
+                n += block.shape[0]
                 if 8 * count >= rows:
                     yield concat_rows(gathered)
                     gathered, count = [], 0
         if gathered:
             yield concat_rows(gathered)
+        if self._n_read not in (None, n):
+            raise other_length(n, self._n_read)
+        self._n_read = n
 
     @property
     def first_block(self) -> Source:

@@ -1,4 +1,8 @@
-"""Data frames of pandas, polars and pyarrow, read through narwhals."""
+"""Data frames of pandas, polars and pyarrow, read through narwhals.
+
+Columns of Python objects that are numbers are converted once, when the table is opened. So are sparse columns of
+pandas, unless all columns are sparse and leave out zeros: then the table is read as a sparse matrix.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,19 @@ import narwhals as nw
 import numpy as np
 
 from ..errors import column_label, complex_data, empty, not_numeric
+from .array import refuse_complex_objects
 from .base import Source, Traits, cut
+from .sparse import SparseSource
+
+
+def open_table(X: Any) -> Source:
+    """The source of a data frame."""
+    matrix = _sparse_matrix(X)
+    if matrix is None:
+        return TableSource(X)
+    source = SparseSource(matrix)
+    source.names = [str(name) for name in X.columns]
+    return source
 
 
 class TableSource(Source):
@@ -23,12 +39,7 @@ class TableSource(Source):
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
         self.names = [str(name) for name in frame.columns]
-        for j, dtype in enumerate(frame.schema.values()):
-            if not (dtype.is_numeric() or dtype == nw.Boolean):
-                native = getattr(X[frame.columns[j]], "dtype", dtype) if not isinstance(X, nw.DataFrame) else dtype
-                if "complex" in str(native):
-                    raise complex_data(f"{native} in {column_label(j, self.names)}")
-                raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
+        frame = self._with_numbers(frame)
         booleans = [name for name, dtype in frame.schema.items() if dtype == nw.Boolean]
         # Nullable booleans are converted to floats, so that missing entries become NaN.
         self._frame = frame.with_columns(nw.col(*booleans).cast(nw.Float64)) if booleans else frame
@@ -37,6 +48,33 @@ class TableSource(Source):
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
+
+    def _with_numbers(self, frame: Any) -> Any:
+        """The frame with all columns of numbers; an error is raised for columns that hold anything else."""
+        converted = []
+        for j, (name, dtype) in enumerate(frame.schema.items()):
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                numbers = self._numbers(j, frame[:, j], dtype)
+                converted.append(nw.new_series(name, numbers, backend=frame.implementation))
+        return frame.with_columns(*converted) if converted else frame
+
+    def _numbers(self, j: int, column: Any, dtype: Any) -> np.ndarray:
+        """The numbers in a column of objects or in a sparse column."""
+        native = getattr(column.to_native(), "dtype", dtype)
+        if "complex" in str(native):
+            raise complex_data(f"{native} in {column_label(j, self.names)}")
+        if _is_sparse(native) and native.subtype.kind in "fiub":
+            values = column.to_numpy()
+            return values if values.dtype == np.float32 else values.astype(np.float64)
+        if dtype != nw.Object:
+            raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
+        values = np.array(column.to_numpy(), dtype=object)
+        values[column.is_null().to_numpy()] = np.nan
+        refuse_complex_objects(values)
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(not_numeric(j, native, self.names, str(error))) from error
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         n = self._frame.shape[0]
@@ -51,6 +89,19 @@ class TableSource(Source):
 
     def features(self) -> Source:
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
+
+
+def _is_sparse(native: Any) -> bool:
+    """Whether the dtype of a column is one of pandas' sparse dtypes."""
+    return str(native).startswith("Sparse[") and hasattr(native, "subtype")
+
+
+def _sparse_matrix(X: Any) -> Any:
+    """A table of pandas as a sparse matrix if all its columns are sparse and leave out zeros; otherwise None."""
+    dtypes = [] if isinstance(X, nw.DataFrame) else list(getattr(X, "dtypes", []))
+    if dtypes and all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
+        return X.sparse.to_coo()
+    return None
 
 
 def _why_not(dtype: Any) -> str:

@@ -6,21 +6,26 @@ which order these were merged. A summary sees blocks only, and does not know whe
 
 A summary declares the names of its attributes (`parameters`, `options`, `state`); merging, `fresh`, `save` and `load`
 follow from these names.
+
+An update or a merge that is refused leaves the summary as it was. For this, subclasses define what would change
+(`_updated`, `_merged`) and change nothing themselves; `update` and `merge` make the changes once all are known.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, device, is_sparse, namespace, wide_dtype
-from ..errors import NonFiniteBlock, no_rows_seen
+from .._xp import Array, Beside, astype, device, namespace, wide_dtype
+from ..errors import NonFiniteBlock, damaged_file, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
+from .blocks import check_block, counted_rows
+from .loaded import check_loaded
 from .npz import read_tree, write_tree
 
 #: Blocks of about this size stay in cache while they are summed.
@@ -28,6 +33,10 @@ CACHE_BYTES = 4 << 20
 #: Up to this many columns the product of a block is too small for a threaded BLAS.
 NARROW = 768
 
+#: New values of attributes of a summary, by name.
+Changes = dict[str, Any]
+#: Shapes of values of a summary, by name: () for a number; None is any length.
+Layout = dict[str, tuple[int | None, ...]]
 
 S = TypeVar("S", bound="Summary")
 
@@ -42,6 +51,9 @@ class Summary(ABC):
     options: ClassVar[tuple[str, ...]] = ()
     #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
+    #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
+    nonnegative: ClassVar[tuple[str, ...]] = ()
+    symmetric: ClassVar[tuple[str, ...]] = ()
     #: Whether NaN stands for a missing entry.
     takes_nan: ClassVar[bool] = False
     #: The powers of the entries that are summed and may overflow, for messages.
@@ -56,34 +68,46 @@ class Summary(ABC):
 
     def update(self, block: Array, weights: Array | None = None) -> None:
         """Add the rows of `block`, a dense array or a CSR array; row i counts `weights[i]` times. Rows of weight zero
-        are ignored."""
-        if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
-            block = block.joined()
-        if weights is not None:
-            block, weights = _without_zero_weights(block, weights)
-        if block.shape[0]:
-            self._update(block, weights)
+        are ignored. If the block is refused, the summary stays as it was."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            self._change(self._changes_from(block, weights))
 
     def merge(self, other: Self) -> None:
-        """Add all rows that `other` has summed up; `other` is not changed."""
+        """Add all rows that `other` has summed up; `other` is not changed. If `other` is refused, the summary stays as
+        it was."""
         if type(self) is not type(other):
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
         for name in self.parameters:
-            if not _same(getattr(self, name), getattr(other, name)):
+            if not same_parameters(getattr(self, name), getattr(other, name)):
                 raise ValueError(
                     f"two {type(self).__name__} summaries with different {name} cannot be merged: they are sums of "
                     "different things."
                 )
         with np.errstate(over="ignore", invalid="ignore"):
-            self._merge(other)
+            self._change(self._merged(other))
+
+    def _changes_from(self, block: Array, weights: Array | None) -> Changes:
+        """What changes when a block is added, after checks of the block and its weights."""
+        if isinstance(block, Beside) and not (self.takes_pieces and weights is None):
+            block = block.joined()
+        block = check_block(block)
+        if weights is not None:
+            block, weights = counted_rows(block, weights)
+        return self._updated(block, weights) if block.shape[0] else {}
 
     @abstractmethod
-    def _update(self, block: Array, weights: Array | None) -> None:
-        """Add a block that has at least one row; all weights are positive."""
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        """What changes when a block is added that has at least one row; all weights are positive. Arrays that belong to
+        the summary must not be overwritten."""
 
     @abstractmethod
-    def _merge(self, other: Self) -> None:
-        """Add `other`, which has the same parameters."""
+    def _merged(self, other: Self) -> Changes:
+        """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
+        not be overwritten."""
+
+    def _change(self, changes: Changes) -> None:
+        """Make the changes that `_updated` or `_merged` returned."""
+        self.__dict__.update(changes)
 
     def fresh(self) -> Self:
         """An empty summary with the same parameters: the identity of `merge`."""
@@ -98,13 +122,29 @@ class Summary(ABC):
         write_tree(path, self._tree())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a summary from a file that `save` wrote."""
-        tree = read_tree(path)
-        kind = tree["kind"]
+    def load(cls, path: str | PathLike[str], *, max_bytes: int | None = None) -> Self:
+        """Read a summary from a file that `save` wrote.
+
+        Shapes, signs and counts are checked, and all numbers must be finite, so that a damaged file is refused here
+        and does not lead to wrong results later.
+
+        Parameters
+        ----------
+        path : str or path
+        max_bytes : int, optional
+            The memory that the arrays of the file may take. `save` does not compress, so the default is about the size
+            of the file: a compressed file that would take much more memory is refused. Pass a number to read it.
+        """
+        tree = read_tree(path, max_bytes)
+        kind = tree.get("kind")
+        if kind not in {known.__name__ for known in _all_kinds()}:
+            raise damaged_file(path, "it does not say which summary it holds")
         if kind != cls.__name__:
             raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.summaries.{kind}.load(path).")
-        return cls._from_tree(tree)
+        try:
+            return cls._from_tree(tree)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise damaged_file(path, error) from error
 
     def _tree(self) -> dict[str, Any]:
         """The name of the class and the values of `state` as a tree; nested summaries become trees as well."""
@@ -116,7 +156,13 @@ class Summary(ABC):
         stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
         summary = cls._made_from(stored)
         summary._restore(stored)
+        check_loaded(summary)
         return summary
+
+    @abstractmethod
+    def _layout(self) -> Layout:
+        """The shape of each value in `state`. Values that are summaries or text are left out, and so are sums that this
+        summary was told not to make."""
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
@@ -210,24 +256,13 @@ def products_in_range(Z: Array, groups: Sequence[int] = ()) -> Array:
     return P
 
 
-def _without_zero_weights(block: Array, weights: Array) -> tuple[Array, Array]:
-    """The rows of positive weight of a block, and their weights."""
-    xp = namespace(weights)
-    keep = weights > 0
-    if bool(xp.all(keep)):
-        return block, weights
-    index = xp.nonzero(keep)[0]
-    if is_sparse(block):
-        return block[index], weights[index]
-    return xp.take(block, index, axis=0), xp.take(weights, index, axis=0)
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two parameters are equal. Arrays are compared by their entries, summaries by their parameters."""
+def same_parameters(a: Any, b: Any) -> bool:
+    """Whether two parameters of summaries are equal. Arrays are compared by their entries, summaries by their
+    parameters."""
     if a is b:
         return True
     if isinstance(a, Summary):
-        return type(a) is type(b) and all(_same(getattr(a, name), getattr(b, name)) for name in a.parameters)
+        return type(a) is type(b) and all(same_parameters(getattr(a, name), getattr(b, name)) for name in a.parameters)
     if not hasattr(a, "shape") or not hasattr(b, "shape"):
         return not hasattr(a, "shape") and not hasattr(b, "shape") and a == b
     return tuple(a.shape) == tuple(b.shape) and bool(namespace(a).all(a == b))
@@ -247,12 +282,18 @@ def _with_objects(value: Any) -> Any:
     return _class_named(value["kind"])._from_tree(value) if isinstance(value, dict) else value
 
 
-def _class_named(kind: str) -> type[Summary]:
+def _class_named(kind: Any) -> type[Summary]:
     """The subclass of `Summary` with this name."""
+    for cls in _all_kinds():
+        if cls.__name__ == kind:
+            return cls
+    raise ValueError(f"there is no summary of the kind {kind}")
+
+
+def _all_kinds() -> Iterator[type[Summary]]:
+    """All subclasses of `Summary`, and theirs."""
     waiting = Summary.__subclasses__()
     while waiting:
         cls = waiting.pop()
-        if cls.__name__ == kind:
-            return cls
+        yield cls
         waiting += cls.__subclasses__()
-    raise ValueError(f"there is no summary of the kind {kind}.")

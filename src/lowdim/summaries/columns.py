@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, column_sums, dense, device, is_sparse, namespace, wide_dtype
-from .base import CACHE_BYTES, Summary, check_columns, check_squares, is_far, total_weight
+from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, check_squares, is_far, total_weight
 from .means import between_weight, merged_mean, two_sum
 
 
@@ -19,6 +19,7 @@ class Columns(Summary):
 
     parameters = ("n_features",)
     state = ("n_features", "n_rows", "weight", "mean", "rest", "squares")
+    nonnegative = ("weight", "squares")
 
     def __init__(self, n_features: int) -> None:
         self.n_features = int(n_features)
@@ -28,16 +29,17 @@ class Columns(Summary):
         self.rest: Any = None
         self.squares: Any = None
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         shift, step, squares = (_sparse_sums if is_sparse(block) else self._dense_sums)(block, weights, weight)
         check_squares(squares)
-        self._absorb(int(block.shape[0]), weight, shift, step, squares)
+        return self._with_rows(int(block.shape[0]), weight, shift, step, squares)
 
-    def _merge(self, other: Self) -> None:
-        if other.weight:
-            self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.squares)
+    def _merged(self, other: Self) -> Changes:
+        if other.weight == 0.0:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.squares)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, int(CACHE_BYTES / max(1.0, n_columns * itemsize * stored)))
@@ -56,6 +58,10 @@ class Columns(Summary):
         with np.errstate(over="ignore"):
             return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
 
+    def _layout(self) -> Layout:
+        p = self.n_features
+        return {"n_features": (), "n_rows": (), "weight": (), "mean": (p,), "rest": (p,), "squares": (p,)}
+
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
@@ -68,18 +74,21 @@ class Columns(Summary):
         step = s / weight
         return astype(shift, wide), step, xp.clip(squares - s * step, 0.0, None)
 
-    def _absorb(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> None:
-        """Merge rows of mean `shift + step` and sums of squares `squares` about it."""
-        self.n_rows += n
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, squares: Array) -> Changes:
+        """What changes with rows of mean `shift + step` and sums of squares `squares` about it."""
         if self.weight == 0.0:
-            self.weight, self.squares = weight, squares
-            self.mean, self.rest = two_sum(shift, step)
-            return
-        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
-        self.squares = self.squares + squares + d * d * between_weight(self.weight, weight)
-        check_squares(self.squares)
-        self.mean, self.rest = mean, rest
-        self.weight += weight
+            mean, rest = two_sum(shift, step)
+        else:
+            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            squares = self.squares + squares + d * d * between_weight(self.weight, weight)
+            check_squares(squares)
+        return {
+            "n_rows": self.n_rows + n,
+            "weight": self.weight + weight,
+            "mean": mean,
+            "rest": rest,
+            "squares": squares,
+        }
 
 
 def _sums_about(shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from .._xp import Array, astype, device, namespace
 from ..errors import NonFiniteBlock
-from .base import check_columns, row_weights
+from .base import Changes, Layout, check_columns, row_weights
 from .entries import observed_entries
 from .latent import LatentGaussian, LatentSummary, unpack
 
@@ -37,6 +37,8 @@ class Completed(LatentSummary):
     """
 
     state = (*LatentSummary.parameters, "weight", "total", "second", "loglike")
+    nonnegative = (*LatentSummary.nonnegative, "weight")
+    symmetric = ("second",)
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
         super().__init__(model, unstored=unstored)
@@ -45,7 +47,7 @@ class Completed(LatentSummary):
         self.second: Any = None
         self.loglike = 0.0
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.loadings.shape[1], block)
         entries = observed_entries(block, self.unstored)
         u, covariance, log_density = self.model.expect(entries)
@@ -66,18 +68,26 @@ class Completed(LatentSummary):
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        self._add(float(xp.sum(w)), root[:, 0] @ z, second, loglike)
+        return self._plus(float(xp.sum(w)), root[:, 0] @ z, second, loglike)
 
-    def _merge(self, other: Self) -> None:
-        if other.second is not None:
-            self._add(other.weight, other.total, other.second, other.loglike)
+    def _merged(self, other: Self) -> Changes:
+        if other.second is None:
+            return {}
+        return self._plus(other.weight, other.total, other.second, other.loglike)
 
-    def _add(self, weight: float, total: Array, second: Array, loglike: float) -> None:
+    def _plus(self, weight: float, total: Array, second: Array, loglike: float) -> Changes:
+        """The sums with those of further rows."""
         first = self.second is None
-        self.weight += weight
-        self.total = total if first else self.total + total
-        self.second = second if first else self.second + second
-        self.loglike += loglike
+        return {
+            "weight": self.weight + weight,
+            "total": total if first else self.total + total,
+            "second": second if first else self.second + second,
+            "loglike": self.loglike + loglike,
+        }
+
+    def _layout(self) -> Layout:
+        p = self.loadings.shape[1]
+        return super()._layout() | {"weight": (), "total": (p,), "second": (p, p)}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(16, _TABLE_BYTES // (8 * self.model.k * n_columns))

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from .._xp import Array, astype, dense, namespace
 from ..errors import NonFiniteBlock
+from .base import Changes, Layout
 from .moments import Moments
 
 
@@ -27,6 +28,7 @@ class FourthMoments(Moments):
 
     takes_pieces = False
     powers = "fourth powers"
+    nonnegative = (*Moments.nonnegative, "fourth")
     state = (*Moments.state, "third", "fourth")
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None, wide: bool = False) -> None:
@@ -34,38 +36,39 @@ class FourthMoments(Moments):
         self.third: Any = None
         self.fourth: Any = 0.0
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _layout(self) -> Layout:
+        return super()._layout() | {"third": (self.n_features,), "fourth": ()}
+
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         one = self.fresh()
-        Moments._update(one, block, weights)
+        one._change(Moments._updated(one, block, weights))
         xp = namespace(one.mean)
         Z = astype(dense(block), one.mean.dtype) - one.mean
         q = xp.sum(Z * Z, axis=1)
         wq = q if weights is None else q * astype(weights, q.dtype)
         one.third, one.fourth = wq @ Z, float(xp.sum(wq * q))
-        if not math.isfinite(one.fourth):
-            raise NonFiniteBlock
-        self._merge(one)
+        return self._merged(one)
 
-    def _merge(self, other: Self) -> None:
+    def _merged(self, other: Self) -> Changes:
+        changes = super()._merged(other)
         if other.weight == 0.0:
-            return
-        mine = (self.mean, self.scatter, self.weight, self.third, self.fourth)
+            return changes
+        third, fourth = _moved(other, changes["mean"])
         if self.weight:
-            mine = (self.mean, namespace(self.scatter).asarray(self.scatter, copy=True), *mine[2:])
-        super()._merge(other)
-        third, fourth = _moved(other.mean, other.scatter, other.weight, other.third, other.fourth, self.mean)
-        if mine[2]:
-            third_mine, fourth_mine = _moved(*mine, self.mean)
+            third_mine, fourth_mine = _moved(self, changes["mean"])
             third, fourth = third + third_mine, fourth + fourth_mine
-        self.third, self.fourth = third, fourth
+        if not math.isfinite(fourth):
+            raise NonFiniteBlock
+        return changes | {"third": third, "fourth": fourth}
 
 
-def _moved(mean: Array, scatter: Array, weight: float, third: Array, fourth: float, to: Array) -> tuple[Array, float]:
-    """`third` and `fourth` about the point `to` instead of `mean`."""
-    xp = namespace(mean)
-    d = to - mean
+def _moved(moments: FourthMoments, to: Array) -> tuple[Array, float]:
+    """`third` and `fourth` about the point `to` instead of the mean."""
+    xp = namespace(to)
+    scatter, weight, third = moments.scatter, moments.weight, moments.third
+    d = to - moments.mean
     size = float(d @ d)
     trace = float(xp.sum(xp.linalg.diagonal(scatter)))
     Sd = scatter @ d
-    moved = fourth + 4 * float(d @ Sd) + 2 * size * trace + weight * size * size - 4 * float(d @ third)
-    return third - 2 * Sd - d * (trace + weight * size), moved
+    fourth = moments.fourth + 4 * float(d @ Sd) + 2 * size * trace + weight * size * size - 4 * float(d @ third)
+    return third - 2 * Sd - d * (trace + weight * size), fourth

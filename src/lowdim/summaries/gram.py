@@ -6,14 +6,14 @@ which is centred separately, so it can be accumulated over blocks of features as
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
 from ..errors import too_small
 from ..linalg import divisor, have_digits, is_constant, r_factor, require_rows, underflows
-from .base import CACHE_BYTES, NARROW, Summary, check_columns, check_squares, products_in_range
+from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
@@ -83,6 +83,8 @@ class Gram(Summary):
 
     parameters = ("n_samples", "sample_weight", "ddof")
     state = ("n_samples", "sample_weight", "ddof", "n_rows", "product")
+    nonnegative: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    symmetric: ClassVar[tuple[str, ...]] = ("product",)
 
     def __init__(self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None) -> None:
         self.n_samples = int(n_samples)
@@ -110,28 +112,31 @@ class Gram(Summary):
         """Whether there are enough samples for the product of a block to keep all BLAS threads busy."""
         return self.n_samples > NARROW
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_samples, block)
-        self._take(dense(block))
-        self.n_rows += block.shape[0]
+        return {"product": self._plus(self._product_of(dense(block))), "n_rows": self.n_rows + int(block.shape[0])}
 
-    def _merge(self, other: Self) -> None:
-        if other.product is not None:
-            self._add(other.product)
-            self.n_rows += other.n_rows
+    def _merged(self, other: Self) -> Changes:
+        if other.product is None:
+            return {}
+        return {"product": self._plus(other.product), "n_rows": self.n_rows + other.n_rows}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
-    def _take(self, block: Array) -> None:
-        """Add the products of a dense block of features."""
+    def _layout(self) -> Layout:
+        n = self.n_samples
+        return {"n_samples": (), "sample_weight": (n,), "ddof": (), "n_rows": (), "product": (n, n)}
+
+    def _product_of(self, block: Array) -> Array:
+        """The product of a dense block of features."""
         mean = feature_means(block, self.sample_weight, self._scratch)
         Z = self._scratch.difference(block, mean)
         if self.ddof is not None:
             Z = self._standardized(Z, mean, self.ddof)
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
-        self._add(astype(P, wide_dtype(namespace(P), device(P))))
+        return astype(P, wide_dtype(namespace(P), device(P)))
 
     def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
         """Centred features divided by their standard deviation, in place for NumPy arrays."""
@@ -146,26 +151,32 @@ class Gram(Summary):
         scale = standard_deviations(squares, mean[:, 0], self.n_samples, weight, ddof)[:, None]
         return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
-    def _add(self, P: Array) -> None:
-        self.product = P if self.product is None else self.product + P
+    def _plus(self, P: Array) -> Array:
+        """`product` and `P` together."""
+        return P if self.product is None else self.product + P
 
 
 class GramRoot(Gram):
     """As Gram, but `product` holds a root R of the centred Gram matrix R^T R: no digits are lost by squaring."""
 
+    symmetric = ()
+
     def centred(self) -> Array:
         """R^T R."""
         return self.product.T @ self.product
 
-    def _take(self, block: Array) -> None:
+    def _product_of(self, block: Array) -> Array:
         xp = namespace(block)
         block = astype(block, wide_dtype(xp, device(block)))
         Z, _, _ = centred_features(block, self.sample_weight, self.ddof)
         check_squares(xp.sum(Z * Z, axis=1))
         if self.sample_weight is not None:
             Z = Z * xp.sqrt(astype(self.sample_weight, Z.dtype))[None, :]
-        self._add(Z)
+        return Z
 
-    def _add(self, P: Array) -> None:
+    def _layout(self) -> Layout:
+        return super()._layout() | {"product": (None, self.n_samples)}
+
+    def _plus(self, P: Array) -> Array:
         both = P if self.product is None else namespace(P).concat([self.product, P], axis=0)
-        self.product = r_factor(both) if both.shape[0] > self.n_samples else both
+        return r_factor(both) if both.shape[0] > self.n_samples else both

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from .._xp import Array, Beside, astype, is_sparse, namespace, to_numpy
-from .base import Summary
+from .base import Changes, Layout, Summary, same_parameters
 
 S = TypeVar("S", bound=Summary)
 
@@ -32,7 +32,8 @@ class Labelled(Summary, Generic[S]):
     -----
     Labels are the last columns of the rows, one column for each labelling. They are integers from 0 on; rows of label
     -1 belong to no part. Parts can be merged, so the summary of all rows except those of one label needs neither a
-    second pass nor a subtraction. One pass; the memory of `like` times the number of labels.
+    second pass nor a subtraction. One pass; the memory of `like` times the number of labels, and as much again for the
+    labels in a block while it is added.
     """
 
     parameters = ("like", "counts")
@@ -49,20 +50,47 @@ class Labelled(Summary, Generic[S]):
     def threaded_blas(self) -> bool:
         return self.like.threaded_blas
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
+        """What changes in each part, by labelling and label."""
         rows, labels = self._split(block)
-        for parts, column in zip(self.parts, labels.T, strict=True):
+        changes: Any = {}
+        for r, (parts, column) in enumerate(zip(self.parts, labels.T, strict=True)):
             for label, where in _runs(column):
+                if not -1 <= label < len(parts):
+                    raise ValueError(
+                        f"labels of labelling {r} must be integers from -1 to {len(parts) - 1}, got {label}; labels "
+                        f"are the last {len(self.counts)} columns of the rows."
+                    )
                 if label >= 0:
-                    parts[label].update(_taken(rows, where), None if weights is None else _taken(weights, where))
+                    some_weights = None if weights is None else _taken(weights, where)
+                    changes[r, label] = parts[label]._changes_from(_taken(rows, where), some_weights)
+        return changes
 
-    def _merge(self, other: Self) -> None:
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
-            for part, more in zip(mine, theirs, strict=True):
-                part.merge(more)
+    def _merged(self, other: Self) -> Changes:
+        changes: Any = {}
+        for r, (mine, theirs) in enumerate(zip(self.parts, other.parts, strict=True)):
+            for label, (part, more) in enumerate(zip(mine, theirs, strict=True)):
+                changes[r, label] = part._merged(more)
+        return changes
+
+    def _change(self, changes: Any) -> None:
+        for (r, label), of_part in changes.items():
+            self.parts[r][label]._change(of_part)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return self.like.block_rows(n_columns, itemsize, stored)
+
+    def _layout(self) -> Layout:
+        return {"counts": (len(self.parts),)}
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        like, counts = stored["like"], stored["counts"]
+        if [len(parts) for parts in stored["parts"]] != list(counts):
+            raise ValueError(f"there must be {list(counts)} parts, one for each label")
+        if not all(same_parameters(part, like) for parts in stored["parts"] for part in parts):
+            raise ValueError("the parts are summaries of different things")
+        return super()._made_from(stored)
 
     def _split(self, block: Array) -> tuple[Array, np.ndarray]:
         """The rows without the columns of labels, and the labels."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._xp import Array, asarray_like, namespace
 from ..errors import NonFiniteBlock
-from .base import CACHE_BYTES, Summary, check_columns, row_weights
+from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
 
@@ -18,6 +18,8 @@ from .moments import Moments
 _TABLE_BYTES = 1 << 20
 #: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
+#: Names of the sums of `Latent` that are arrays.
+_SUMS = ("second", "cross", "squares", "scores")
 
 
 class LatentGaussian:
@@ -148,6 +150,7 @@ class LatentSummary(Summary):
     """
 
     parameters = (*LatentGaussian.parameters, "unstored")
+    nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
@@ -159,9 +162,16 @@ class LatentSummary(Summary):
     def fresh(self) -> Self:
         return type(self)(self.model, unstored=self.unstored)
 
+    def _layout(self) -> Layout:
+        k, p = self.loadings.shape
+        pairs_of_k = (k + 1) * (k + 2) // 2
+        columns: Layout = dict.fromkeys(("mean", "scale", "noise"), (p,))
+        return columns | {"loadings": (k, p), "spread": (pairs_of_k, p), "unstored": (), "loglike": ()}
+
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        model = LatentGaussian(*(stored.pop(name, None) for name in LatentGaussian.parameters))
+        needed = {name: stored.pop(name) for name in LatentGaussian.parameters if name != "spread"}
+        model = LatentGaussian(**needed, spread=stored.pop("spread", None))
         return cls(model, unstored=stored.pop("unstored"))
 
 
@@ -185,7 +195,8 @@ class Latent(LatentSummary):
     One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
     """
 
-    state = (*LatentSummary.parameters, "second", "cross", "squares", "scores", "loglike")
+    state = (*LatentSummary.parameters, *_SUMS, "loglike")
+    nonnegative = (*LatentSummary.nonnegative, "squares")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
         super().__init__(model, unstored=unstored)
@@ -225,7 +236,7 @@ class Latent(LatentSummary):
         self.loglike = -0.5 * (n * (float(xp.sum(model.constants)) + log_determinant) + float(distance))
         return self
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.loadings.shape[1], block)
         entries = observed_entries(block, self.unstored)
         u, covariance, log_density = self.model.expect(entries)
@@ -240,20 +251,24 @@ class Latent(LatentSummary):
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1), loglike)
-        self._add(*parts)
+        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1))
+        return self._plus(dict(zip(_SUMS, parts, strict=True)), loglike)
 
-    def _merge(self, other: Self) -> None:
-        if other.second is not None:
-            self._add(other.second, other.cross, other.squares, other.scores, other.loglike)
+    def _merged(self, other: Self) -> Changes:
+        if other.second is None:
+            return {}
+        return self._plus({name: getattr(other, name) for name in _SUMS}, other.loglike)
 
-    def _add(self, second: Array, cross: Array, squares: Array, scores: Array, loglike: float) -> None:
-        if self.second is None:
-            self.second, self.cross, self.squares, self.scores = second, cross, squares, scores
-        else:
-            self.second, self.cross = self.second + second, self.cross + cross
-            self.squares, self.scores = self.squares + squares, self.scores + scores
-        self.loglike += loglike
+    def _plus(self, sums: Changes, loglike: float) -> Changes:
+        """The sums with those of further rows."""
+        if self.second is not None:
+            sums = {name: getattr(self, name) + part for name, part in sums.items()}
+        return sums | {"loglike": self.loglike + loglike}
+
+    def _layout(self) -> Layout:
+        k, p = self.loadings.shape
+        q = (k + 1) * (k + 2) // 2
+        return super()._layout() | {"second": (q, p), "cross": (k + 1, p), "squares": (p,), "scores": (q,)}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)

@@ -24,6 +24,8 @@ from .._xp import (
 from ..linalg import FLOAT64_EPS, divisor, require_rows
 from .base import (
     CACHE_BYTES,
+    Changes,
+    Layout,
     check_columns,
     check_squares,
     is_far,
@@ -88,6 +90,7 @@ class Moments(ScatterSummary):
     """
 
     options = ("wide",)
+    symmetric = ("scatter",)
     takes_pieces = True
     state: ClassVar[tuple[str, ...]] = (
         "n_features",
@@ -147,24 +150,26 @@ class Moments(ScatterSummary):
         self.scatter = 0.5 * (cov + cov.T) * divisor(n_samples, ddof)
         return self
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
         weight = total_weight(block, weights)
         if is_sparse(block):
-            shift, s, P = self._sparse_sums(block, weights, weight)
+            shift, s, P, product_eps = self._sparse_sums(block, weights, weight)
         else:
-            shift, s, P = self._dense_sums(block, weights)
+            shift, s, P, product_eps = self._dense_sums(block, weights)
         xp = namespace(s)
         check_squares(xp.linalg.diagonal(P))
         wide = wide_dtype(xp, device(s))
         s = astype(s, wide)
         loss = s / math.sqrt(weight)
-        self._absorb(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
+        rows = self._with_rows(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
+        return rows | {"product_eps": max(self.product_eps, product_eps)}
 
-    def _merge(self, other: Self) -> None:
-        self.product_eps = max(self.product_eps, other.product_eps)
-        if other.weight:
-            self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.scatter)
+    def _merged(self, other: Self) -> Changes:
+        product_eps = {"product_eps": max(self.product_eps, other.product_eps)}
+        if other.weight == 0.0:
+            return product_eps
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.scatter) | product_eps
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return _SLICES * _slice_rows(n_columns, itemsize)
@@ -184,21 +189,26 @@ class Moments(ScatterSummary):
         start = [sum(self.groups[:g]) for g in (i, j)]
         return self.scatter[start[0] : start[0] + self.groups[i], start[1] : start[1] + self.groups[j]]
 
-    def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array]:
-        """Shift, sums and products of a dense block about the shift."""
+    def _layout(self) -> Layout:
+        p = self.n_features
+        return super()._layout() | {"wide": (), "scatter": (p, p), "product_eps": ()}
+
+    def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array, float]:
+        """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
         if self.wide:
             block = astype(block, wide_dtype(namespace(block), device(block)))
         shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
-        s, P = self._sums_about(shift, block, weights)
+        s, P, product_eps = self._sums_about(shift, block, weights)
         weight = total_weight(block, weights)
         if is_far(s, namespace(P).linalg.diagonal(P), weight):
             # The shift was an outlier, or the rows have drifted away from it: use the mean of the block instead.
             shift = shift + astype(s / weight, shift.dtype)
-            s, P = self._sums_about(shift, block, weights)
-        return shift, s, P
+            s, P, product_eps = self._sums_about(shift, block, weights)
+        return shift, s, P, product_eps
 
-    def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache."""
+    def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache; and the
+        largest machine epsilon of the products."""
         n, p = block.shape
         rows = _slice_rows(p, block.itemsize) if namespace(block) is np else n
         if n <= rows:
@@ -207,24 +217,26 @@ class Moments(ScatterSummary):
         wide = wide_dtype(xp, device(block))
         s = xp.zeros_like(shift, dtype=wide)
         P = xp.zeros((p, p), dtype=wide, device=device(block))
+        product_eps = 0.0
         for i in range(0, n, rows):
             part = slice(i, min(i + rows, n))
-            s_part, P_part = self._products(block[part, :], shift, None if weights is None else weights[part])
+            s_part, P_part, part_eps = self._products(block[part, :], shift, None if weights is None else weights[part])
             s += s_part
             P += P_part
-        return s, P
+            product_eps = max(product_eps, part_eps)
+        return s, P, product_eps
 
-    def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Sums and products of rows about the shift, in the dtype of the rows if the squares are in its range."""
+    def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array, float]:
+        """Sums and products of rows about the shift, in the dtype of the rows if the squares are in its range; and the
+        machine epsilon of the products."""
         Z = self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
         Z = scaled_rows(Z, weights)
         P = products_in_range(Z, self.groups)
-        self.product_eps = max(self.product_eps, eps(P))
-        return s, P
+        return s, P, eps(P)
 
-    def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array]:
-        """Shift, sums and products of a sparse block, with shift zero; the block is made dense if that is faster or if
+    def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
+        """As `_dense_sums`, for a sparse block and with shift zero; the block is made dense if that is faster or if
         shift zero would lose digits."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
@@ -236,24 +248,31 @@ class Moments(ScatterSummary):
         squares = np.diagonal(P)
         if np.any(squares - s * s / weight < 1e-4 * squares):
             return self._dense_sums(dense(block), weights)
-        return np.zeros_like(s), s, P
+        return np.zeros_like(s), s, P, FLOAT64_EPS
 
-    def _absorb(self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None) -> None:
-        """Merge rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None)."""
+    def _with_rows(
+        self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None
+    ) -> Changes:
+        """What changes with rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None)."""
         xp = namespace(shift)
-        self.n_rows += n
         if self.weight == 0.0:
-            self.weight = weight
-            self.mean, self.rest = two_sum(shift, step)
-            self.scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
-            return
-        mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
-        gain = d * math.sqrt(between_weight(self.weight, weight))
-        self.scatter += P
-        if loss is None:
-            self.scatter += gain[:, None] * gain[None, :]
+            mean, rest = two_sum(shift, step)
+            scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
         else:
-            self.scatter += xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
-        check_squares(xp.linalg.diagonal(self.scatter))
-        self.mean, self.rest = mean, rest
-        self.weight += weight
+            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            gain = d * math.sqrt(between_weight(self.weight, weight))
+            # The new scatter is summed up in the memory of its smallest term.
+            if loss is None:
+                scatter = gain[:, None] * gain[None, :]
+            else:
+                scatter = xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
+            scatter += P
+            scatter += self.scatter
+            check_squares(xp.linalg.diagonal(scatter))
+        return {
+            "n_rows": self.n_rows + n,
+            "weight": self.weight + weight,
+            "mean": mean,
+            "rest": rest,
+            "scatter": scatter,
+        }

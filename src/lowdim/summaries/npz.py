@@ -6,16 +6,25 @@ by its path in the tree, for example `parts.0.2.mean`. Values that are None are 
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from os import PathLike
 from typing import Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
+from zlib import error as ZlibError  # noqa: N812 # it is a class
 
 import numpy as np
 from scipy import sparse
 
 from .._xp import is_sparse, to_numpy
+from ..errors import damaged_file, expands_too_much
 
 _CSR = ("data", "indices", "indptr", "shape")
+#: Without permission, arrays may take this many times the size of their file, or this many bytes if that is more.
+_EXPANSION, _SMALL = 4, 64 << 20
+#: Trees are at most this deep.
+_DEEPEST = 32
 
 
 def write_tree(path: str | PathLike[str], tree: dict[str, Any]) -> None:
@@ -25,17 +34,44 @@ def write_tree(path: str | PathLike[str], tree: dict[str, Any]) -> None:
         np.savez(file, **arrays)
 
 
-def read_tree(path: str | PathLike[str]) -> dict[str, Any]:
-    """The tree that `write_tree` wrote: numbers and strings as Python objects, all else as NumPy or CSR arrays."""
+def read_tree(path: str | PathLike[str], max_bytes: int | None = None) -> dict[str, Any]:
+    """The tree that `write_tree` wrote: numbers and strings as Python objects, all else as NumPy or CSR arrays.
+
+    A file whose arrays would take more memory than `max_bytes` is refused before they are read. The default is
+    `_EXPANSION` times the size of the file, and at least `_SMALL` bytes.
+    """
+    allowed = max(_SMALL, _EXPANSION * os.path.getsize(path)) if max_bytes is None else max_bytes
     tree: dict[str, Any] = {}
-    with np.load(path, allow_pickle=False) as stored:
-        for name, value in stored.items():
-            *branches, leaf = name.split(".")
-            node = tree
-            for branch in branches:
-                node = node.setdefault(branch, {})
-            node[leaf] = value.item() if value.ndim == 0 else value
-    return {name: _with_lists(value) for name, value in tree.items()}
+    try:
+        with ZipFile(path) as file:
+            needed = sum(_array_bytes(file, entry) for entry in file.infolist())
+            if needed > allowed:
+                raise expands_too_much(path, needed, allowed)
+        with np.load(path, allow_pickle=False) as stored:
+            for name, value in stored.items():
+                *branches, leaf = name.split(".")
+                if len(branches) > _DEEPEST:
+                    raise ValueError(f"{name[:80]} is nested too deeply")
+                node = tree
+                for branch in branches:
+                    node = node.setdefault(branch, {})
+                node[leaf] = value.item() if value.ndim == 0 else value
+        return {name: _with_lists(value) for name, value in tree.items()}
+    except (BadZipFile, ZlibError, AttributeError, EOFError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise damaged_file(path, error) from error
+
+
+def _array_bytes(file: ZipFile, entry: ZipInfo) -> int:
+    """The memory that one array of the file takes. The size that the array claims to have must be the size that the
+    file declares for it, because memory is allocated for the former and bytes are read up to the latter."""
+    with file.open(entry) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or n_bytes != entry.file_size - stream.tell():
+            raise ValueError(f"{entry.filename} does not hold the array of shape {shape} and dtype {dtype} it claims")
+    return n_bytes
 
 
 def _entries(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -60,7 +96,9 @@ def _with_lists(value: Any) -> Any:
         return value
     node = {key: _with_lists(item) for key, item in value.items()}
     if set(node) == set(_CSR):
-        return sparse.csr_array((node["data"], node["indices"], node["indptr"]), shape=tuple(node["shape"]))
+        csr = sparse.csr_array((node["data"], node["indices"], node["indptr"]), shape=tuple(node["shape"]))
+        csr.check_format(full_check=True)
+        return csr
     if all(key.isdigit() for key in node):
         return [node[str(i)] for i in range(len(node))]
     return node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .._xp import Array, namespace
-from .base import Summary, check_columns, check_squares, row_weights, total_weight
+from .base import Changes, Layout, Summary, check_columns, check_squares, row_weights, total_weight
 from .entries import observed_entries
 from .means import merged_mean, two_sum
 
@@ -26,6 +26,7 @@ class Observed(Summary):
 
     parameters = ("n_features", "unstored")
     state = ("n_features", "unstored", "n_rows", "weight", "count", "mean", "rest", "squares")
+    nonnegative = ("weight", "count", "squares")
     takes_nan = True
 
     def __init__(self, n_features: int, *, unstored: bool = False) -> None:
@@ -38,7 +39,7 @@ class Observed(Summary):
         self.rest: Any = None
         self.squares: Any = None
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
         entries = observed_entries(block, self.unstored)
         w = row_weights(entries.weights_like(), weights)
@@ -55,20 +56,23 @@ class Observed(Summary):
         squares = entries.squares(w) - count * step * step
         check_squares(squares)
         squares = xp.clip(squares, 0.0, None)
-        self._absorb(int(block.shape[0]), total_weight(block, weights), count, base, step, squares)
+        return self._with_rows(int(block.shape[0]), total_weight(block, weights), count, base, step, squares)
 
-    def _merge(self, other: Self) -> None:
-        if other.count is not None:
-            self._absorb(other.n_rows, other.weight, other.count, other.mean, other.rest, other.squares)
+    def _merged(self, other: Self) -> Changes:
+        if other.count is None:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.count, other.mean, other.rest, other.squares)
 
-    def _absorb(self, n: int, weight: float, count: Array, shift: Array, step: Array, squares: Array) -> None:
-        """Merge entries of mean `shift + step` and sums of squares `squares` about it."""
-        self.n_rows += n
-        self.weight += weight
+    def _layout(self) -> Layout:
+        numbers: Layout = dict.fromkeys(("n_features", "unstored", "n_rows", "weight"), ())
+        return numbers | dict.fromkeys(("count", "mean", "rest", "squares"), (self.n_features,))
+
+    def _with_rows(self, n: int, weight: float, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
+        """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""
+        rows = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
         if self.count is None:
-            self.count, self.squares = count, squares
-            self.mean, self.rest = two_sum(shift, step)
-            return
+            mean, rest = two_sum(shift, step)
+            return rows | {"count": count, "mean": mean, "rest": rest, "squares": squares}
         xp = namespace(count)
         both = self.count + count
         # If one side has no observed entry in a column, it is given the mean of the other side.
@@ -77,7 +81,6 @@ class Observed(Summary):
         shift, step = xp.where(last, mean, shift), xp.where(last, rest, step)
         some = xp.where(both > 0, both, xp.ones_like(both))
         mean, rest, d, share = merged_mean(self.count, mean, rest, count, shift, step, some)
-        self.squares = self.squares + squares + d * d * self.count * share
-        check_squares(self.squares)
-        self.mean, self.rest = mean, rest
-        self.count = both
+        squares = self.squares + squares + d * d * self.count * share
+        check_squares(squares)
+        return rows | {"count": both, "mean": mean, "rest": rest, "squares": squares}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from .._xp import Array, concat_rows, is_sparse, to_numpy
+from .._xp import Array, concat_rows, dense, is_sparse, to_numpy
 from ..errors import NonFiniteBlock
-from .base import Summary, check_columns, row_weights
+from .base import Changes, Layout, Summary, check_columns, row_weights
 
 #: Keys are computed for blocks of this size, which stay in the cache of a core.
 _BLOCK_BYTES = 512 << 10
@@ -44,6 +46,7 @@ class Sample(Summary):
 
     parameters = ("n_features", "size", "seed")
     state = ("n_features", "size", "seed", "rows", "weights", "keys")
+    nonnegative = ("weights",)
 
     def __init__(self, n_features: int, size: int, *, seed: int = 0) -> None:
         self.n_features, self.size, self.seed = int(n_features), int(size), int(seed)
@@ -57,7 +60,7 @@ class Sample(Summary):
         # Added before mixing: without it the key of a row of zeros would be zero, which is always the smallest.
         self._offset = random.integers(1, 2**63, dtype=np.uint64)
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
         block = block if is_sparse(block) else to_numpy(block)
         if not np.isfinite(block.sum()):
@@ -71,10 +74,10 @@ class Sample(Summary):
         else:
             # The caller may overwrite the memory of the block.
             block = block.copy()
-        self._wait(block, keys, counts)
+        return self._with_rows(block, keys, counts)
 
-    def _merge(self, other: Self) -> None:
-        self._wait(other.rows, other.keys, other.weights)
+    def _merged(self, other: Self) -> Changes:
+        return self._with_rows(other.rows, other.keys, other.weights)
 
     @property
     def rows(self) -> Any:
@@ -97,32 +100,40 @@ class Sample(Summary):
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(256, _BLOCK_BYTES // (n_columns * itemsize))
 
-    def _wait(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> None:
-        if len(keys):
-            self._waiting.append((rows, keys, weights))
-            if sum(len(waiting) for _, waiting, _ in self._waiting) >= self.size:
-                self._settle()
+    def _with_rows(self, rows: Any, keys: np.ndarray, weights: np.ndarray) -> Changes:
+        """What changes with further rows."""
+        if len(keys) == 0:
+            return {}
+        first = self._waiting[0][0] if self._rows is None and self._waiting else self._rows
+        if first is not None and is_sparse(first) != is_sparse(rows):
+            # All rows are kept as the first ones are.
+            rows = sparse.csr_array(rows) if is_sparse(first) else dense(rows)
+        waiting = [*self._waiting, (rows, keys, weights)]
+        if sum(len(piece[1]) for piece in waiting) < self.size:
+            return {"_waiting": waiting}
+        return self._settled(waiting)
 
     def _settle(self) -> None:
         """Merge the waiting rows with those kept."""
-        if not self._waiting:
-            return
-        pieces = self._waiting if self._rows is None else [(self._rows, self._keys, self._weights), *self._waiting]
-        self._waiting = []
+        if self._waiting:
+            self._change(self._settled(self._waiting))
+
+    def _settled(self, waiting: list[tuple[Any, np.ndarray, np.ndarray]]) -> Changes:
+        """The rows to keep of those kept so far and those waiting."""
+        pieces = waiting if self._rows is None else [(self._rows, self._keys, self._weights), *waiting]
         keys = np.concatenate([piece[1] for piece in pieces])
         weights = np.concatenate([piece[2] for piece in pieces])
-        self._keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
-        self._keys, first = self._keys[: self.size], first[: self.size]
-        self._weights = np.bincount(of, weights)[: self.size]
-        # Rows are selected piece by piece and sorted afterwards, so that the pieces are never joined as a whole.
-        order = np.argsort(first)
-        edges = np.searchsorted(first[order], np.cumsum([0] + [len(piece[1]) for piece in pieces]))
-        start, kept = 0, []
-        for (rows, piece_keys, _), i, j in zip(pieces, edges, edges[1:], strict=False):
-            kept.append(rows[first[order[i:j]] - start])
-            start += len(piece_keys)
-        pieces.clear()
-        self._rows = concat_rows(kept)[np.argsort(order)]
+        keys, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        keys, first = keys[: self.size], first[: self.size]
+        weights = np.bincount(of, weights)[: self.size]
+        rows = _selected([piece[0] for piece in pieces], first)
+        return {"_rows": rows, "_keys": keys, "_weights": weights, "_waiting": []}
+
+    def _layout(self) -> Layout:
+        m = min(len(self.keys), self.size)
+        numbers: Layout = {"n_features": (), "size": (), "seed": ()}
+        rows: Layout = {"rows": (m, self.n_features)} if m else {}
+        return numbers | {"weights": (m,), "keys": (m,)} | rows
 
     def _keys_of(self, block: Any) -> np.ndarray:
         """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random
@@ -140,6 +151,29 @@ class Sample(Summary):
 
     def _restore(self, stored: dict[str, Any]) -> None:
         self._rows, self._weights, self._keys = stored.get("rows"), stored["weights"], stored["keys"]
+
+    @classmethod
+    def _from_tree(cls, tree: dict[str, Any]) -> Self:
+        sample = super()._from_tree(tree)
+        if sample.rows is not None and not np.array_equal(sample._keys_of(sample.rows), sample.keys):
+            raise ValueError("the keys are not those of the rows")
+        return sample
+
+
+def _selected(pieces: list[Any], index: np.ndarray) -> Any:
+    """Rows `index` of the pieces one below the other, which are never joined as a whole: the rows are taken piece by
+    piece."""
+    order = np.argsort(index)
+    starts = np.cumsum([0] + [piece.shape[0] for piece in pieces])
+    edges = np.searchsorted(index[order], starts)
+    places = [order[i:j] for i, j in pairwise(edges)]
+    taken = (piece[index[at] - start] for piece, at, start in zip(pieces, places, starts, strict=False))
+    if is_sparse(pieces[0]):
+        return concat_rows(list(taken))[np.argsort(order)]
+    rows = np.empty((len(index), pieces[0].shape[1]), np.result_type(*(piece.dtype for piece in pieces)))
+    for at, part in zip(places, taken, strict=True):
+        rows[at] = part
+    return rows
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from .._xp import Array
 from ..linalg import divisor, require_rows
-from .base import NARROW, Summary, column_groups
+from .base import NARROW, Layout, Summary, column_groups
 
 
 class ScatterSummary(Summary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
+    nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
 
@@ -34,6 +35,11 @@ class ScatterSummary(Summary):
         """scatter / (weight - ddof)."""
         require_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
+
+    def _layout(self) -> Layout:
+        p = self.n_features
+        counts: Layout = {"n_features": (), "groups": (None,), "n_rows": (), "weight": ()}
+        return counts | {"mean": (p,), "rest": (p,)}
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 from .._xp import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
-from .base import Summary, check_columns, total_weight
+from .base import Changes, Layout, Summary, check_columns, total_weight
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
 #: long as about six arrays of the size of the block stay in the cache of a core.
@@ -87,6 +87,7 @@ class ScoreMoments(Summary):
         "energy",
         "fourth",
     )
+    nonnegative = ("weight",)
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class ScoreMoments(Summary):
         """The density as an expression, which is how files store it."""
         return str(self.density)
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.A.shape[0], block)
         Y, room = self._sources(dense(block))
         xp = namespace(Y)
@@ -135,9 +136,8 @@ class ScoreMoments(Summary):
         if not bool(xp.isfinite(xp.sum(reduce(add, sums.values())))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
-        self._add(
-            int(block.shape[0]), total_weight(block, weights), {name: astype(v, wide) for name, v in sums.items()}
-        )
+        sums = {name: astype(v, wide) for name, v in sums.items()}
+        return self._plus(int(block.shape[0]), total_weight(block, weights), sums)
 
     def _reason(self, block: Array) -> ValueError:
         """The error for sums that are not finite; the cause is either the rows or the density."""
@@ -145,21 +145,31 @@ class ScoreMoments(Summary):
         largest = float(namespace(Y).max(namespace(Y).abs(Y)))
         return density_not_finite(self.density, largest) if largest < _LARGEST else NonFiniteBlock()
 
-    def _merge(self, other: Self) -> None:
-        if other.n_rows:
-            self._add(
-                other.n_rows, other.weight, {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
-            )
+    def _merged(self, other: Self) -> Changes:
+        if other.n_rows == 0:
+            return {}
+        sums = {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
+        return self._plus(other.n_rows, other.weight, sums)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         row = itemsize * max(n_columns, self.A.shape[1])
         return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
 
-    def _add(self, n: int, weight: float, sums: dict[str, Array]) -> None:
-        for name, part in sums.items():
-            setattr(self, name, part if self.n_rows == 0 else getattr(self, name) + part)
-        self.n_rows += n
-        self.weight += weight
+    def _plus(self, n: int, weight: float, sums: Changes) -> Changes:
+        """The sums with those of further rows."""
+        if self.n_rows:
+            sums = {name: getattr(self, name) + part for name, part in sums.items()}
+        return sums | {"n_rows": self.n_rows + n, "weight": self.weight + weight}
+
+    def _layout(self) -> Layout:
+        p, k = self.A.shape
+        numbers: Layout = dict.fromkeys(("curved", "measured", "narrow", "weight", "n_rows"), ())
+        sums: Layout = {"products": (k, k), "slopes": (k,)}
+        if self.curved:
+            sums["curvature"] = (k, k)
+        if self.measured:
+            sums |= {"energy": (k,), "fourth": (k,)}
+        return {"A": (p, k), "mean": (p,)} | numbers | sums
 
     def _sources(self, block: Array) -> tuple[Array, list[np.ndarray] | None]:
         """Sources of a block, and for NumPy three arrays of their shape to work in, all in memory that the next block
@@ -173,7 +183,7 @@ class ScoreMoments(Summary):
         wide = wide_dtype(xp, device(block))
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
-        if self._ready is None:
+        if self._ready is None or self._ready[0].dtype != unmixed_in:
             mean = astype(self.mean, wide)
             self._ready = astype(self.A, unmixed_in), mean, mean @ astype(self.A, wide)
         A, mean, offset = self._ready

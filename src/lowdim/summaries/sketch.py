@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock
-from .base import CACHE_BYTES, Summary, check_columns
+from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns
 
 
 class Sketch(Summary):
@@ -38,7 +38,7 @@ class Sketch(Summary):
         self._ready: Any = None
         self._scratch = Scratch()
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.V.shape[0], block)
         if not self.implicit:
             block = dense(block)
@@ -57,26 +57,28 @@ class Sketch(Summary):
             P = P - mean[:, None] * xp.sum(Y, axis=0)[None, :]
         if not bool(xp.all(xp.isfinite(xp.sum(P, axis=0)))):
             raise NonFiniteBlock
-        self._add(astype(P, wide_dtype(xp, device(P))))
+        P = astype(P, wide_dtype(xp, device(P)))
+        if self.product is not None:
+            P += self.product
+        return {"product": P}
 
-    def _merge(self, other: Self) -> None:
-        if other.product is not None:
-            self._add(other.product)
+    def _merged(self, other: Self) -> Changes:
+        if other.product is None:
+            return {}
+        return {"product": other.product if self.product is None else self.product + other.product}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         if self.implicit:
             return max(256, 2 * CACHE_BYTES // (itemsize * self.V.shape[1]))
         return max(32, CACHE_BYTES // (itemsize * n_columns))
 
-    def _add(self, P: Array) -> None:
-        if self.product is None:
-            self.product = namespace(P).asarray(P, copy=True)
-        else:
-            self.product += P
+    def _layout(self) -> Layout:
+        p, b = self.V.shape
+        return {"V": (p, b), "mean": (p,), "implicit": (), "product": (p, b)}
 
     def _in_dtype(self, dtype: Any) -> tuple[Array, Array, Array]:
-        """V, mean and mean^T V in the dtype of the rows, converted once."""
-        if self._ready is None:
+        """V, mean and mean^T V in the dtype of the rows, converted once as long as the rows have the same dtype."""
+        if self._ready is None or self._ready[0].dtype != dtype:
             V, mean = astype(self.V, dtype), astype(self.mean, dtype)
             self._ready = (V, mean, astype(self.mean @ self.V, dtype))
         return self._ready

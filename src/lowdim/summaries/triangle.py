@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from .._xp import Array, astype, column_sums, dense, device, namespace, wide_dtype
 from ..linalg import r_factor
-from .base import check_columns, check_squares, scaled_rows, total_weight
+from .base import Changes, Layout, check_columns, check_squares, scaled_rows, total_weight
 from .means import between_weight, merged_mean, two_sum
 from .moments import Moments
 from .scatter import ScatterSummary
@@ -67,7 +67,7 @@ class Triangle(ScatterSummary):
         out.scatter = None if self.rows is None else self.scatter
         return out
 
-    def _update(self, block: Array, weights: Array | None) -> None:
+    def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
         xp = namespace(block)
         block = dense(block)
@@ -78,27 +78,28 @@ class Triangle(ScatterSummary):
         step = column_sums(Z, None if weights is None else astype(weights, Z.dtype)) / weight
         Z = scaled_rows(Z - step, weights)
         check_squares(xp.sum(Z * Z, axis=0))
-        self._absorb(int(block.shape[0]), weight, first, step, Z)
+        return self._with_rows(int(block.shape[0]), weight, first, step, Z)
 
-    def _merge(self, other: Self) -> None:
-        if other.weight:
-            self._absorb(other.n_rows, other.weight, other.mean, other.rest, other.rows)
+    def _merged(self, other: Self) -> Changes:
+        if other.weight == 0.0:
+            return {}
+        return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.rows)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(1024, 4 * n_columns)
 
-    def _absorb(self, n: int, weight: float, shift: Array, step: Array, rows: Array) -> None:
-        """Merge rows of mean `shift + step` whose centred rows have the root `rows`."""
-        self.n_rows += n
+    def _layout(self) -> Layout:
+        return super()._layout() | {"rows": (None, self.n_features)}
+
+    def _with_rows(self, n: int, weight: float, shift: Array, step: Array, rows: Array) -> Changes:
+        """What changes with rows of mean `shift + step` whose centred rows have the root `rows`."""
         if self.weight == 0.0:
-            self.weight, self.rows = weight, rows
-            self.mean, self.rest = two_sum(shift, step)
+            mean, rest = two_sum(shift, step)
         else:
             mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
             joint = d * math.sqrt(between_weight(self.weight, weight))
             check_squares(joint * joint)
-            self.rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
-            self.mean, self.rest = mean, rest
-            self.weight += weight
-        if self.rows.shape[0] > 2 * self.n_features:
-            self.rows = r_factor(self.rows)
+            rows = namespace(d).concat([self.rows, rows, joint[None, :]], axis=0)
+        if rows.shape[0] > 2 * self.n_features:
+            rows = r_factor(rows)
+        return {"n_rows": self.n_rows + n, "weight": self.weight + weight, "mean": mean, "rest": rest, "rows": rows}

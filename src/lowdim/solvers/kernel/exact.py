@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._blas import single_threaded_blas
 from ..._memory import in_words
-from ..._xp import Array, asarray_like, namespace, to_numpy
+from ..._xp import Array, asarray_like, count_true, namespace, to_numpy
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample
 from ..base import Cost, RowsLike, SpectraLike
@@ -86,7 +86,7 @@ class DenseKernel(ExactKernel):
         xp = namespace(G)
         values, vectors = eigh_descending(G, at_least=k if matrix.semidefinite else None)
         cut = _cut(float(values[0]), matrix)
-        rank = int(xp.count_nonzero(values > cut))
+        rank = count_true(values > cut)
         kept = rank if k is None else min(k, rank)
         # Eigenvalues that are negative only by rounding count as zero.
         negative = -float(xp.sum(xp.where(values < -cut, values, xp.zeros_like(values))))
@@ -190,7 +190,7 @@ class KrylovKernel(ExactKernel):
             negative = unit * _negative_sum(action, matrix.trace / unit, matrix.diagonal, seed) if indefinite else 0.0
         values = found.values * unit
         xp = namespace(values)
-        rank = int(xp.count_nonzero(values > _cut(largest * unit, matrix)))
+        rank = count_true(values > _cut(largest * unit, matrix))
         total = max(matrix.trace + negative, float(xp.sum(values[:rank])))
         return KernelFit(
             values=values[:rank],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..._xp import Array, eps, namespace
+from ..._xp import Array, count_true, eps, namespace
 from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows, require_size
 from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
@@ -82,7 +82,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     values = xp.clip(values, 0.0, None)
     tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
-    n_free = min(int(xp.count_nonzero(squares > 0)), moments.n_rows - 1)
+    n_free = min(count_true(squares > 0), moments.n_rows - 1)
     return Spectrum(
         values=values * unit,
         vectors=vectors,

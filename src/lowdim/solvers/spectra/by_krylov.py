@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._blas import single_threaded_blas
-from ..._xp import Array, astype, eps, namespace, to_numpy
+from ..._xp import Array, astype, count_true, eps, namespace, to_numpy
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, fix_signs, require_normal, require_rows, require_size
 from ...summaries import Columns, Sketch
 from ..base import Cost, Job, Request, RowsLike
@@ -107,7 +107,7 @@ class Krylov(Solver):
         status = found.status
         values, vectors = xp.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
         rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, columns.n_rows - 1) else 0.0
-        n_free = min(int(xp.count_nonzero(squares > 0)), columns.n_rows - 1)
+        n_free = min(count_true(squares > 0), columns.n_rows - 1)
         if status is not Status.NOT_CONVERGED and not is_resolved(
             values, n_free, FLOAT32_EPS if narrow else FLOAT64_EPS
         ):
