@@ -39,10 +39,11 @@ PUBLIC = {
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SmallSampleWarning
         bad_ndim bad_weights choice column_label complex_data density_not_finite empty exhausted_stream
+        fitted_without_summary
         inconsistent_lengths kernel_not_finite mixed_blocks n_components_out_of_range needs_memory never_observed
         no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_numeric not_symmetric
         not_symmetric_kernel one_row other_names other_namespace other_width over_budget ragged_blocks read_once
-        too_few_rows too_large units_too_far warn_user
+        sklearn_argument too_few_rows too_large units_too_far warn_user
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from examples import KEEPS_NOTHING
@@ -124,10 +125,16 @@ def test_fit_forgets_what_partial_fit_saw(name):
 
 
 @each_model
-def test_partial_fit_after_fit_starts_anew(name):
-    """A fit keeps no summary to go on from."""
-    model = MODELS[name]().fit(100 * X).partial_fit(X[:12]).partial_fit(X[12:])
-    assert_same(model, MODELS[name]().fit(X), condition=1e7)
+@pytest.mark.parametrize("columns", [4, 2])
+def test_partial_fit_after_fit_is_refused(name, columns):
+    """A fit keeps no summary to go on from, and its rows must not be forgotten silently; it says how to go on."""
+    model = MODELS[name]().fit(X)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match=r"fit, which keeps no summary of its rows.*fit_summary\(summarize\("):
+        model.partial_fit(X[:, :columns])
+    assert vars(model) == before
+    again = clone(model).partial_fit(X[:12]).partial_fit(X[12:])
+    assert_same(again, MODELS[name]().fit(X), condition=1e7)
 
 
 @each_model

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -15,12 +16,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, dense, device, namespace
-from ..errors import exhausted_stream, other_names, other_namespace, other_width
+from ..errors import (
+    exhausted_stream,
+    fitted_without_summary,
+    other_names,
+    other_namespace,
+    other_width,
+    sklearn_argument,
+)
 from ..reading import Rows, check_weights, map_rows
 from ..solvers import Plan
 from ..sources import Source, open_source
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
+from ._sklearn_arguments import SKLEARN_ARGUMENTS
 
 
 # scikit-learn has no types, so its bases are Any.
@@ -38,6 +47,33 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _takes_nan = False
     #: The name of components in tables.
     component_name = "PC"
+    #: By default weights are not requested: a pipeline that has weights for its last step need not ask for them here.
+    __metadata_request__fit = {"sample_weight": False}
+    __metadata_request__fit_transform = {"sample_weight": False}
+    __metadata_request__partial_fit = {"sample_weight": False}
+    #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
+    _not_taken: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        theirs = {**cls._not_taken, **SKLEARN_ARGUMENTS.get(cls.__name__, {})}
+        taken = inspect.signature(cls.__init__).parameters
+        cls._not_taken = {name: instead for name, instead in theirs.items() if name not in taken}
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""
+        for name in parameters:
+            if name in cls._not_taken:
+                raise sklearn_argument(cls.__name__, name, cls._not_taken[name])
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        """The shape of a model whose components were set by hand, and not by a fit."""
+        if name in ("n_components_", "n_features_in_"):
+            components = self.__dict__.get("components_")
+            if components is not None:
+                return int(components.shape[0 if name == "n_components_" else 1])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows.
@@ -135,6 +171,13 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""
         return restore_on_error(self)
+
+    def _starts_summary(self) -> bool:
+        """Whether `partial_fit` starts a new summary; an error if it would forget the rows of `fit`."""
+        first = not hasattr(self, "summary_")
+        if first and self.__sklearn_is_fitted__():
+            raise fitted_without_summary(type(self).__name__)
+        return first
 
     def _forget(self) -> None:
         """Delete all fitted attributes, whose names end with an underscore."""

@@ -36,6 +36,10 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+    #: A regression that is given weights must be told whether to use them.
+    __metadata_request__fit = {"sample_weight": None}
+    __metadata_request__fit_transform = {"sample_weight": None}
+    __metadata_request__partial_fit = {"sample_weight": None}
 
     @property
     def coef_(self) -> Array:

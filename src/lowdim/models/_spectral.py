@@ -105,16 +105,15 @@ class SpectralModel(Model):
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
         A summary of all rows since the first `partial_fit` or `fit_summary` is kept as `summary_`, and the model is
-        solved from it after each block; `fit` starts anew. The model stays unfitted until there are enough rows for
-        `n_components`. A block that raises an error does not change the model. The method is not available with solvers
-        that do not work from a summary (gram, krylov).
+        solved from it after each block. `fit` keeps no summary: it forgets all earlier rows, and `partial_fit` after it
+        is an error. The model stays unfitted until there are enough rows for `n_components`. A block that raises an
+        error does not change the model. The method is not available with solvers that do not work from a summary (gram,
+        krylov).
         """
         self._check_parameters()
         solver = spectra.streaming_solver(self._solver())
         with self._restore_on_error():
-            first = not hasattr(self, "summary_")
-            if first:
-                self._forget()
+            first = self._starts_summary()
             source = self._open(X, reset=first)
             self._k(None, source.shape[1])
             seen: Any = self._empty_summary(solver, source.shape[1]) if first else self.summary_.fresh()

@@ -119,6 +119,10 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         "x_structure": ("features", "components"),
         "y_structure": ("targets", "components"),
     }
+    #: A regression that is given weights must be told whether to use them.
+    __metadata_request__fit = {"sample_weight": None}
+    __metadata_request__fit_transform = {"sample_weight": None}
+    __metadata_request__partial_fit = {"sample_weight": None}
 
     def __init__(
         self,

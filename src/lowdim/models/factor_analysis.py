@@ -143,6 +143,24 @@ class FactorAnalysis(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
+    def __getattr__(self, name: str) -> Any:
+        """The density of a model whose loadings, mean and uniquenesses were set by hand, and not by a fit."""
+        if name not in ("_gaussian", "_turn", "_dtype") or "components_" not in self.__dict__:
+            return super().__getattr__(name)
+        L = self.components_
+        if name == "_dtype":
+            return L.dtype
+        # Factors f = R u with phi = R R^T.
+        phi = self.__dict__.get("phi_")
+        R = None if phi is None else namespace(L).linalg.cholesky(phi)
+        if name == "_turn":
+            return R
+        scale = self.__dict__.get("scale_")
+        ones = namespace(L).ones_like(self.mean_)
+        return LatentGaussian(
+            self.mean_, ones if scale is None else scale, L if R is None else R.T @ L, self.noise_variance_
+        )
+
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a covariance or
         correlation matrix."""
