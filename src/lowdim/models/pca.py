@@ -254,7 +254,7 @@ class PCA(SpectralModel):
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
             k = count_to_reach(spectrum, float(self.n_components))
         if self.whiten:
-            k = with_variance(spectrum, k)
+            k = self._with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
         variances = spectrum.variances(self.ddof)
         cast = {"dtype": dtype}
@@ -304,13 +304,18 @@ class PCA(SpectralModel):
 
     def _projection(self) -> Array:
         """The p x K matrix that maps centred rows to scores."""
-        xp = namespace(self.components_)
         A = self.components_.T
         if self.scale_ is not None:
             A = A / self.scale_[:, None]
-        if self.whiten:
-            A = A / xp.sqrt(self.explained_variance_)[None, :]
-        return A
+        return A * self._whitening()[None, :] if self.whiten else A
+
+    def _with_variance(self, spectrum: Spectrum, k: int) -> int:
+        """The number of components that whitening keeps of the first k."""
+        return with_variance(spectrum, k)
+
+    def _whitening(self) -> Array:
+        """What whitening multiplies the scores by, 1 / sqrt(lambda_k)."""
+        return 1.0 / namespace(self.components_).sqrt(self.explained_variance_)
 
     def _deviation(self) -> float:
         if self.whiten:

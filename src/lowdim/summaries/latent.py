@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, asarray_like, namespace
+from .._xp import Array, asarray_like, device, namespace
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Summary, check_columns, row_weights
 from .entries import observed_entries
@@ -322,7 +322,7 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
     [1] Goodnight (1979), A tutorial on the SWEEP operator.
     """
     xp, k = namespace(A), A.shape[0]
-    log_determinant = xp.zeros_like(A[0, 0, :])
+    log_determinant = xp.zeros((A.shape[2],), dtype=A.dtype, device=device(A))
     for j in range(k):
         pivot = xp.asarray(A[j, j, :], copy=True)
         log_determinant += xp.log(pivot)
