@@ -314,6 +314,17 @@ class FactorAnalysis(LatentModel):
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
 
+    def get_precision(self) -> Array:
+        """The inverse of the model's covariance.
+
+        It takes p^2 k operations, or p^3 in a Heywood case, in which the inverse of a k x k matrix would lose digits.
+        """
+        check_is_fitted(self)
+        heywood = self.__dict__.get("heywood_")
+        if heywood is None or not bool(namespace(heywood).any(heywood)):
+            return super().get_precision()
+        return namespace(self.components_).linalg.inv(self.get_covariance())
+
     def _lift(self) -> Array:
         return self.components_ if self.scale_ is None else self.components_ * self.scale_
 

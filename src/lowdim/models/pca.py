@@ -252,7 +252,7 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = count_to_reach(spectrum, float(self.n_components))
+            k = self._count_to_reach(spectrum, float(self.n_components))
         if self.whiten:
             k = self._with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
@@ -308,6 +308,10 @@ class PCA(SpectralModel):
         if self.scale_ is not None:
             A = A / self.scale_[:, None]
         return A * self._whitening()[None, :] if self.whiten else A
+
+    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
+        """The number of components for a proportion of the variance."""
+        return count_to_reach(spectrum, proportion)
 
     def _with_variance(self, spectrum: Spectrum, k: int) -> int:
         """The number of components that whitening keeps of the first k."""

@@ -10,11 +10,14 @@ from sklearn import decomposition
 from .. import models
 from .._xp import Array, namespace
 from ..linalg import divisor
-from ..solvers import Spectrum
+from ..solvers import Krylov, Solver, Spectrum
+from ..solvers.results import count_to_reach
 from ._parameters import SklearnParameters
 
 #: Solvers for which the number of components must be given as a whole number.
 _TRUNCATED = ("arpack", "randomized")
+#: The tolerance of "arpack" if it is given as 0.
+_TOL = 1e-10
 
 
 class PrincipalComponents(SklearnParameters, models.PCA):
@@ -25,6 +28,10 @@ class PrincipalComponents(SklearnParameters, models.PCA):
     svd_solver: Any = None
     ddof = 1
     random_state: Any = None
+
+    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
+        # scikit-learn asks for more than the proportion; equal up to rounding is not more.
+        return count_to_reach(spectrum, proportion + 2e-12)
 
     def _with_variance(self, spectrum: Spectrum, k: int) -> int:
         return k
@@ -51,9 +58,15 @@ class PCA(PrincipalComponents):
         rounding errors.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}
         Which solver runs: "full" is the QR factor of the rows, "covariance_eigh" their covariance, and "arpack" and
-        "randomized" are block Krylov iterations, to full accuracy. All take all kinds of rows, sparse ones too.
-    tol, iterated_power, n_oversamples, power_iteration_normalizer
-        Without effect: they limit the accuracy of scikit-learn's iterations, and those here run until they converge.
+        "randomized" are block Krylov iterations. All take all kinds of rows, sparse ones too.
+    tol : float
+        For "arpack": iterate until the residual of each eigenpair is at most `tol` times its eigenvalue; 0 stands for
+        1e-10.
+    n_oversamples : int
+        For "randomized": the number of vectors that are multiplied at a time, in addition to `n_components`.
+    iterated_power, power_iteration_normalizer
+        Without effect: the iteration takes as many steps as it needs to converge, and its vectors are always kept
+        orthogonal.
     random_state : int, RandomState or None
         Seed of the starting vectors of the iterations.
 
@@ -99,6 +112,13 @@ class PCA(PrincipalComponents):
         self.n_oversamples = n_oversamples
         self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
+
+    def _solver(self) -> str | Solver:
+        if self.svd_solver == "arpack" and self.n_components is not None:
+            return Krylov(tol=float(self.tol) or _TOL)
+        if self.svd_solver == "randomized" and isinstance(self.n_components, numbers.Integral):
+            return Krylov(block=max(1, int(self.n_components)) + int(self.n_oversamples))
+        return super()._solver()
 
     def _k(self, n: int | None, p: int) -> int | None:
         check_n_components(self.n_components, self.svd_solver, n, p)

@@ -126,7 +126,7 @@ class LatentGaussian:
         xp = namespace(self.loadings)
         inverse, log_determinant = self._invert(xp.sum(self.squares, axis=1)[:, None])
         T = inverse[:, :, 0]
-        u0 = xp.zeros_like(T[0, :]) if self.towards_mean is None else -T @ xp.sum(self.towards_mean, axis=1)
+        u0 = xp.sum(xp.zeros_like(T), axis=0) if self.towards_mean is None else -T @ xp.sum(self.towards_mean, axis=1)
         return xp.concat([T @ self.weighted, u0[:, None]], axis=1), T, float(log_determinant[0])
 
     def _invert(self, packed: Array) -> tuple[Array, Array]:
