@@ -228,9 +228,9 @@ def sklearn_argument(model: str, name: str, instead: str) -> TypeError:
 def fitted_without_summary(model: str) -> ValueError:
     """The error for `partial_fit` after `fit`, whose rows it would have to forget."""
     return ValueError(
-        f"this {model} was fitted by fit, which keeps no summary of its rows, so partial_fit cannot add rows to them. "
-        "Call partial_fit for every block, from the first one on; or start from a summary, with "
-        "fit_summary(summarize(X, Moments(p))). To start anew, call partial_fit on sklearn.base.clone(model)."
+        f"this {model} was fitted by fit, which kept no summary of its rows, because the table is wide or the solver "
+        "needs none; so partial_fit cannot add rows to them. Call partial_fit for every block, from the first one on; "
+        "or start from a summary, with fit_summary. To start anew, call partial_fit on sklearn.base.clone(model)."
     )
 
 

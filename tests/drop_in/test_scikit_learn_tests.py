@@ -16,7 +16,7 @@ def _suite(key):
     """A class whose methods are the tests of one of scikit-learn's modules."""
     methods = {name: staticmethod(test) for name, test in collect_from(key).items()}
     cls = type("Test" + key.title().replace("_", ""), (), {"key": key, **methods})
-    # lowdim warns of ranks and sample sizes where scikit-learn does not, and a perceptron in its tests is stopped early.
+    # lowdim warns of ranks and sample sizes where scikit-learn does not, and its tests stop a perceptron early.
     for category in ("lowdim.errors.LowdimWarning", "sklearn.exceptions.ConvergenceWarning"):
         cls = pytest.mark.filterwarnings(f"ignore::{category}")(cls)
     return cls

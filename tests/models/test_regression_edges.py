@@ -4,7 +4,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
@@ -273,17 +272,29 @@ def test_weights_count_as_rows_for_the_number_of_components():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
 
 
+HALVES = (slice(None, 40), slice(40, None))
 EVERY_PARTIAL_FIT = [name for name in models.__all__ if hasattr(getattr(models, name)(), "partial_fit")]
 
 
 @pytest.mark.parametrize("name", EVERY_PARTIAL_FIT)
-def test_partial_fit_after_fit_is_refused(name):
+def test_partial_fit_goes_on_after_fit(name):
+    """What fit saw is not forgotten: the model is that of all rows, or there is an error."""
     X, y = DATA["tall"]
-    tables = ([X, y],) if name == "GCCA" else (X, y)
-    model = getattr(models, name)().fit(*tables)
-    with pytest.raises(ValueError, match="fit, which keeps no summary of its rows, so partial_fit cannot add rows"):
-        model.partial_fit(*tables)
-    clone(model).partial_fit(*tables).partial_fit(*tables)
+    first, rest = ([([X[part], y[part]],) if name == "GCCA" else (X[part], y[part])] for part in HALVES)
+    model = getattr(models, name)().fit(*first[0]).partial_fit(*rest[0])
+    both = ([X, y],) if name == "GCCA" else (X, y)
+    assert model.n_samples_ == len(X)
+    np.testing.assert_allclose(model.transform(X), getattr(models, name)().fit(*both).transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", EVERY_PARTIAL_FIT)
+def test_partial_fit_after_a_fit_without_a_summary_is_refused(name):
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((400, 256)), random.standard_normal((400, 2))
+    X = np.hstack([X, X[:, :1] + y[:, :1]]) if name in ("PCA", "Whitening") else X
+    model = getattr(models, name)(n_components=1).fit(*(([X, y],) if name == "GCCA" else (X, y)))
+    with pytest.raises(ValueError, match="kept no summary of its rows"):
+        model.partial_fit(*(([X, y],) if name == "GCCA" else (X, y)))
 
 
 @pytest.mark.parametrize("make", [lambda: PLSRegression(2), lambda: PCA(2)], ids=["PLSRegression", "PCA"])

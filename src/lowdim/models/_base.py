@@ -27,6 +27,7 @@ from ..errors import (
 from ..reading import Rows, check_weights, map_rows
 from ..solvers import Plan
 from ..sources import Source, open_source
+from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._sklearn_arguments import SKLEARN_ARGUMENTS
@@ -67,13 +68,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 raise sklearn_argument(cls.__name__, name, cls._not_taken[name])
         return super().__new__(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        """The shape of a model whose components were set by hand, and not by a fit."""
-        if name in ("n_components_", "n_features_in_"):
-            components = self.__dict__.get("components_")
-            if components is not None:
-                return int(components.shape[0 if name == "n_components_" else 1])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @derived
+    def n_components_(self) -> int:
+        """The number of components."""
+        return int(self.components_.shape[0])
+
+    @derived
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return int(self.components_.shape[1])
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows.
@@ -158,7 +161,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 raise exhausted_stream("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            self._fit_rows(self._rows(source, sample_weight, progress))
+            rows = self._rows(source, sample_weight, progress)
+            self._fit_rows(rows)
+            self._keep_summary(rows)
         if progress is not None:
             progress.finish()
         return source
@@ -171,6 +176,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""
         return restore_on_error(self)
+
+    def _keep_summary(self, rows: Any) -> None:
+        """Keep a summary of the rows, if it is small and `partial_fit` can go on from it."""
 
     def _starts_summary(self) -> bool:
         """Whether `partial_fit` starts a new summary; an error if it would forget the rows of `fit`."""

@@ -24,6 +24,7 @@ from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
+from ._derived import derived
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 
@@ -143,23 +144,23 @@ class FactorAnalysis(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
-    def __getattr__(self, name: str) -> Any:
-        """The density of a model whose loadings, mean and uniquenesses were set by hand, and not by a fit."""
-        if name not in ("_gaussian", "_turn", "_dtype") or "components_" not in self.__dict__:
-            return super().__getattr__(name)
-        L = self.components_
-        if name == "_dtype":
-            return L.dtype
-        # Factors f = R u with phi = R R^T.
+    @derived
+    def _dtype(self) -> Any:
+        """The dtype of a rebuilt model."""
+        return self.components_.dtype
+
+    @derived
+    def _turn(self) -> Array | None:
+        """R of a rebuilt model, with factors f = R u for independent u, so that phi = R R^T."""
         phi = self.__dict__.get("phi_")
-        R = None if phi is None else namespace(L).linalg.cholesky(phi)
-        if name == "_turn":
-            return R
-        scale = self.__dict__.get("scale_")
+        return None if phi is None else namespace(phi).linalg.cholesky(phi)
+
+    @derived
+    def _gaussian(self) -> LatentGaussian:
+        """The density of a rebuilt model, from its loadings, mean and uniquenesses."""
+        L, R = self.components_, self._turn
         ones = namespace(L).ones_like(self.mean_)
-        return LatentGaussian(
-            self.mean_, ones if scale is None else scale, L if R is None else R.T @ L, self.noise_variance_
-        )
+        return LatentGaussian(self.mean_, ones, L if R is None else R.T @ L, self.noise_variance_)
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a covariance or

@@ -41,6 +41,8 @@ class SklearnPair(SklearnParameters):
 
     def _finish(self: Any, solution: TablesSolution, the_plan: Plan, dtype: Any) -> None:
         super()._finish(solution, the_plan, dtype)  # type: ignore[misc] # of the model that follows
+        for name in ("_x_scores", "_y_scores"):
+            self.__dict__.pop(name, None)
         self._convert()
         missing = int(self.n_components) - self.n_components_
         if missing > 0:

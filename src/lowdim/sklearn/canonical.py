@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn import cross_decomposition
 
 from .. import models
-from .._xp import asarray_like, to_numpy
+from .._xp import Array, asarray_like, to_numpy
+from ..linalg import signs
 from ._pairs import SklearnPair, SklearnPls
 
 
@@ -161,18 +160,21 @@ class CCA(SklearnPls, models.CCA):
 
     def _convert(self) -> None:
         super()._convert()
-        lengths = self._convert_table("x")
-        self._convert_table("y")
+        (W, x_lengths), (V, y_lengths) = _weights(self.x_rotations_), _weights(self.y_rotations_)
+        # The entry of largest magnitude of each w_k is positive.
+        sign = to_numpy(signs(W.T))
+        for table, weights, lengths in (("x", W, x_lengths * sign), ("y", V, y_lengths * sign)):
+            A = getattr(self, f"{table}_rotations_")
+            factor = asarray_like(lengths, A, dtype=A.dtype)
+            setattr(self, f"{table}_weights_", asarray_like(weights * sign, A, dtype=A.dtype))
+            setattr(self, f"{table}_rotations_", A / factor)
+            setattr(self, f"{table}_loadings_", getattr(self, f"{table}_loadings_") * factor)
         # The regression of y on the variates of X, which were divided by the lengths.
-        self._y_on_x = self._y_on_x * lengths
+        self._y_on_x = self._y_on_x * asarray_like(x_lengths * sign, self._y_on_x, dtype=self._y_on_x.dtype)
 
-    def _convert_table(self, table: str) -> Any:
-        """Set weights, rotations and loadings of a table as scikit-learn defines them, and return diag(R)."""
-        A = getattr(self, f"{table}_rotations_")
-        W, R = np.linalg.qr(to_numpy(A))
-        length = np.diagonal(R)
-        W, lengths = W * np.sign(length), asarray_like(np.abs(length), A, dtype=A.dtype)
-        setattr(self, f"{table}_weights_", asarray_like(W, A, dtype=A.dtype))
-        setattr(self, f"{table}_rotations_", A / lengths)
-        setattr(self, f"{table}_loadings_", getattr(self, f"{table}_loadings_") * lengths)
-        return lengths
+
+def _weights(A: Array) -> tuple[np.ndarray, np.ndarray]:
+    """W and diag(R) of the QR decomposition A = W R with a positive diagonal of R."""
+    W, R = np.linalg.qr(to_numpy(A))
+    lengths = np.diagonal(R)
+    return W * np.sign(lengths), np.abs(lengths)

@@ -6,6 +6,7 @@ with G' as the score and G'' as its slope. The fixed-point iteration needs only 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +27,7 @@ class LogCosh(Density):
     def energy(self, Y: Array) -> Array:
         xp = namespace(Y)
         size = xp.abs(self.alpha * Y)
-        return (size + xp.log1p(xp.exp(-2.0 * size)) - np.log(2.0)) / self.alpha
+        return (size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)) / self.alpha
 
     def score(self, Y: Array) -> Array:
         return namespace(Y).tanh(self.alpha * Y)

@@ -106,6 +106,14 @@ class FastICA(SklearnParameters, models.ICA):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
+    def transform(self, X: Any, copy: bool = True) -> Array:
+        """Sources of the rows of `X`. `copy` has no effect: rows are never overwritten."""
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any, copy: bool = True) -> Array:
+        """Rows from their sources `X`. `copy` has no effect."""
+        return super().inverse_transform(X)
+
     @available_if(_has_no_density)
     def score_samples(self, X: Any) -> Array:
         """There is no density."""

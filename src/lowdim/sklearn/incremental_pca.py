@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn import decomposition
 
 from .._xp import asarray_like, namespace
+from ..models._principal import count_rows
 from ..reading import Rows
 from ..solvers import Solver, spectra
 from .pca import PrincipalComponents
@@ -72,7 +73,7 @@ class IncrementalPCA(PrincipalComponents):
         return super().partial_fit(X, y, sample_weight)
 
     def _fit_rows(self, rows: Rows) -> None:
-        n, p = rows.shape
+        n, p = count_rows(rows, self.ddof), rows.shape[1]
         self.__dict__.pop("n_components_", None)
         self.batch_size_ = 5 * p if self.batch_size is None else int(self.batch_size)
         if self.n_components is None:
@@ -81,6 +82,9 @@ class IncrementalPCA(PrincipalComponents):
         self.summary_ = rows.summarize(self._empty_summary(solver, p))
         self._dtype = rows.dtype
         self._fit_summary(self.summary_, solver, rows.dtype, passes=1)
+
+    def _keep_summary(self, rows: Rows) -> None:
+        """The summary is kept already, whatever its size."""
 
     def _k(self, n: int | None, p: int) -> int:
         kept: int | None = self.__dict__.get("n_components_")

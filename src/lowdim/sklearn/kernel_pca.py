@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,25 @@ _NEGATIVE = 1e-5
 _NEGATIVE_ESTIMATE = 1e-2
 #: The centred kernel matrix is zero if it is at most this fraction of the kernel matrix.
 _ROUNDING = 1e-12
+
+
+class _once_learned:  # noqa: N801 (a decorator)
+    """A method that is there once `fit_inverse_transform` has learned it.
+
+    Before, scikit-learn's error is raised. It is an AttributeError too, so that `hasattr` tells whether the method is
+    there.
+    """
+
+    def __init__(self, function: Callable[..., Array]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self._function
+        check_is_fitted(model)
+        if not hasattr(model, "dual_coef_"):
+            raise NotFittedError("inverse_transform needs fit_inverse_transform=True when the model is fitted.")
+        return MethodType(self._function, model)
 
 
 class KernelPCA(SklearnParameters, models.KernelPCA):
@@ -139,11 +160,9 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         """`gamma`, or 1 / n_features_in_ if that is None."""
         return 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
 
+    @_once_learned
     def inverse_transform(self, X: Any) -> Array:
         """Rows from their scores, by the regression that was learned with `fit_inverse_transform`."""
-        check_is_fitted(self)
-        if not self.fit_inverse_transform:
-            raise NotFittedError("inverse_transform needs fit_inverse_transform=True when the model is fitted.")
         known, coefficients, kernel = self.X_transformed_fit_, self.dual_coef_, self._given_kernel()
         assert kernel is not None, "refused by _check_parameters"
         return map_rows(open_source(X), lambda Z: kernel(dense(Z), asarray_like(known, Z)) @ coefficients)
