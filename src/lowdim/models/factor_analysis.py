@@ -282,10 +282,10 @@ class FactorAnalysis(LatentModel):
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
-        rotation = rotation_of(self.rotation)
+        rotation = rotation_of(self._rotation())
         M, self.rotation_gradient_ = np.eye(len(W)), 0.0
         if rotation is not None:
-            turned = rotation.rotate(W.T, self._seed())
+            turned = rotation.rotate(self._to_rotate(W, scale).T, self._seed())
             M, self.rotation_gradient_ = turned.matrix, turned.gradient
             if turned.status is Status.NOT_CONVERGED:
                 warn_user(
@@ -314,6 +314,14 @@ class FactorAnalysis(LatentModel):
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
+
+    def _rotation(self) -> str | Rotation | None:
+        """The rotation that the parameters select."""
+        return self.rotation
+
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The loadings that a rotation makes simple: those of the standardized columns."""
+        return W
 
     def get_precision(self) -> Array:
         """The inverse of the model's covariance.

@@ -256,9 +256,10 @@ class ICA(Model):
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
         if self.n_components == "cv":
             check_cv_rows(rows.shape[0])
-        if self.w_init is not None and isinstance(self.n_components, numbers.Integral):
-            ica.check_start(self.w_init, int(self.n_components), self._solver().ortho)
-        whitening = principal_request(rows, self._most_sources(rows))
+        asked = self._most_sources(rows)
+        if self.w_init is not None and isinstance(asked, numbers.Integral):
+            ica.check_start(self._start(int(asked)), int(asked), self._solver().ortho)
+        whitening = principal_request(rows, asked)
         the_plan = ica.plan(rows, self._request(), self._solver())
         return _whole_plan(spectra.plan(rows, whitening), the_plan)
 

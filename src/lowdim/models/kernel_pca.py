@@ -253,13 +253,13 @@ class KernelPCA(PreImages, Model):
 
     def _warn(self, found: Components) -> None:
         self._warn_if_out_of_reach(found)
+        self._warn_if_fewer(found)
         if found.negative_mass > _NEGATIVE:
             warn_user(
                 f"the kernel is not positive semidefinite: {found.negative_mass:.1%} of its spectrum is negative and "
                 "was left out (negative_mass_).",
                 IndefiniteWarning,
             )
-        self._warn_if_fewer(found)
         if found.status is Status.NOT_CONVERGED:
             warn_user(
                 f"solver={self.solver_!r} stopped at residual {found.residual:.1e} gamma_1, above its tolerance. Raise "

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn import decomposition
 
 from .. import models
 from ..reading import Rows
-from ..solvers import Newton
+from ..solvers import Newton, Quartimax, Rotation, Varimax
 from ._parameters import SklearnParameters
+
+_ROTATIONS = {"varimax": Varimax(kaiser=False), "quartimax": Quartimax(kaiser=False)}
 
 
 class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
@@ -33,7 +36,8 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     svd_method, iterated_power
         Without effect: they select how scikit-learn computes singular values.
     rotation : {"varimax", "quartimax"} or None
-        As in scikit-learn. Without it, L^T Psi^{-1} L is diagonal.
+        As in scikit-learn: of the loadings in the units of the columns, without Kaiser's normalisation. Without it,
+        L^T Psi^{-1} L is diagonal.
     random_state : int, RandomState or None
         Seed of starting values.
 
@@ -87,6 +91,13 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     def solver(self) -> Newton:  # type: ignore[override] # a parameter of the model, fixed here
         """Newton's method with `max_iter` steps."""
         return Newton(max_iter=int(self.max_iter))
+
+    def _rotation(self) -> Rotation | None:
+        # scikit-learn does not normalise the loadings of each column first.
+        return None if self.rotation is None else _ROTATIONS[self.rotation]
+
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        return W * scale
 
     def _k(self, n: int | None, p: int) -> int:
         return 0 if self.n_components == 0 else super()._k(n, p)
