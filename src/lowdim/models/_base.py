@@ -30,11 +30,12 @@ from ..sources import Source, open_source
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
+from ._routing import WithoutWeights
 from ._sklearn_arguments import SKLEARN_ARGUMENTS
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Model(WithoutWeights, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -48,10 +49,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _takes_nan = False
     #: The name of components in tables.
     component_name = "PC"
-    #: By default weights are not requested: a pipeline that has weights for its last step need not ask for them here.
-    __metadata_request__fit = {"sample_weight": False}
-    __metadata_request__fit_transform = {"sample_weight": False}
-    __metadata_request__partial_fit = {"sample_weight": False}
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

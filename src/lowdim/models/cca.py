@@ -28,11 +28,12 @@ from ..solvers.tables import (
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
 from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
+from ._routing import AsksAboutWeights
 from ._tables import cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(AsksAboutWeights, RegressorMixin, PairModel):  # type: ignore[misc]
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -119,10 +120,6 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         "x_structure": ("features", "components"),
         "y_structure": ("targets", "components"),
     }
-    #: A regression that is given weights must be told whether to use them.
-    __metadata_request__fit = {"sample_weight": None}
-    __metadata_request__fit_transform = {"sample_weight": None}
-    __metadata_request__partial_fit = {"sample_weight": None}
 
     def __init__(
         self,

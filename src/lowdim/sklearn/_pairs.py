@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from .._xp import Array, device, namespace
+from .._xp import Array
 from ..solvers import Plan
 from ..solvers.tables import Tables, TablesSolution
+from ._padding import padded
 from ._parameters import SklearnParameters
 
 
@@ -21,12 +22,19 @@ class SklearnPair(SklearnParameters):
     n_components: Any
     n_components_: int
     #: Attributes with a column, or an entry, for each component.
-    _by_component = ("x_weights_", "x_loadings_", "x_rotations_", "y_weights_", "y_loadings_", "y_rotations_")
+    _by_component: ClassVar[tuple[str, ...]] = (
+        "x_weights_",
+        "x_loadings_",
+        "x_rotations_",
+        "y_weights_",
+        "y_loadings_",
+        "y_rotations_",
+    )
     solver = "auto"
     # As in scikit-learn, where these classes know no weights: they are used only on request.
-    __metadata_request__fit = {"sample_weight": False}
-    __metadata_request__fit_transform = {"sample_weight": False}
-    __metadata_request__partial_fit = {"sample_weight": False}
+    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
+    __metadata_request__fit_transform: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
+    __metadata_request__partial_fit: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
 
     def _k(self: Any, n: int | None, groups: Sequence[int]) -> int:
         upper = self._most(groups) if n is None else min(n, self._most(groups))
@@ -48,7 +56,7 @@ class SklearnPair(SklearnParameters):
         if missing > 0:
             self.n_components_ += missing
             for name in (name for name in self._by_component if hasattr(self, name)):
-                setattr(self, name, _padded(getattr(self, name), missing))
+                setattr(self, name, padded(getattr(self, name), missing))
 
     def _convert(self) -> None:
         """Change attributes that scikit-learn defines otherwise than the model."""
@@ -88,10 +96,3 @@ class SklearnPls(SklearnPair):
         self.intercept_ = self.y_mean_
         # There is no iteration: one step finds each component.
         self.n_iter_ = [1] * int(self.n_components)
-
-
-def _padded(values: Array, n: int) -> Array:
-    """`values` with n zeros added to their last axis."""
-    xp = namespace(values)
-    zeros = xp.zeros((*values.shape[:-1], n), dtype=values.dtype, device=device(values))
-    return xp.concat([values, zeros], axis=-1)

@@ -11,7 +11,7 @@ from ..linalg import signs
 from ._pairs import SklearnPair, SklearnPls
 
 
-class PLSCanonical(SklearnPls, models.PLSCanonical):
+class PLSCanonical(SklearnPls, models.PLSCanonical):  # type: ignore[misc] # `predict` of SklearnPls
     """Canonical partial least squares, as `sklearn.cross_decomposition.PLSCanonical`.
 
     Parameters

@@ -12,7 +12,7 @@ from ..reading import Rows
 from ..solvers import Newton, Quartimax, Rotation, Varimax
 from ._parameters import SklearnParameters
 
-_ROTATIONS = {"varimax": Varimax(kaiser=False), "quartimax": Quartimax(kaiser=False)}
+_ROTATIONS: dict[Any, Rotation] = {"varimax": Varimax(kaiser=False), "quartimax": Quartimax(kaiser=False)}
 
 
 class FactorAnalysis(SklearnParameters, models.FactorAnalysis):

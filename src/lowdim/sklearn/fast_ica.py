@@ -117,10 +117,12 @@ class FastICA(SklearnParameters, models.ICA):
     @available_if(_has_no_density)
     def score_samples(self, X: Any) -> Array:
         """There is no density."""
+        raise AssertionError("not available")
 
     @available_if(_has_no_density)
     def score(self, X: Any, y: Any = None) -> float:
         """There is no density."""
+        raise AssertionError("not available")
 
     def _check_parameters(self) -> None:
         self._validate_params()

@@ -23,6 +23,7 @@ from ..solvers import Status
 from ..solvers.base import total_weight
 from ..solvers.kernel import Components
 from ..sources import open_source
+from ._padding import padded
 from ._parameters import SklearnParameters
 
 #: The solver for each of scikit-learn's names.
@@ -178,7 +179,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         if self.kernel == "precomputed":
             return None
         # Before rows are known, any value of gamma will do.
-        values = {"gamma": self.gamma_ if hasattr(self, "n_features_in_") else 1.0}
+        values: dict[str, Any] = {"gamma": self.gamma_ if hasattr(self, "n_features_in_") else 1.0}
         values |= {"degree": self.degree, "coef0": self.coef0}
         return as_kernel(self.kernel, **{name: values[name] for name in _KERNEL_PARAMETERS[self.kernel]})
 
@@ -241,10 +242,10 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
             return
         self.n_components_ += n
         for name in ("eigenvalues_", "explained_variance_", "explained_variance_ratio_"):
-            setattr(self, name, _padded(getattr(self, name), n))
+            setattr(self, name, padded(getattr(self, name), n))
         for name in ("projection_", "eigenvectors_"):
             if getattr(self, name) is not None:
-                setattr(self, name, _padded(getattr(self, name), n))
+                setattr(self, name, padded(getattr(self, name), n))
 
     def _find_eigenvectors(self, rows: Rows) -> None:
         """Eigenvectors from the scores, after a solver that does not compute them."""
@@ -276,10 +277,3 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
 
     def _scoring(self) -> Any:
         return super()._scoring() if self.n_components_ else affine(self.projection_, self.offset_, 0.0)
-
-
-def _padded(values: Array, n: int) -> Array:
-    """`values` with n zeros added to their last axis."""
-    xp = namespace(values)
-    zeros = xp.zeros((*values.shape[:-1], n), dtype=values.dtype, device=device(values))
-    return xp.concat([values, zeros], axis=-1)

@@ -10,7 +10,7 @@ from ..solvers.tables import Tables
 from ._pairs import SklearnPls
 
 
-class PLSRegression(SklearnPls, models.PLSRegression):
+class PLSRegression(SklearnPls, models.PLSRegression):  # type: ignore[misc] # `predict` of SklearnPls
     """Partial least squares regression, as `sklearn.cross_decomposition.PLSRegression`.
 
     Parameters
