@@ -59,6 +59,9 @@ PUBLIC = {
         ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues PermutationTest RULES Rule Unavailable
         bootstrap choose_n_components cross_validate permutation_test rule_of
     """,
+    "lowdim.sklearn": """
+        CCA FactorAnalysis FastICA IncrementalPCA KernelPCA PCA PLSCanonical PLSRegression PLSSVD fastica
+    """,
     "lowdim.solvers": """
         AnySolver CanonicalFit Cost Covariance CovarianceReduction DenseKernel EM Equamax Features FixedPoint
         FixedPointICA FourierFeatures Gram GramReduction ICA_SOLVERS IcaSolver Job KERNEL_SOLVERS KernelFit KernelSolver

@@ -48,6 +48,19 @@ def test_every_argument_is_in_the_docstring(name):
     assert set(inspect.signature(getattr(lowdim.sklearn, name)).parameters) <= documented
 
 
+@pytest.mark.parametrize("options", [{}, {"fit_inverse_transform": True}], ids=["default", "inverse"])
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fitted_attributes_have_the_names_and_shapes_of_scikit_learn(name, options):
+    cls = getattr(lowdim.sklearn, name)
+    options = {key: value for key, value in options.items() if key in inspect.signature(cls).parameters}
+    expected, ours = theirs(name)(2, **options).fit(X, y), cls(2, **options).fit(X, y)
+    attributes = [a for a in vars(expected) if a.endswith("_") and not a.startswith("_")]
+    assert len(attributes) > 2
+    for attribute in attributes:
+        assert np.shape(getattr(ours, attribute)) == np.shape(getattr(expected, attribute)) or attribute == "loglike_"
+
+
 #: The checks pass a single column y, for which these classes have one component.
 ONE_COMPONENT = ("CCA", "PLSCanonical", "PLSSVD")
 CHECKED = [getattr(lowdim.sklearn, name)(*([1] if name in ONE_COMPONENT else [])) for name in CLASSES]

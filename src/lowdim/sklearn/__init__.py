@@ -5,13 +5,13 @@ model of `lowdim` that does the work, and has its further methods too. Its docst
 is used, or accepted without effect, and why.
 """
 
-from .canonical import CCA, PLSSVD, PLSCanonical
-from .factor_analysis import FactorAnalysis
 from .fast_ica import FastICA, fastica
 from .incremental_pca import IncrementalPCA
-from .kernel_pca import KernelPCA
-from .pca import PCA
+from .pls_canonical import CCA, PLSSVD, PLSCanonical
 from .pls_regression import PLSRegression
+from .sklearn_factor_analysis import FactorAnalysis
+from .sklearn_kernel_pca import KernelPCA
+from .sklearn_pca import PCA
 
 __all__ = [
     "CCA",

@@ -10,7 +10,7 @@ from .._xp import asarray_like, namespace
 from ..models._principal import count_rows
 from ..reading import Rows
 from ..solvers import Solver, spectra
-from .pca import PrincipalComponents
+from .sklearn_pca import PrincipalComponents
 
 
 class IncrementalPCA(PrincipalComponents):
