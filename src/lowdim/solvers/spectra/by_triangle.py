@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import summaries
-from ..._xp import Array, device, eps, namespace
-from ...linalg import fix_signs, most_components, require_rows, svd_thin
+from ..._xp import Array, device, namespace
+from ...linalg import fix_signs, most_components, numerical_rank, require_rows, svd_thin
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram, orthonormal_rows
@@ -49,7 +49,7 @@ class Triangle(Solver):
         n_all = most_components(summary.n_rows, summary.weight, summary.n_features)
         k = n_all if request.k is None else request.k
         values, vectors = _pad(s * s, k), Vt
-        rank = int(xp.count_nonzero(s > max(R.shape) * eps(s) * s[0]))
+        rank = numerical_rank(s, max(R.shape))
         if rank < k:
             # Rounding has chosen the other vectors: weights would not equal repeated rows.
             vectors = orthonormal_rows(Vt, rank, k)
