@@ -60,11 +60,7 @@ LEFT_OUT = {
 #: Patterns for tests that only older versions of scikit-learn have.
 OF_OLDER_VERSIONS = {"pls::test_pls_*_warning_on_deprecated_Y_argument*"}
 #: Tests that apply and do not pass.
-DIFFERENT = {
-    "kernel_pca::test_kernel_pca_precomputed_non_symmetric*": (
-        "a matrix that is not symmetric is refused, even if its centred form is symmetric"
-    ),
-}
+DIFFERENT: dict[str, str] = {}
 
 
 @contextmanager

@@ -95,6 +95,10 @@ def test_refusals():
         FastICA(3, w_init=np.eye(2)).fit(X)
     with pytest.raises(ValueError, match="fun must return a pair"):
         FastICA(3, fun=np.tanh).fit(X)
+    with pytest.raises(ValueError, match="whiten=False needs to know the number of rows"):
+        FastICA(whiten=False).fit(lambda: iter([X[:300], X[300:]]))
+    with pytest.raises(AttributeError, match=r"use lowdim\.ICA"):
+        FastICA(3).fit(X).score(X)
     with pytest.raises(ValueError, match="leave sample_weight out"):
         FastICA(3, fun=quartic).fit(X, sample_weight=np.ones(600))
 

@@ -86,6 +86,20 @@ def test_rows_that_are_all_the_same(kernel):
     assert KernelPCA(kernel=kernel).fit_transform(rows).shape == (4, 0)
 
 
+@pytest.mark.parametrize("eigen_solver", ["dense", "arpack"])
+def test_a_matrix_that_is_symmetric_after_centring(eigen_solver):
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    tilted = K + np.arange(40.0) + np.arange(40.0)[:, None] ** 2
+    options = {"kernel": "precomputed", "eigen_solver": eigen_solver}
+    ours, theirs = KernelPCA(2, **options).fit(tilted), decomposition.KernelPCA(2, kernel="precomputed").fit(tilted)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_)
+    new = tilted[:5] + 0.1 * K[5:10]
+    np.testing.assert_allclose(np.abs(ours.transform(new)), np.abs(theirs.transform(new)), atol=1e-7)
+    np.testing.assert_allclose(ours.fit_transform(tilted), ours.transform(tilted), atol=1e-7)
+    with pytest.raises(ValueError, match="symmetric"):
+        KernelPCA(2, **options).fit(np.triu(K))
+
+
 def test_a_kernel_with_negative_eigenvalues():
     distances = np.abs(X[:, :1] - X[:, :1].T)
     for model in (KernelPCA(kernel="precomputed"), decomposition.KernelPCA(kernel="precomputed")):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn import decomposition
-from sklearn.utils.metaestimators import available_if
 
 from .. import models
 from .._xp import Array, device, namespace
@@ -24,8 +23,11 @@ from .contrasts import as_contrast
 from .deflation import Deflation
 
 
-def _has_no_density(model: Any) -> bool:
-    raise AttributeError("FastICA maximises a contrast, which is not the density of a model; use lowdim.ICA.")
+class _NoDensity:
+    """In place of methods that need the density of the sources."""
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        raise AttributeError("FastICA maximises a contrast, which is not the density of a model; use lowdim.ICA.")
 
 
 class FastICA(SklearnParameters, models.ICA):
@@ -79,6 +81,8 @@ class FastICA(SklearnParameters, models.ICA):
     solver: Any = "fixed-point"
     n_init = 1
     keep_sources = False
+    score_samples: Any = _NoDensity()
+    score: Any = _NoDensity()
     _parameter_constraints = decomposition.FastICA._parameter_constraints
 
     def __init__(
@@ -113,16 +117,6 @@ class FastICA(SklearnParameters, models.ICA):
     def inverse_transform(self, X: Any, copy: bool = True) -> Array:
         """Rows from their sources `X`. `copy` has no effect."""
         return super().inverse_transform(X)
-
-    @available_if(_has_no_density)
-    def score_samples(self, X: Any) -> Array:
-        """There is no density."""
-        raise AssertionError("not available")
-
-    @available_if(_has_no_density)
-    def score(self, X: Any, y: Any = None) -> float:
-        """There is no density."""
-        raise AssertionError("not available")
 
     def _check_parameters(self) -> None:
         self._validate_params()
@@ -242,10 +236,13 @@ def fastica(
 
 def _identity(rows: Rows) -> Spectrum:
     """The components of rows that are taken to be white and centred already."""
-    like, p = rows.empty(1), rows.shape[1]
+    like, (n, p) = rows.empty(1), rows.shape
+    if n is None:
+        raise ValueError(
+            "whiten=False needs to know the number of rows: pass them as an array, or let them be whitened."
+        )
     xp, options = namespace(like), {"dtype": like.dtype, "device": device(like)}
-    n = int(rows.shape[0] or 0)
-    weight = float(total_weight(rows) or n)
+    weight = total_weight(rows) or float(n)
     return Spectrum(
         values=weight * xp.ones((p,), **options),
         vectors=xp.eye(p, **options),

@@ -70,7 +70,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     n_components : int or None
         Number of components, of which there are at most as many as rows; None keeps all with positive variance.
     kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"} or callable
-        As in scikit-learn. A precomputed matrix must be symmetric.
+        As in scikit-learn. A precomputed matrix must be symmetric, at least after it was centred.
     gamma, degree, coef0 : float
         As in scikit-learn: `gamma` is 1 / n_features by default, and kernels ignore parameters that they do not have.
     kernel_params : dict or None
@@ -190,12 +190,15 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     def _fit_rows(self, rows: Rows) -> None:
         for name in ("dual_coef_", "X_transformed_fit_"):
             self.__dict__.pop(name, None)
+        centred, means = _centred_kernels(rows) if self.kernel == "precomputed" else (rows, None)
         try:
-            super()._fit_rows(rows)
+            super()._fit_rows(centred)
         except NoVariance:
             if not self._is_flat(rows):
                 raise
             self._set_nothing(rows)
+        if means is not None:
+            self.offset_ = asarray_like(means, self.offset_, dtype=self.offset_.dtype)
         if not self.remove_zero_eig and self.n_components is not None:
             self._add_zeros(int(self._k(*rows.shape) or 0) - self.n_components_)
         if self.eigenvectors_ is None:
@@ -208,8 +211,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         X, _ = rows.whole("KernelPCA")
         kernel = self._given_kernel()
         K = to_numpy(dense(X if kernel is None else kernel(X)))
-        centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-        return bool(np.abs(centred).max() <= _ROUNDING * np.abs(K).max())
+        return bool(np.abs(_centred(K)).max() <= _ROUNDING * np.abs(K).max())
 
     def _set_nothing(self, rows: Rows) -> None:
         """Set the attributes of a model without components, whose rows all have the same features."""
@@ -277,3 +279,27 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
 
     def _scoring(self) -> Any:
         return super()._scoring() if self.n_components_ else affine(self.projection_, self.offset_, 0.0)
+
+
+def _centred_kernels(rows: Rows) -> tuple[Rows, np.ndarray | None]:
+    """Rows that hold a symmetric kernel matrix, and the means of the columns of the given one, if that was centred.
+
+    A matrix K that is not symmetric may be so after it was centred. The scores of the fit follow from the centred
+    matrix, and those of new rows from their kernels minus the means of the columns of K.
+    """
+    n, p = rows.shape
+    if n != p or rows.weights is not None or not rows.traits.whole:
+        return rows, None
+    K = to_numpy(dense(rows.whole("KernelPCA")[0])).astype(np.float64)
+    size = _ROUNDING * np.abs(K).max(initial=0.0)
+    if np.abs(K - K.T).max(initial=0.0) <= size:
+        return rows, None
+    centred = _centred(K)
+    if np.abs(centred - centred.T).max() > size:
+        return rows, None
+    return rows.of(asarray_like(0.5 * (centred + centred.T), rows.empty(0), dtype=rows.dtype)), K.mean(axis=0)
+
+
+def _centred(K: np.ndarray) -> np.ndarray:
+    """J K J with J = I - 1 1^T / n."""
+    return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
