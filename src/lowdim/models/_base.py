@@ -30,12 +30,12 @@ from ..sources import Source, open_source
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
-from ._routing import WithoutWeights
+from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_arguments import SKLEARN_ARGUMENTS
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(WithoutWeights, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -49,6 +49,9 @@ class Model(WithoutWeights, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixi
     _takes_nan = False
     #: The name of components in tables.
     component_name = "PC"
+    __metadata_request__fit = WITHOUT_WEIGHTS
+    __metadata_request__fit_transform = WITHOUT_WEIGHTS
+    __metadata_request__partial_fit = WITHOUT_WEIGHTS
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

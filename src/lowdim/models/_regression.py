@@ -17,7 +17,7 @@ from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
-from ._routing import AsksAboutWeights
+from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -25,7 +25,7 @@ REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("comp
 
 
 # scikit-learn has no types, so its bases are Any.
-class LatentRegression(AsksAboutWeights, RegressorMixin, PairModel):  # type: ignore[misc]
+class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
@@ -37,6 +37,9 @@ class LatentRegression(AsksAboutWeights, RegressorMixin, PairModel):  # type: ig
     intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+    __metadata_request__fit = ASK_ABOUT_WEIGHTS
+    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
+    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     @property
     def coef_(self) -> Array:

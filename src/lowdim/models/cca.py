@@ -28,12 +28,12 @@ from ..solvers.tables import (
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
 from ._prediction import has_finite_coefficients, intercept, predictions, regression_tags
-from ._routing import AsksAboutWeights
+from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(AsksAboutWeights, RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -120,6 +120,9 @@ class CCA(AsksAboutWeights, RegressorMixin, PairModel):  # type: ignore[misc]
         "x_structure": ("features", "components"),
         "y_structure": ("targets", "components"),
     }
+    __metadata_request__fit = ASK_ABOUT_WEIGHTS
+    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
+    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._xp import Array
+from ..models._routing import WITHOUT_WEIGHTS
 from ..solvers import Plan
 from ..solvers.tables import Tables, TablesSolution
 from ._padding import padded
@@ -32,9 +33,9 @@ class SklearnPair(SklearnParameters):
     )
     solver = "auto"
     # As in scikit-learn, where these classes know no weights: they are used only on request.
-    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
-    __metadata_request__fit_transform: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
-    __metadata_request__partial_fit: ClassVar[dict[str, bool | None]] = {"sample_weight": False}
+    __metadata_request__fit = WITHOUT_WEIGHTS
+    __metadata_request__fit_transform = WITHOUT_WEIGHTS
+    __metadata_request__partial_fit = WITHOUT_WEIGHTS
 
     def _k(self: Any, n: int | None, groups: Sequence[int]) -> int:
         upper = self._most(groups) if n is None else min(n, self._most(groups))
