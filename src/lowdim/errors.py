@@ -255,6 +255,23 @@ def choice(name: str, got: Any, allowed: Sequence[str], advice: str = "") -> Val
     return ValueError(f"{name}={got!r} is not one of {listed}.{' ' + advice if advice else ''}")
 
 
+def sklearn_argument(model: str, name: str, instead: str) -> TypeError:
+    """The error for an argument that scikit-learn's class has and the model here does not."""
+    return TypeError(
+        f"{model} has no argument {name!r}, unlike scikit-learn's: {instead}. The classes in lowdim.sklearn take all "
+        "of scikit-learn's arguments."
+    )
+
+
+def fitted_without_summary(model: str) -> ValueError:
+    """The error for `partial_fit` after `fit`, whose rows it would have to forget."""
+    return ValueError(
+        f"this {model} was fitted by fit, which kept no summary of its rows, because the table is wide or the solver "
+        "needs none; so partial_fit cannot add rows to them. Call partial_fit for every block, from the first one on; "
+        "or start from a summary, with fit_summary. To start anew, call partial_fit on sklearn.base.clone(model)."
+    )
+
+
 def other_width(width: int, expected: int) -> ValueError:
     """The error for a stream whose number of columns differs from that of the fit."""
     return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features.")

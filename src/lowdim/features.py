@@ -235,7 +235,7 @@ def affine(A: Array, mean: Array, deviation: float) -> Any:
             )
         matrix, centre, offset = converted[block.dtype]
         if is_sparse(block):
-            if np.abs(offset).max() <= 1e3 * deviation:
+            if np.abs(offset).max(initial=0.0) <= 1e3 * deviation:
                 return block @ matrix - offset
             block = dense(block)
         if not hasattr(local, "scratch"):

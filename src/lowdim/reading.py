@@ -31,6 +31,7 @@ from .sources import (
     unusable_block_error,
 )
 from .summaries.base import Summary, union
+from .summaries.scatter import ScatterSummary
 
 S = TypeVar("S", bound=Summary)
 
@@ -42,6 +43,8 @@ _MAP_BYTES = 1 << 20
 _MADE_BYTES = 16 << 20
 #: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
 _DEVICE_BYTES = 128 << 20
+#: A summary of up to this many columns (half a megabyte) is small.
+_SMALL_SUMMARY = 256
 
 
 def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Progress | None = None) -> S:
@@ -141,10 +144,15 @@ class Rows:
         self.source = source
         self.names = source.names
         self.progress = progress
+        #: The last summary of mean and scatter, if it is small: a model may keep it, to go on with further rows.
+        self.small_summary: ScatterSummary | None = None
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        return summarize(self.source, summary, weights=self.weights, progress=self.progress)
+        found = summarize(self.source, summary, weights=self.weights, progress=self.progress)
+        if isinstance(found, ScatterSummary) and found.n_features <= _SMALL_SUMMARY:
+            self.small_summary = found
+        return found
 
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows; the result has one row for each."""

@@ -346,3 +346,13 @@ def test_parameters_out_of_range(options, message):
 def test_options_out_of_range(make):
     with pytest.raises(ValueError, match=r"needed|not one of"):
         make()
+
+
+def test_the_precision_of_a_heywood_case_keeps_its_digits():
+    """C P = I to rounding, although a uniqueness is a millionth of its variance."""
+    loadings = np.array([[1.1, 0.8, 0.7, 0.6]])
+    correlation = loadings.T @ loadings
+    np.fill_diagonal(correlation, 1.0)
+    fa = FactorAnalysis(1, standardize=True).fit_summary(Moments.from_covariance(correlation, n_samples=100))
+    assert fa.heywood_.tolist() == [True, False, False, False]
+    np.testing.assert_allclose(fa.get_covariance() @ fa.get_precision(), np.eye(4), atol=1e-13)

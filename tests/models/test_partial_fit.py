@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from examples import KEEPS_NOTHING
@@ -120,14 +121,37 @@ def test_solvers_that_read_rows_again_are_refused(solver):
 def test_fit_forgets_what_partial_fit_saw(name):
     model = MODELS[name]().partial_fit(100 * X + 5).fit(X)
     assert_same(model, MODELS[name]().fit(X), condition=1)
-    assert not hasattr(model, "summary_")
+    assert model.summary_.n_rows == len(X)
 
 
 @each_model
-def test_partial_fit_after_fit_starts_anew(name):
-    """A fit keeps no summary to go on from."""
-    model = MODELS[name]().fit(100 * X).partial_fit(X[:12]).partial_fit(X[12:])
-    assert_same(model, MODELS[name]().fit(X), condition=1e7)
+def test_partial_fit_goes_on_after_fit(name):
+    """A fit keeps the summary from which it was solved, if it is small."""
+    model = MODELS[name]().fit(X[:12], sample_weight=WEIGHTS[:12]).partial_fit(X[12:], sample_weight=WEIGHTS[12:])
+    assert_same(model, MODELS[name]().fit(X, sample_weight=WEIGHTS), condition=1e7)
+    assert model.summary_.n_rows == len(X)
+
+
+@each_model
+def test_partial_fit_after_fit_refuses_other_columns(name):
+    model = MODELS[name]().fit(X)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :2])
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("shape", [(300, 257), (4, 20)], ids=["many columns", "few rows"])
+def test_partial_fit_after_a_fit_without_a_summary_is_refused(shape):
+    """Its rows must not be forgotten silently; the message says how to go on."""
+    rows = rng.standard_normal(shape)
+    model = PCA(2).fit(rows)
+    assert not hasattr(model, "summary_")
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match=r"kept no summary of its rows, .* with fit_summary\."):
+        model.partial_fit(rows)
+    assert vars(model) == before
+    assert clone(model).partial_fit(rows).n_samples_ == shape[0]
 
 
 @each_model

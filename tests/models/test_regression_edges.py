@@ -4,11 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
-from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, Triangle, summarize
+from lowdim import CCA, PCA, PCR, PLSCanonical, PLSRegression, Triangle, models, summarize
 from lowdim.errors import RankWarning
 from lowdim.inspect import contributions, cos2, q_limit
 from models.regressions import DATA, MODELS, SOLVERS, each_model, each_solver
@@ -273,15 +272,29 @@ def test_weights_count_as_rows_for_the_number_of_components():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
 
 
-@pytest.mark.parametrize("make", [lambda: PLSRegression(2), lambda: PCA(2)], ids=["PLSRegression", "PCA"])
-def test_partial_fit_after_fit_begins_anew(make):
+HALVES = (slice(None, 40), slice(40, None))
+EVERY_PARTIAL_FIT = [name for name in models.__all__ if hasattr(getattr(models, name)(), "partial_fit")]
+
+
+@pytest.mark.parametrize("name", EVERY_PARTIAL_FIT)
+def test_partial_fit_goes_on_after_fit(name):
+    """What fit saw is not forgotten: the model is that of all rows, or there is an error."""
     X, y = DATA["tall"]
-    model = make().fit(X, y)
-    model.partial_fit(X[:1, :3], y[:1])
-    with pytest.raises(NotFittedError):
-        model.transform(X[:, :3])
-    model.partial_fit(X[1:, :3], y[1:])
-    np.testing.assert_allclose(model.transform(X[:, :3]), make().fit(X[:, :3], y).transform(X[:, :3]), atol=1e-9)
+    first, rest = ([([X[part], y[part]],) if name == "GCCA" else (X[part], y[part])] for part in HALVES)
+    model = getattr(models, name)().fit(*first[0]).partial_fit(*rest[0])
+    both = ([X, y],) if name == "GCCA" else (X, y)
+    assert model.n_samples_ == len(X)
+    np.testing.assert_allclose(model.transform(X), getattr(models, name)().fit(*both).transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", EVERY_PARTIAL_FIT)
+def test_partial_fit_after_a_fit_without_a_summary_is_refused(name):
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((400, 256)), random.standard_normal((400, 2))
+    X = np.hstack([X, X[:, :1] + y[:, :1]]) if name in ("PCA", "Whitening") else X
+    model = getattr(models, name)(n_components=1).fit(*(([X, y],) if name == "GCCA" else (X, y)))
+    with pytest.raises(ValueError, match="kept no summary of its rows"):
+        model.partial_fit(*(([X, y],) if name == "GCCA" else (X, y)))
 
 
 @pytest.mark.parametrize("make", [lambda: PLSRegression(2), lambda: PCA(2)], ids=["PLSRegression", "PCA"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -14,12 +15,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
-from ..errors import exhausted_stream, other_names, other_namespace, other_width
+from ..errors import (
+    exhausted_stream,
+    fitted_without_summary,
+    other_names,
+    other_namespace,
+    other_width,
+    sklearn_argument,
+)
 from ..reading import Rows, check_weights, map_rows
 from ..solvers import Plan
 from ..sources import Source, open_source
+from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
+from ._routing import WITHOUT_WEIGHTS
+from ._sklearn_arguments import SKLEARN_ARGUMENTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 
 
@@ -38,6 +49,34 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _takes_nan = False
     #: The name of components in tables.
     component_name = "PC"
+    __metadata_request__fit = WITHOUT_WEIGHTS
+    __metadata_request__fit_transform = WITHOUT_WEIGHTS
+    __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
+    _not_taken: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        theirs = {**cls._not_taken, **SKLEARN_ARGUMENTS.get(cls.__name__, {})}
+        taken = inspect.signature(cls.__init__).parameters
+        cls._not_taken = {name: instead for name, instead in theirs.items() if name not in taken}
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""
+        for name in parameters:
+            if name in cls._not_taken:
+                raise sklearn_argument(cls.__name__, name, cls._not_taken[name])
+        return super().__new__(cls)
+
+    @derived
+    def n_components_(self) -> int:
+        """The number of components."""
+        return int(self.components_.shape[0])
+
+    @derived
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return int(self.components_.shape[1])
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows.
@@ -122,7 +161,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 raise exhausted_stream("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            self._fit_rows(self._rows(source, sample_weight, progress))
+            rows = self._rows(source, sample_weight, progress)
+            self._fit_rows(rows)
+            self._keep_summary(rows)
         if progress is not None:
             progress.finish()
         return source
@@ -135,6 +176,16 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""
         return restore_on_error(self)
+
+    def _keep_summary(self, rows: Any) -> None:
+        """Keep a summary of the rows, if it is small and `partial_fit` can go on from it."""
+
+    def _starts_summary(self) -> bool:
+        """Whether `partial_fit` starts a new summary; an error if it would forget the rows of `fit`."""
+        first = not hasattr(self, "summary_")
+        if first and self.__sklearn_is_fitted__():
+            raise fitted_without_summary(type(self).__name__)
+        return first
 
     def _forget(self) -> None:
         """Delete all fitted attributes, whose names end with an underscore."""

@@ -17,6 +17,7 @@ from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import coefficients, in_widest_range, predictions, regression_tags, set_prediction
+from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
@@ -36,6 +37,9 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
     intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+    __metadata_request__fit = ASK_ABOUT_WEIGHTS
+    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
+    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     @property
     def coef_(self) -> Array:

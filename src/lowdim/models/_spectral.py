@@ -104,17 +104,16 @@ class SpectralModel(Model):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
-        A summary of all rows since the first `partial_fit` or `fit_summary` is kept as `summary_`, and the model is
-        solved from it after each block; `fit` starts anew. The model stays unfitted until there are enough rows for
-        `n_components`. A block that raises an error does not change the model. The method is not available with solvers
-        that do not work from a summary (gram, krylov).
+        A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
+        forgets all earlier rows. It keeps its own summary if it was solved from one and there are at most 256 columns;
+        then `partial_fit` goes on from it, and otherwise `partial_fit` after `fit` is an error. The model stays
+        unfitted until there are enough rows for `n_components`. A block that raises an error does not change the model.
+        The method is not available with solvers that do not work from a summary (gram, krylov).
         """
         self._check_parameters()
         solver = spectra.streaming_solver(self._solver())
         with self._restore_on_error():
-            first = not hasattr(self, "summary_")
-            if first:
-                self._forget()
+            first = self._starts_summary()
             source = self._open(X, reset=first)
             self._k(None, source.shape[1])
             seen: Any = self._empty_summary(solver, source.shape[1]) if first else self.summary_.fresh()
@@ -127,6 +126,10 @@ class SpectralModel(Model):
             if divisor(seen.weight, self.ddof) > 0 and seen.n_rows >= self._least_rows(seen.n_features):
                 self._fit_summary(seen, solver, self._dtype)
         return self
+
+    def _keep_summary(self, rows: Rows) -> None:
+        if rows.small_summary is not None:
+            self.summary_, self._dtype = rows.small_summary, rows.dtype
 
     def _can_partial_fit(self) -> bool:
         """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""

@@ -20,7 +20,7 @@ def density_support(p: int, rank: int, outside: float) -> tuple[int, float]:
 
     Warns if there are directions of zero variance, since they are left out of the density.
     """
-    if rank == 0:
+    if rank == 0 and outside == 0.0:
         raise no_variance("a density")
     without = p - rank if outside == 0.0 else 0
     if without:

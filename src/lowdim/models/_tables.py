@@ -95,15 +95,14 @@ class TablesModel(Model):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with further rows. The result is exact: the same as a fit to all rows at once.
 
-        A summary of all rows since the first `partial_fit` or `fit_summary` is kept as `summary_`, and the model is
-        solved from it after each block; `fit` starts anew. The model stays unfitted until there are enough rows for
-        `n_components`. A block that raises an error does not change the model.
+        A summary of all rows so far is kept as `summary_`, and the model is solved from it after each block. `fit`
+        forgets all earlier rows. It keeps its own summary if it was solved from one and has at most 256 columns in all;
+        then `partial_fit` goes on from it, and otherwise `partial_fit` after `fit` is an error. The model stays
+        unfitted until there are enough rows for `n_components`. A block that raises an error does not change the model.
         """
         self._check_parameters()
         with self._restore_on_error():
-            first = not hasattr(self, "summary_")
-            if first:
-                self._forget()
+            first = self._starts_summary()
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
             seen = self._merge_rows(source, sample_weight, first)
@@ -149,6 +148,11 @@ class TablesModel(Model):
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         """The tables side by side; their columns are recorded if `reset`, otherwise compared with those of the fit."""
+
+    def _keep_summary(self, rows: Tables) -> None:
+        joint: Any = rows.joint
+        if joint.small_summary is not None:
+            self.summary_, self._dtype = joint.small_summary, rows.each[0].dtype
 
     def _can_partial_fit(self) -> bool:
         if self.n_components == "cv":

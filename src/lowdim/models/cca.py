@@ -28,6 +28,7 @@ from ..solvers.tables import (
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
 from ._prediction import coefficients, predictions, regression_tags, set_prediction
+from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import cast, check_regularization, check_scale
 
 
@@ -119,6 +120,9 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         "x_structure": ("features", "components"),
         "y_structure": ("targets", "components"),
     }
+    __metadata_request__fit = ASK_ABOUT_WEIGHTS
+    __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
+    __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian, unpack
+from ._derived import derived
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 
@@ -142,6 +143,24 @@ class FactorAnalysis(LatentModel):
         self.missing = missing
         self.solver = solver
         self.random_state = random_state
+
+    @derived
+    def _dtype(self) -> Any:
+        """The dtype of a rebuilt model."""
+        return self.components_.dtype
+
+    @derived
+    def _turn(self) -> Array | None:
+        """R of a rebuilt model, with factors f = R u for independent u, so that phi = R R^T."""
+        phi = self.__dict__.get("phi_")
+        return None if phi is None else namespace(phi).linalg.cholesky(phi)
+
+    @derived
+    def _gaussian(self) -> LatentGaussian:
+        """The density of a rebuilt model, from its loadings, mean and uniquenesses."""
+        L, R = self.components_, self._turn
+        ones = namespace(L).ones_like(self.mean_)
+        return LatentGaussian(self.mean_, ones, L if R is None else R.T @ L, self.noise_variance_)
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a covariance or
@@ -263,10 +282,10 @@ class FactorAnalysis(LatentModel):
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
         W = canonical.T @ W
         W = W * to_numpy(signs(W if self.standardize else W * scale))[:, None]
-        rotation = rotation_of(self.rotation)
+        rotation = rotation_of(self._rotation())
         M, self.rotation_gradient_ = np.eye(len(W)), 0.0
         if rotation is not None:
-            turned = rotation.rotate(W.T, self._seed())
+            turned = rotation.rotate(self._to_rotate(W, scale).T, self._seed())
             M, self.rotation_gradient_ = turned.matrix, turned.gradient
             if turned.status is Status.NOT_CONVERGED:
                 warn_user(
@@ -295,6 +314,25 @@ class FactorAnalysis(LatentModel):
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
+
+    def _rotation(self) -> str | Rotation | None:
+        """The rotation that the parameters select."""
+        return self.rotation
+
+    def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The loadings that a rotation makes simple: those of the standardized columns."""
+        return W
+
+    def get_precision(self) -> Array:
+        """The inverse of the model's covariance.
+
+        It takes p^2 k operations, or p^3 in a Heywood case, in which the inverse of a k x k matrix would lose digits.
+        """
+        check_is_fitted(self)
+        heywood = self.__dict__.get("heywood_")
+        if heywood is None or not bool(namespace(heywood).any(heywood)):
+            return super().get_precision()
+        return namespace(self.components_).linalg.inv(self.get_covariance())
 
     def _lift(self) -> Array:
         return self.components_ if self.scale_ is None else self.components_ * self.scale_

@@ -256,19 +256,33 @@ class ICA(Model):
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
         if self.n_components == "cv":
             check_cv_rows(rows.shape[0])
-        if self.w_init is not None and isinstance(self.n_components, numbers.Integral):
-            ica.check_start(self.w_init, int(self.n_components), self._solver().ortho)
-        whitening = principal_request(rows, self.n_components)
+        asked = self._most_sources(rows)
+        if self.w_init is not None and isinstance(asked, numbers.Integral):
+            ica.check_start(self._start(int(asked)), int(asked), self._solver().ortho)
+        whitening = principal_request(rows, asked)
         the_plan = ica.plan(rows, self._request(), self._solver())
         return _whole_plan(spectra.plan(rows, whitening), the_plan)
+
+    def _spectrum(self, rows: Rows) -> tuple[Spectrum, Plan]:
+        """The components by which the rows are whitened, and how they were computed."""
+        return principal_spectrum(rows, self._most_sources(rows))
+
+    def _most_sources(self, rows: Rows) -> Any:
+        """The parameter `n_components` for these rows."""
+        return self.n_components
+
+    def _start(self, k: int) -> Any:
+        """The start for k sources, or None for random ones."""
+        return self.w_init
 
     def _fit_rows(self, rows: Rows) -> None:
         # This raises an error for a fit that is not possible, before rows are read.
         self._plan_rows(rows)
-        spectrum, whitening_plan = principal_spectrum(rows, self.n_components)
+        spectrum, whitening_plan = self._spectrum(rows)
         solver = self._solver()
         whitener = ica.make_whitener(rows, spectrum, solver.tol)
-        request = replace(self._request(), seed=self._seed(), whitener=whitener)
+        start = self._start(int(spectrum.values.shape[0]))
+        request = replace(self._request(), seed=self._seed(), whitener=whitener, start=start)
         fit, the_plan = ica.solve(rows, request, solver)
         self.plan_ = _whole_plan(whitening_plan, the_plan)
         self._unpack(fit, spectrum, whitener, request.density, rows.dtype)

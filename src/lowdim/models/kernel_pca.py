@@ -253,12 +253,22 @@ class KernelPCA(PreImages, Model):
 
     def _warn(self, found: Components) -> None:
         self._warn_if_out_of_reach(found)
+        self._warn_if_fewer(found)
         if found.negative_mass > _NEGATIVE:
             warn_user(
                 f"the kernel is not positive semidefinite: {found.negative_mass:.1%} of its spectrum is negative and "
                 "was left out (negative_mass_).",
                 IndefiniteWarning,
             )
+        if found.status is Status.NOT_CONVERGED:
+            warn_user(
+                f"solver={self.solver_!r} stopped at residual {found.residual:.1e} gamma_1, above its tolerance. Raise "
+                "max_steps or block, ask for fewer components, or use solver='dense'.",
+                ConvergenceWarning,
+            )
+
+    def _warn_if_fewer(self, found: Components) -> None:
+        """Warn if there are fewer components than requested."""
         if isinstance(self.n_components, numbers.Integral) and self.n_components_ < int(self.n_components):
             what = (
                 "the centred kernel matrix"
@@ -269,12 +279,6 @@ class KernelPCA(PreImages, Model):
                 f"only {self.n_components_} of n_components={self.n_components} could be computed: no other eigenvalue "
                 f"of {what} is positive.",
                 RankWarning,
-            )
-        if found.status is Status.NOT_CONVERGED:
-            warn_user(
-                f"solver={self.solver_!r} stopped at residual {found.residual:.1e} gamma_1, above its tolerance. Raise "
-                "max_steps or block, ask for fewer components, or use solver='dense'.",
-                ConvergenceWarning,
             )
 
     def _warn_if_out_of_reach(self, found: Components) -> None:

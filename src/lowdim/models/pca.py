@@ -16,7 +16,7 @@ from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
-from ._principal import with_variance
+from ._principal import count_pairs, with_variance
 from ._rule_choice import (
     DENSITY_AXES,
     apply_cv_rule,
@@ -50,7 +50,8 @@ class PCA(SpectralModel):
     solver : str or Solver
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     svd_solver : str, optional
-        scikit-learn's name of a solver, as an alternative to `solver`.
+        scikit-learn's name of a solver, as an alternative to `solver`. "arpack" without `n_components` keeps all but
+        the last component.
     ddof : int
         Variances are divided by n - ddof: 1 as in scikit-learn and R's prcomp, 0 for maximum likelihood.
     random_state : int, RandomState or None
@@ -110,6 +111,8 @@ class PCA(SpectralModel):
     """
 
     choice_: Any
+    #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
+    scale_: Any = None
     bootstrap_axes = DENSITY_AXES
 
     def __init__(
@@ -229,7 +232,9 @@ class PCA(SpectralModel):
             raise ValueError(
                 f"solver={self.solver!r} and svd_solver={self.svd_solver!r} both select the solver; pass only one."
             )
-        return spectra.sklearn_solver(self.svd_solver)
+        solver = spectra.sklearn_solver(self.svd_solver)
+        # "arpack" and "randomized" are for some of the components.
+        return "auto" if solver == "krylov" and self.n_components is None else solver
 
     def _standardize(self) -> bool:
         return self.standardize
@@ -247,9 +252,9 @@ class PCA(SpectralModel):
         if isinstance(self.n_components, str):
             k = self._apply_rule(self.n_components, spectrum)
         elif self.n_components is not None and 0.0 < self.n_components < 1.0:
-            k = count_to_reach(spectrum, float(self.n_components))
+            k = self._count_to_reach(spectrum, float(self.n_components))
         if self.whiten:
-            k = with_variance(spectrum, k)
+            k = self._with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
         variances = spectrum.variances(self.ddof)
         cast = {"dtype": dtype}
@@ -270,6 +275,9 @@ class PCA(SpectralModel):
     def _k(self, n: int | None, p: int) -> int | None:
         if not isinstance(self.n_components, str):
             self.__dict__.pop("choice_", None)
+            if self.n_components is None and self.svd_solver == "arpack":
+                # ARPACK cannot compute the last one.
+                return count_pairs((p if n is None else min(n, p)) - 1, n, p)
             return super()._k(n, p)
         check_rule(self.n_components)
         return None
@@ -296,16 +304,28 @@ class PCA(SpectralModel):
 
     def _projection(self) -> Array:
         """The p x K matrix that maps centred rows to scores."""
-        xp = namespace(self.components_)
         A = self.components_.T
         if self.scale_ is not None:
             A = A / self.scale_[:, None]
-        if self.whiten:
-            A = A / xp.sqrt(self.explained_variance_)[None, :]
-        return A
+        return A * self._whitening()[None, :] if self.whiten else A
+
+    def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:
+        """The number of components for a proportion of the variance."""
+        return count_to_reach(spectrum, proportion)
+
+    def _with_variance(self, spectrum: Spectrum, k: int) -> int:
+        """The number of components that whitening keeps of the first k."""
+        return with_variance(spectrum, k)
+
+    def _whitening(self) -> Array:
+        """What whitening multiplies the scores by, 1 / sqrt(lambda_k)."""
+        return 1.0 / namespace(self.components_).sqrt(self.explained_variance_)
 
     def _deviation(self) -> float:
-        return 1.0 if self.whiten else math.sqrt(float(self.explained_variance_[0]))
+        if self.whiten:
+            return 1.0
+        known = getattr(self, "explained_variance_", None)
+        return 0.0 if known is None or known.shape[0] == 0 else math.sqrt(float(known[0]))
 
     def _lift(self) -> Array:
         A = self.components_

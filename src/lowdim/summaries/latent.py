@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, asarray_like, namespace
+from .._xp import Array, asarray_like, device, namespace
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
 from .entries import observed_entries
@@ -128,7 +128,7 @@ class LatentGaussian:
         xp = namespace(self.loadings)
         inverse, log_determinant = self._invert(xp.sum(self.squares, axis=1)[:, None])
         T = inverse[:, :, 0]
-        u0 = xp.zeros_like(T[0, :]) if self.towards_mean is None else -T @ xp.sum(self.towards_mean, axis=1)
+        u0 = xp.sum(xp.zeros_like(T), axis=0) if self.towards_mean is None else -T @ xp.sum(self.towards_mean, axis=1)
         return xp.concat([T @ self.weighted, u0[:, None]], axis=1), T, float(log_determinant[0])
 
     def _invert(self, packed: Array) -> tuple[Array, Array]:
@@ -337,7 +337,7 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
     [1] Goodnight (1979), A tutorial on the SWEEP operator.
     """
     xp, k = namespace(A), A.shape[0]
-    log_determinant = xp.zeros_like(A[0, 0, :])
+    log_determinant = xp.zeros((A.shape[2],), dtype=A.dtype, device=device(A))
     for j in range(k):
         pivot = xp.asarray(A[j, j, :], copy=True)
         log_determinant += xp.log(pivot)

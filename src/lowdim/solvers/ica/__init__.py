@@ -18,6 +18,7 @@ from .diagnosis import agreement, gaussian_sources, non_gaussianity
 from .fixed_point import FixedPointICA
 from .ica_job import IcaJob, IcaRequest
 from .ica_solver import IcaSolver
+from .objective import Objective
 from .quasi_newton import QuasiNewtonICA
 from .starts import Unmixer, check_start, random_rotations
 from .whitener import Whitener, make_whitener, whiten_rows
@@ -29,6 +30,7 @@ __all__ = [
     "IcaJob",
     "IcaRequest",
     "IcaSolver",
+    "Objective",
     "QuasiNewtonICA",
     "Whitener",
     "check_start",

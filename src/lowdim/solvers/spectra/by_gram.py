@@ -63,7 +63,7 @@ class Gram(Solver):
         narrow = rows.traits.itemsize < 8 and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         rank = min(numerical_rank(values, max(n, p), epsilon), k)
-        W = _orthonormal_rows(W, rank, k)
+        W = orthonormal_rows(W, rank, k)
         if values.shape[0] != k:
             values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
         resolved = self.root or is_resolved(values, min(n - 1, p), epsilon)
@@ -134,8 +134,8 @@ def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Arra
     return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
 
 
-def _orthonormal_rows(W: Array, rank: int, k: int) -> Array:
-    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it.
+def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
+    """`k` orthonormal rows: those of `W` up to the rank, and arbitrary ones beyond it, which depend on nothing else.
 
     Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
     orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.

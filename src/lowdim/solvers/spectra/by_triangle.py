@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import summaries
-from ..._xp import Array, namespace
-from ...linalg import fix_signs, most_components, require_rows, require_size, svd_thin
+from ..._xp import Array, device, namespace
+from ...linalg import fix_signs, most_components, numerical_rank, require_rows, require_size, svd_thin
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
-from .by_gram import Gram
+from .by_gram import Gram, orthonormal_rows
 from .spectral_solver import Solver, scales
 
 
@@ -50,9 +50,12 @@ class Triangle(Solver):
         _, s, Vt = svd_thin(R)
         n_all = most_components(summary.n_rows, summary.weight, summary.n_features)
         k = n_all if request.k is None else request.k
-        s, Vt = _pad(s, Vt, k)
-        vectors = fix_signs(Vt)
-        values = s * s
+        values, vectors = _pad(s * s, k), Vt
+        rank = numerical_rank(s, max(R.shape))
+        if rank < k:
+            # Rounding has chosen the other vectors: weights would not equal repeated rows.
+            vectors = orthonormal_rows(Vt, rank, k)
+        vectors = fix_signs(vectors)
         return Spectrum(
             values=values * unit * unit,
             vectors=vectors,
@@ -62,7 +65,7 @@ class Triangle(Solver):
             weight=summary.weight,
             n_rows=summary.n_rows,
             status=Status.EXACT,
-            residual=residual(R, values, vectors),
+            residual=residual(R, values[: vectors.shape[0]], vectors),
         ).truncated(k)
 
     def cost(self, job: Job) -> Cost:
@@ -79,12 +82,8 @@ def residual(R: Array, values: Array, vectors: Array) -> float:
     return float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
 
 
-def _pad(s: Array, Vt: Array, k: int) -> tuple[Array, Array]:
-    """Pad `s` with zeros and `Vt` with orthonormal rows to length `k`."""
-    missing = k - s.shape[0]
-    if missing <= 0:
-        return s, Vt
-    xp = namespace(s)
-    full = xp.linalg.svd(Vt, full_matrices=True)[2]
-    zeros = xp.zeros_like(full[0, :missing])
-    return xp.concat([s, zeros]), xp.concat([Vt, full[Vt.shape[0] : k, :]], axis=0)
+def _pad(values: Array, k: int) -> Array:
+    """`values` with zeros at the end, so that there are at least `k`."""
+    missing = max(0, k - values.shape[0])
+    xp = namespace(values)
+    return xp.concat([values, xp.zeros((missing,), dtype=values.dtype, device=device(values))])
