@@ -59,6 +59,7 @@ def test_the_table_is_the_one_that_is_walked():
         # Rules of house-keeping: there is nothing to add for them.
         "a rule about sign, order, rank or divisor",
         "a fact about one array library",
+        "a fact about one version of scikit-learn",
         "a message",
         "a new module at the top",
     ]
