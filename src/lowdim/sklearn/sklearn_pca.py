@@ -41,7 +41,8 @@ class PrincipalComponents(SklearnParameters, models.PCA):
         variances = self.explained_variance_
         xp = namespace(variances)
         positive = variances > getattr(self, "rank_cut_", 0.0)
-        return xp.where(positive, 1.0 / xp.sqrt(xp.where(positive, variances, xp.ones_like(variances))), 0.0)
+        scales = 1.0 / xp.sqrt(xp.where(positive, variances, xp.ones_like(variances)))
+        return xp.where(positive, scales, xp.zeros_like(scales))
 
 
 class PCA(PrincipalComponents):
