@@ -1,12 +1,11 @@
 """A solver of factor analysis: L-BFGS of SciPy on the logarithms of the uniquenesses."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize
 
 from lowdim.solvers import Cost, LatentFit, LatentSolver, Status
-from lowdim.summaries import Moments
 
 
 @dataclass(frozen=True)
@@ -19,10 +18,6 @@ class Descent(LatentSolver):
 
     def cost(self, job):
         return Cost(job.rows * job.p**2, 1, 8 * 8 * job.p**2, "somebody likes it")
-
-    def fit_rows(self, rows, request, spectra):
-        fit, _ = self.fit_summary(rows.summarize(Moments(rows.shape[1], wide=True)), request, spectra)
-        return replace(fit, passes=1), self.plan_rows(rows, request, spectra)
 
     def fit_moments(self, moments, request, spectra):
         n, p, k = moments.weight, moments.n_features, request.k
@@ -48,5 +43,5 @@ class Descent(LatentSolver):
         return LatentFit(
             mean=moments.mean, scale=sd, loadings=W, noise=np.exp(found.x), spread=None, weight=n,
             n_rows=moments.n_rows, loglike=[loglike], status=Status.CONVERGED, residual=float(np.abs(found.jac).max()),
-            passes=0,
+            passes=1,
         )  # fmt: skip

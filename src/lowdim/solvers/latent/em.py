@@ -21,7 +21,7 @@ from ..plan import checked_plan
 from ..results import LatentFit, Spectrum
 from .em_iteration import Iterate, Outcome, iterate, run_from_best
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
-from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of, with_discrepancy
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of
 from .newton import Newton
 
 #: Maximal share of the variance of a column that a start explains.
@@ -112,12 +112,6 @@ class EM(LatentSolver):
     def is_sensible(self, job: LatentJob) -> bool:
         # Without a prior, complete rows have a closed form or are fitted by Newton's method in far fewer steps.
         return job.bayes or not job.complete
-
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        plan = self.plan_rows(rows, request, spectra)
-        # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
-        moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
-        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         check_components(request.k, moments.n_rows, moments.weight, moments.n_features)

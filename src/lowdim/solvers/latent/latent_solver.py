@@ -94,9 +94,12 @@ class LatentSolver(AnySolver):
         what = f"solver={self.name!r} on {job.p} columns"
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
-    @abstractmethod
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit complete rows; raises `MissingValues` if they turn out to have holes."""
+        """Fit complete rows by their moments; raises `MissingValues` if they turn out to have holes."""
+        plan = self.plan_rows(rows, request, spectra)
+        # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
+        moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
+        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries, if the solver `takes_holes`."""

@@ -16,9 +16,9 @@ from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
-from ..base import Cost, Job, Plan, RowsLike, SpectraLike
+from ..base import Cost, Job, SpectraLike
 from ..results import LatentFit, Status
-from .latent_solver import LatentRequest, LatentSolver, check_components, with_discrepancy
+from .latent_solver import LatentRequest, LatentSolver, check_components
 
 #: The exact second derivatives cost k p^3 operations; if these are more, only their leading part is used.
 _EXACT_UP_TO = 1e8
@@ -97,12 +97,6 @@ class Newton(LatentSolver):
         p = job.p
         why = "Newton's method needs the covariance alone and few steps"
         return Cost(job.rows * p * p + 10 * p**3, 1, 8 * 8 * p * p, why)
-
-    def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        plan = self.plan_rows(rows, request, spectra)
-        # Columns may have any scale, so their squares could overflow in float32.
-        moments = rows.summarize(Moments(rows.shape[1], wide=True))
-        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
