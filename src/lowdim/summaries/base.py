@@ -83,7 +83,7 @@ class Summary(ABC):
                     f"two {type(self).__name__} summaries with different {name} cannot be merged: they are sums of "
                     "different things."
                 )
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._change(self._merged(other))
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:

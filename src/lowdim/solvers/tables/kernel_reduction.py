@@ -99,10 +99,12 @@ class MappedTable:
 
     def centred_kernels(self, new: Any) -> np.ndarray:
         """Kernels of new rows with those of the fit, with features centred by the mean of the fit."""
-        if self.origin is None:
-            K = _kernel_matrix(self.kernel, new, self.rows)
-        else:
-            K = _kernel_matrix(self.kernel, new - self.origin, self.rows - self.origin)
+        rows = self.rows
+        if self.origin is not None:
+            new, rows = new - self.origin, rows - self.origin
+        # Overflow is detected by checking the kernel matrix.
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            K = _kernel_matrix(self.kernel, new, rows)
         return K - (K @ self.share)[:, None] - self.means[None, :] + self.means @ self.share
 
 
@@ -158,8 +160,7 @@ def _kernel_matrix(kernel: Any, A: Any, B: Any = None) -> np.ndarray:
     """The kernel matrix of the rows of A with those of B (default: A), in float64; raises an error if it is not
     finite."""
     A, B = (_in_float64(rows) for rows in (A, B))
-    with np.errstate(over="ignore", invalid="ignore"):
-        K = kernel(A) if B is None else kernel(A, B)
+    K = kernel(A) if B is None else kernel(A, B)
     if not np.all(np.isfinite(K)):
         raise kernel_not_finite(kernel)
     return K.astype(np.float64, copy=False)
