@@ -154,12 +154,12 @@ def eigh_descending(A: Array, at_least: int | None = None) -> tuple[Array, Array
         return xp.flip(values), xp.flip(vectors, axis=1).T
     with quiet_blas(p):
         if at_least is not None and p >= _PARTIAL_FROM and at_least <= p // 8:
-            values, vectors = _lapack(largest_eigenpairs, A, m=at_least)
+            values, vectors = _decompose(largest_eigenpairs, A, m=at_least)
             if len(values) < at_least:
                 # If all eigenvalues are nearly equal, LAPACK's search by index may find none.
-                values, vectors = _lapack(np.linalg.eigh, A)
+                values, vectors = _decompose(np.linalg.eigh, A)
         else:
-            values, vectors = _lapack(np.linalg.eigh, A)
+            values, vectors = _decompose(np.linalg.eigh, A)
     return values[::-1], vectors.T[::-1]
 
 
@@ -168,13 +168,13 @@ def svd_thin(A: Array) -> tuple[Array, Array, Array]:
     slower and more reliable one is used."""
     if isinstance(A, np.ndarray):
         try:
-            return _lapack(np.linalg.svd, A, full_matrices=False)
+            return _decompose(np.linalg.svd, A, full_matrices=False)
         except np.linalg.LinAlgError:
-            return _lapack(scipy_linalg.svd, A, full_matrices=False, lapack_driver="gesvd")
+            return _decompose(scipy_linalg.svd, A, full_matrices=False, lapack_driver="gesvd")
     return tuple(namespace(A).linalg.svd(A, full_matrices=False))
 
 
-def _lapack(decompose: Callable[..., Any], A: np.ndarray, **options: Any) -> Any:
+def _decompose(decompose: Callable[..., Any], A: np.ndarray, **options: Any) -> Any:
     """`decompose(A, **options)`; if that takes long, it can be interrupted."""
     return run_interruptibly(decompose, A, **options) if min(A.shape) >= _LONG else decompose(A, **options)
 
@@ -239,6 +239,13 @@ def numerical_rank(values: Array, n_features: int, epsilon: float | None = None)
         return 0
     cut = rank_cut(float(values[0]), n_features, eps(values) if epsilon is None else epsilon)
     return count_true(values > cut)
+
+
+def with_zeros(values: Array, n: int) -> Array:
+    """`values` with `n` zeros added to their last axis, for components without variance."""
+    xp = namespace(values)
+    zeros = xp.zeros((*values.shape[:-1], n), dtype=values.dtype, device=device(values))
+    return xp.concat([values, zeros], axis=-1)
 
 
 def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, compute_lazy, device, is_sparse, namespace, to_numpy
-from ..linalg import divisor
+from .._xp import Array, compute_lazy, is_sparse, namespace, to_numpy
+from ..linalg import divisor, with_zeros
 from .limits import check_scores, q_limit, row_weights, t2_limit, variable_components
 
 
@@ -36,8 +36,7 @@ def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Ar
     shares = Z * Z / squares[None, :]
     if weights is not None:
         shares = shares * weights[:, None]
-    beyond = xp.zeros((Z.shape[0], model.n_components_ - Z.shape[1]), dtype=Z.dtype, device=device(Z))
-    return xp.concat([shares, beyond], axis=1)
+    return with_zeros(shares, model.n_components_ - Z.shape[1])
 
 
 def cos2(model: Any, X: Any) -> Array:

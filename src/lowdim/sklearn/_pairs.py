@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._xp import Array
+from ..linalg import with_zeros
 from ..models._routing import WITHOUT_WEIGHTS
 from ..solvers import Plan
 from ..solvers.tables import Tables, TablesSolution
-from ._padding import padded
 from ._parameters import SklearnParameters
 
 
@@ -57,7 +57,7 @@ class SklearnPair(SklearnParameters):
         if missing > 0:
             self.n_components_ += missing
             for name in (name for name in self._by_component if hasattr(self, name)):
-                setattr(self, name, padded(getattr(self, name), missing))
+                setattr(self, name, with_zeros(getattr(self, name), missing))
 
     def _convert(self) -> None:
         """Change attributes that scikit-learn defines otherwise than the model."""

@@ -18,12 +18,12 @@ from .._xp import Array, asarray_like, dense, device, is_sparse, namespace, to_n
 from ..errors import NoVariance
 from ..features import Same, affine
 from ..kernels import Kernel, as_kernel
+from ..linalg import with_zeros
 from ..reading import Rows, map_rows
 from ..solvers import Status
 from ..solvers.base import total_weight
 from ..solvers.kernel import Components
 from ..sources import open_source
-from ._padding import padded
 from ._parameters import SklearnParameters
 
 #: The solver for each of scikit-learn's names.
@@ -244,10 +244,10 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
             return
         self.n_components_ += n
         for name in ("eigenvalues_", "explained_variance_", "explained_variance_ratio_"):
-            setattr(self, name, padded(getattr(self, name), n))
+            setattr(self, name, with_zeros(getattr(self, name), n))
         for name in ("projection_", "eigenvectors_"):
             if getattr(self, name) is not None:
-                setattr(self, name, padded(getattr(self, name), n))
+                setattr(self, name, with_zeros(getattr(self, name), n))
 
     def _find_eigenvectors(self, rows: Rows) -> None:
         """Eigenvectors from the scores, after a solver that does not compute them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ... import summaries
-from ..._xp import Array, asarray_like, astype, dense, device, namespace
+from ..._xp import Array, asarray_like, astype, dense, namespace
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -17,6 +17,7 @@ from ...linalg import (
     require_size,
     signs,
     svd_thin,
+    with_zeros,
 )
 from ...summaries.gram import centred_features
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
@@ -64,8 +65,7 @@ class Gram(Solver):
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         rank = min(numerical_rank(values, max(n, p), epsilon), k)
         W = orthonormal_rows(W, rank, k)
-        if values.shape[0] != k:
-            values = xp.concat([values, xp.zeros(k, dtype=values.dtype, device=device(values))])[:k]
+        values = with_zeros(values, max(0, k - values.shape[0]))[:k]
         resolved = self.root or is_resolved(values, min(n - 1, p), epsilon)
         return Spectrum(
             values=values,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import summaries
-from ..._xp import Array, device, namespace
-from ...linalg import fix_signs, most_components, numerical_rank, require_rows, require_size, svd_thin
+from ..._xp import Array, namespace
+from ...linalg import fix_signs, most_components, numerical_rank, require_rows, require_size, svd_thin, with_zeros
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram, orthonormal_rows
@@ -50,7 +50,7 @@ class Triangle(Solver):
         _, s, Vt = svd_thin(R)
         n_all = most_components(summary.n_rows, summary.weight, summary.n_features)
         k = n_all if request.k is None else request.k
-        values, vectors = _pad(s * s, k), Vt
+        values, vectors = with_zeros(s * s, max(0, k - s.shape[0])), Vt
         rank = numerical_rank(s, max(R.shape))
         if rank < k:
             # Rounding has chosen the other vectors: weights would not equal repeated rows.
@@ -80,10 +80,3 @@ def residual(R: Array, values: Array, vectors: Array) -> float:
     xp = namespace(R)
     D = (vectors @ R.T) @ R - values[:, None] * vectors
     return float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
-
-
-def _pad(values: Array, k: int) -> Array:
-    """`values` with zeros at the end, so that there are at least `k`."""
-    missing = max(0, k - values.shape[0])
-    xp = namespace(values)
-    return xp.concat([values, xp.zeros((missing,), dtype=values.dtype, device=device(values))])
