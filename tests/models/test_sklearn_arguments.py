@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 
 import lowdim
 from lowdim import ICA, PCA, FactorAnalysis, PLSRegression, models
-from lowdim.models._sklearn_arguments import SKLEARN_ARGUMENTS
 
 X = np.random.default_rng(0).standard_normal((30, 4)) @ np.diag([4.0, 3, 2, 1]) + [5.0, 0, -1, 2]
 #: scikit-learn's class for each model that has one.
@@ -31,12 +30,12 @@ THEIRS = {
 def test_every_argument_of_scikit_learn_is_taken_or_explained(name):
     ours = inspect.signature(getattr(lowdim, name)).parameters
     theirs = {argument for cls in THEIRS[name] for argument in inspect.signature(cls).parameters}
-    assert theirs - set(ours) == set(SKLEARN_ARGUMENTS[name])
+    assert theirs - set(ours) == set(getattr(lowdim, name)._not_taken)
 
 
-@pytest.mark.parametrize(("name", "argument"), [(m, a) for m, table in SKLEARN_ARGUMENTS.items() for a in table])
+@pytest.mark.parametrize(("name", "argument"), [(m, a) for m in THEIRS for a in getattr(lowdim, m)._not_taken])
 def test_an_argument_of_scikit_learn_says_what_to_write_instead(name, argument):
-    instead = SKLEARN_ARGUMENTS[name][argument]
+    instead = getattr(lowdim, name)._not_taken[argument]
     with pytest.raises(TypeError, match=rf"^{name} has no argument '{argument}'.* lowdim\.sklearn") as refusal:
         getattr(lowdim, name)(**{argument: 1})
     assert instead in str(refusal.value)

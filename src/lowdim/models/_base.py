@@ -30,7 +30,6 @@ from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
-from ._sklearn_arguments import SKLEARN_ARGUMENTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 
 
@@ -57,9 +56,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        theirs = {**cls._not_taken, **SKLEARN_ARGUMENTS.get(cls.__name__, {})}
+        # A subclass may take arguments that its base does not take.
         taken = inspect.signature(cls.__init__).parameters
-        cls._not_taken = {name: instead for name, instead in theirs.items() if name not in taken}
+        cls._not_taken = {name: instead for name, instead in cls._not_taken.items() if name not in taken}
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse arguments that only scikit-learn's class has, with advice; Python refuses all others."""

@@ -29,6 +29,7 @@ from ._canonical import describe_lost_directions, standardize_flags, warn_if_for
 from ._pair import PairModel
 from ._prediction import coefficients, predictions, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
+from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import cast, check_regularization, check_scale
 
 
@@ -123,6 +124,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     __metadata_request__fit = ASK_ABOUT_WEIGHTS
     __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
+    _not_taken = {"copy": NEVER_OVERWRITTEN, "max_iter": NO_ITERATION, "tol": NO_ITERATION}
 
     def __init__(
         self,

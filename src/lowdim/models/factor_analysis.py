@@ -27,6 +27,7 @@ from ..summaries.latent import LatentGaussian, unpack
 from ._derived import derived
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
+from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 
 #: What BIC and AIC assume for factors, which is less than for principal components.
 _LIKELIHOOD = (
@@ -124,6 +125,14 @@ class FactorAnalysis(LatentModel):
     component_name = "F"
     _rules = ("kaiser", "bic", "aic", "parallel", "map", "cv")
     _discrepancy: float | None
+    _not_taken = {
+        "copy": NEVER_OVERWRITTEN,
+        "tol": "write solver=Newton(tol=...) or solver=EM(tol=...), from lowdim.solvers",
+        "max_iter": "write solver=Newton(max_iter=...) or solver=EM(max_iter=...), from lowdim.solvers",
+        "noise_variance_init": "the solver finds its own starts; leave it out, or write solver=Newton(n_init=...)",
+        "svd_method": FULL_ACCURACY,
+        "iterated_power": FULL_ACCURACY,
+    }
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ._base import Model
 from ._principal import principal_request, principal_spectrum
 from ._rule_choice import check_cv_rows
+from ._sklearn_arguments import FULL_ACCURACY
 from ._support import density_support, variance_outside
 
 #: With fewer rows than this for each source, the result is mostly chance.
@@ -137,6 +138,13 @@ class ICA(Model):
     """
 
     component_name = "IC"
+    _not_taken = {
+        "algorithm": "all sources are found together; leave it out",
+        "whiten": "rows are always whitened; leave it out, or write ortho=True for sources of variance one",
+        "fun": "write density='sech' for 'logcosh', or density=... with a density from lowdim.densities",
+        "fun_args": "pass a density with its parameters, from lowdim.densities",
+        "whiten_solver": FULL_ACCURACY,
+    }
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_so
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
+from ._sklearn_arguments import NEVER_OVERWRITTEN
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -120,6 +121,18 @@ class KernelPCA(PreImages, Model):
     """
 
     component_name = "PC"
+    _not_taken = {
+        "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
+        "alpha": "write preimage=Ridge(alpha=...), from lowdim.solvers",
+        "fit_inverse_transform": "inverse_transform is always there; leave it out, or write preimage=... for a method",
+        "eigen_solver": "write solver='dense' or solver='krylov'",
+        "tol": "write solver=KrylovKernel(tol=...), from lowdim.solvers",
+        "max_iter": "write solver=KrylovKernel(max_steps=...), from lowdim.solvers",
+        "iterated_power": "write solver=KrylovKernel(steps=...), from lowdim.solvers",
+        "remove_zero_eig": "components without variance are always left out; leave it out",
+        "copy_X": NEVER_OVERWRITTEN,
+        "n_jobs": "the number of threads is that of BLAS; limit it with threadpoolctl",
+    }
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from ._rule_choice import (
     eigenvalues_for,
     rule_needs_rows,
 )
+from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 from ._spectral import SpectralModel
 from ._support import density_support, variance_outside
 
@@ -114,6 +115,14 @@ class PCA(SpectralModel):
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
     bootstrap_axes = DENSITY_AXES
+    _not_taken = {
+        "copy": NEVER_OVERWRITTEN,
+        "tol": "write solver=Krylov(tol=...), from lowdim.solvers",
+        "iterated_power": "write solver=Krylov(steps=...), from lowdim.solvers",
+        "n_oversamples": "write solver=Krylov(block=...), from lowdim.solvers",
+        "power_iteration_normalizer": FULL_ACCURACY,
+        "batch_size": "blocks are of the right size already; leave it out",
+    }
 
     def __init__(
         self,

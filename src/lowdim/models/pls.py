@@ -14,6 +14,7 @@ from ..solvers.results import PairFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, pls_canonical, pls_regression, pls_svd
 from ._pair import PairModel
 from ._regression import REGRESSION_AXES, LatentRegression
+from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import cast
 
 
@@ -91,6 +92,7 @@ class PLSRegression(LatentRegression):
     component_name = "comp"
 
     bootstrap_axes = REGRESSION_AXES
+    _not_taken = {"copy": NEVER_OVERWRITTEN, "max_iter": NO_ITERATION, "tol": NO_ITERATION}
 
     def __init__(
         self,
@@ -174,6 +176,12 @@ class PLSCanonical(LatentRegression):
     """
 
     component_name = "comp"
+    _not_taken = {
+        "copy": NEVER_OVERWRITTEN,
+        "algorithm": "both of scikit-learn's algorithms give the result found here; leave it out",
+        "max_iter": NO_ITERATION,
+        "tol": NO_ITERATION,
+    }
 
     def __init__(
         self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
@@ -231,6 +239,7 @@ class PLSSVD(PairModel):
     """
 
     component_name = "comp"
+    _not_taken = {"copy": NEVER_OVERWRITTEN}
 
     def __init__(
         self, n_components: int | None = None, *, scale: bool | Sequence[bool] = True, solver: str | Reduction = "auto"
