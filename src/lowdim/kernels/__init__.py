@@ -17,6 +17,7 @@ from .named_kernels import (
     Sigmoid,
     ThinPlateSpline,
     as_kernel,
+    parameters_of,
     refuse_parameters,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "ThinPlateSpline",
     "as_kernel",
     "no_frequencies",
+    "parameters_of",
     "refuse_parameters",
 ]

@@ -303,15 +303,11 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         refuse_parameters(given, f"set the parameters of {kernel} in the kernel itself")
         return kernel
     if isinstance(kernel, str):
-        name = _ALIASES.get(kernel, kernel)
-        if name not in KERNELS:
-            raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
-        cls = KERNELS[name]
-        known = {f.name for f in fields(cls) if f.init}  # type: ignore[arg-type] # all in the table are dataclasses
+        known = parameters_of(kernel)
         for other, value in given.items():
             if other not in known:
                 raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
-        return cls(**given)
+        return _class_of(kernel)(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; pass an instance: {kernel.__name__}().")
     if hasattr(kernel, "scales") and hasattr(kernel, "width"):
@@ -320,6 +316,19 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         refuse_parameters(given, "a function is called with two rows only. Leave it at None, or use functools.partial")
         return Function(kernel)
     raise TypeError(f"kernel must be a name, a kernel or a function of two rows, got {type(kernel).__name__}.")
+
+
+def parameters_of(kernel: str) -> set[str]:
+    """The names of the parameters of the kernel with this name."""
+    return {f.name for f in fields(_class_of(kernel)) if f.init}  # type: ignore[arg-type] # all of them are dataclasses
+
+
+def _class_of(kernel: str) -> type[Kernel]:
+    """The class of the kernel with this name."""
+    name = _ALIASES.get(kernel, kernel)
+    if name not in KERNELS:
+        raise choice("kernel", kernel, [*KERNELS, *_ALIASES, "precomputed"], "Or pass a function of two rows.")
+    return KERNELS[name]
 
 
 def refuse_parameters(parameters: dict[str, Any], instead: str) -> None:

@@ -19,7 +19,7 @@ from ..reading import check_weights
 from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Moments
-from .folds import counted_rows, is_whole, summarize_by_label, tables_in
+from .folds import is_whole, rows_and_counts, summarize_by_label, tables_in
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
@@ -263,7 +263,7 @@ def _pieces(
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
         if kind == "row" or (here and few and (weights is None or is_whole(weights))):
-            rows, copies = counted_rows(source, sample_weight)
+            rows, copies = rows_and_counts(source, sample_weight)
             if len(rows) < 2:
                 raise ValueError(f"the bootstrap needs at least 2 rows of positive weight, got {len(rows)}.")
             return "row", _Stack(like, copies, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)

@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_c
 
 from .._xp import asarray_like, is_sparse, to_numpy
 from ..errors import bad_weights
-from ..reading import check_weights, summarize
+from ..reading import summarize
 from ..sources import ArraySource, BesideSource, Source
 from ..summaries import Columns, Labelled
 from ..summaries.base import Summary, union
@@ -105,21 +105,20 @@ def tables_in(source: Source) -> list[Source]:
     return list(source.members)
 
 
-def counted_rows(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows of positive weight of a source of known length, as a dense float64 array, and for how many rows each
     stands; an error if they are not finite."""
     n, p = source.shape
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    # This pass raises an error that names the row and column of a value that is not finite.
-    summarize(source, Columns(p), weights=weights)
+    # This pass checks the weights, and raises an error that names the row and column of a value that is not finite.
+    summarize(source, Columns(p), weights=sample_weight)
     tables = [
         np.concatenate([b.toarray() if is_sparse(b) else to_numpy(b) for b in table.blocks(int(n or 0))])
         for table in tables_in(source)
     ]
     rows = np.concatenate(tables, axis=1).astype(np.float64)
-    if weights is None:
+    if sample_weight is None:
         return rows, np.ones(len(rows), dtype=np.int64)
-    counts = to_numpy(weights).astype(np.float64)
+    counts = to_numpy(sample_weight).astype(np.float64)
     if not is_whole(counts):
         i = int(np.flatnonzero(counts != np.round(counts))[0])
         raise bad_weights("must hold whole numbers where single rows are drawn", f"{counts[i]:g} in row {i}")

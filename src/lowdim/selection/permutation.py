@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut
 from ..sources import Source
-from .folds import counted_rows, tables_in
+from .folds import rows_and_counts, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .tabular import Tabular
@@ -173,7 +173,7 @@ def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.n
     """
     if source.shape[0] is None:
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
-    Z = np.repeat(*counted_rows(source, sample_weight), axis=0)
+    Z = np.repeat(*rows_and_counts(source, sample_weight), axis=0)
     n = len(Z)
     if n < 3:
         raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")

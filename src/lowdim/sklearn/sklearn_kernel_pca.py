@@ -17,7 +17,7 @@ from .. import models
 from .._xp import Array, asarray_like, dense, device, is_sparse, namespace, to_numpy
 from ..errors import NoVariance
 from ..features import Same, affine
-from ..kernels import Kernel, as_kernel
+from ..kernels import Kernel, as_kernel, parameters_of
 from ..linalg import with_zeros
 from ..reading import Rows, map_rows
 from ..solvers import Status
@@ -28,14 +28,6 @@ from ._parameters import SklearnParameters
 
 #: The solver for each of scikit-learn's names.
 _SOLVERS = {"auto": "auto", "dense": "dense", "arpack": "krylov", "randomized": "krylov"}
-#: The parameters of each kernel.
-_KERNEL_PARAMETERS = {
-    "linear": (),
-    "cosine": (),
-    "rbf": ("gamma",),
-    "sigmoid": ("gamma", "coef0"),
-    "poly": ("gamma", "degree", "coef0"),
-}
 #: A kernel with a larger negative fraction of its spectrum is not an inner product. The iteration only estimates it.
 _NEGATIVE = 1e-5
 _NEGATIVE_ESTIMATE = 1e-2
@@ -181,7 +173,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         # Before rows are known, any value of gamma will do.
         values: dict[str, Any] = {"gamma": self.gamma_ if hasattr(self, "n_features_in_") else 1.0}
         values |= {"degree": self.degree, "coef0": self.coef0}
-        return as_kernel(self.kernel, **{name: values[name] for name in _KERNEL_PARAMETERS[self.kernel]})
+        return as_kernel(self.kernel, **{name: values[name] for name in values.keys() & parameters_of(self.kernel)})
 
     def _k(self, n: int | None, p: int) -> int | None:
         k = self.n_components
