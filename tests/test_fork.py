@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
+
+from fresh_process import run_fresh
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -48,14 +48,7 @@ def use():
 
 
 def run(code: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", START + code],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
+    run_fresh(START + code)
 
 
 def test_contexts_of_other_threads_are_none_of_the_childs():

@@ -5,11 +5,11 @@ None of these jobs would end within the time that the process is given.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 
 import pytest
+
+from fresh_process import assert_jobs_print_their_names
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal of this kind")
 
@@ -74,13 +74,4 @@ def check(name, model, work):
 
 
 def test_every_long_path_hears_it():
-    lines = [f"check({name!r}, {job})" for name, job in JOBS.items()]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join([CODE, *lines])],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout.split("\n")[:-1] == list(JOBS), done.stderr
-    assert done.returncode == 0, done.stderr
+    assert_jobs_print_their_names(CODE, JOBS)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 
 import pytest
+
+from fresh_process import assert_jobs_print_their_names
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is that of Linux")
 
@@ -58,13 +58,4 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (150 << 20),) * 2)
 
 
 def test_every_job_that_does_not_fit():
-    lines = [f"check({name!r}, {job})" for name, job in JOBS.items()]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join([CODE, *lines])],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout.split("\n")[:-1] == list(JOBS), done.stderr
-    assert done.returncode == 0, done.stderr
+    assert_jobs_print_their_names(CODE, JOBS)
