@@ -243,6 +243,8 @@ def numerical_rank(values: Array, n_features: int, epsilon: float | None = None)
 
 def with_zeros(values: Array, n: int) -> Array:
     """`values` with `n` zeros added to their last axis, for components without variance."""
+    if n == 0:
+        return values
     xp = namespace(values)
     zeros = xp.zeros((*values.shape[:-1], n), dtype=values.dtype, device=device(values))
     return xp.concat([values, zeros], axis=-1)

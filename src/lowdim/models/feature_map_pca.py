@@ -246,6 +246,8 @@ class _SafeMap:
         features = self._features(block)
         if getattr(features, "ndim", 0) != 2 or features.shape[0] != block.shape[0]:
             raise wrong_features(tuple(getattr(features, "shape", ())), block.shape[0])
+        if type(features) is type(block) and features.dtype == block.dtype:
+            return features
         return next(open_target(features, table="the features of X").blocks(block.shape[0]))
 
     def _features(self, block: Array) -> Any:

@@ -105,6 +105,10 @@ class Summary(ABC):
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
 
+    def _plus(self, sums: Changes) -> Changes:
+        """What changes when these sums of further rows are added to those so far, which are None before the first."""
+        return {name: part if (so_far := getattr(self, name)) is None else so_far + part for name, part in sums.items()}
+
     def _change(self, changes: Changes) -> None:
         """Make the changes that `_updated` or `_merged` returned."""
         self.__dict__.update(changes)

@@ -14,6 +14,9 @@ from .latent import LatentGaussian, LatentSummary, unpack
 #: The k x p tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 4 << 20
 
+#: Names of the sums.
+_SUMS = ("weight", "total", "second", "loglike")
+
 
 class Completed(LatentSummary):
     """Sums over the rows, given a `LatentGaussian` model of z = (x - mean) / scale:
@@ -36,7 +39,7 @@ class Completed(LatentSummary):
     operations.
     """
 
-    state = (*LatentSummary.parameters, "weight", "total", "second", "loglike")
+    state = (*LatentSummary.parameters, *_SUMS)
     nonnegative = (*LatentSummary.nonnegative, "weight")
     symmetric = ("second",)
 
@@ -68,22 +71,12 @@ class Completed(LatentSummary):
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        return self._plus(float(xp.sum(w)), root[:, 0] @ z, second, loglike)
+        return self._plus({"weight": float(xp.sum(w)), "total": root[:, 0] @ z, "second": second, "loglike": loglike})
 
     def _merged(self, other: Self) -> Changes:
         if other.second is None:
             return {}
-        return self._plus(other.weight, other.total, other.second, other.loglike)
-
-    def _plus(self, weight: float, total: Array, second: Array, loglike: float) -> Changes:
-        """The sums with those of further rows."""
-        first = self.second is None
-        return {
-            "weight": self.weight + weight,
-            "total": total if first else self.total + total,
-            "second": second if first else self.second + second,
-            "loglike": self.loglike + loglike,
-        }
+        return self._plus({name: getattr(other, name) for name in _SUMS})
 
     def _layout(self) -> Layout:
         p = self.loadings.shape[1]

@@ -114,12 +114,12 @@ class Gram(Summary):
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_samples, block)
-        return {"product": self._plus(self._product_of(dense(block))), "n_rows": self.n_rows + int(block.shape[0])}
+        return {"product": self._joined(self._product_of(dense(block))), "n_rows": self.n_rows + int(block.shape[0])}
 
     def _merged(self, other: Self) -> Changes:
         if other.product is None:
             return {}
-        return {"product": self._plus(other.product), "n_rows": self.n_rows + other.n_rows}
+        return {"product": self._joined(other.product), "n_rows": self.n_rows + other.n_rows}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
@@ -151,7 +151,7 @@ class Gram(Summary):
         scale = standard_deviations(squares, mean[:, 0], self.n_samples, weight, ddof)[:, None]
         return np.divide(Z, scale, out=Z) if isinstance(Z, np.ndarray) else Z / scale
 
-    def _plus(self, P: Array) -> Array:
+    def _joined(self, P: Array) -> Array:
         """`product` and `P` together."""
         return P if self.product is None else self.product + P
 
@@ -177,6 +177,6 @@ class GramRoot(Gram):
     def _layout(self) -> Layout:
         return super()._layout() | {"product": (None, self.n_samples)}
 
-    def _plus(self, P: Array) -> Array:
+    def _joined(self, P: Array) -> Array:
         both = P if self.product is None else namespace(P).concat([self.product, P], axis=0)
         return r_factor(both) if both.shape[0] > self.n_samples else both

@@ -18,8 +18,8 @@ from .moments import Moments
 _TABLE_BYTES = 1 << 20
 #: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
-#: Names of the sums of `Latent` that are arrays.
-_SUMS = ("second", "cross", "squares", "scores")
+#: Names of the sums of `Latent`.
+_SUMS = ("second", "cross", "squares", "scores", "loglike")
 
 
 class LatentGaussian:
@@ -195,7 +195,7 @@ class Latent(LatentSummary):
     One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
     """
 
-    state = (*LatentSummary.parameters, *_SUMS, "loglike")
+    state = (*LatentSummary.parameters, *_SUMS)
     nonnegative = (*LatentSummary.nonnegative, "squares")
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
@@ -251,19 +251,13 @@ class Latent(LatentSummary):
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1))
-        return self._plus(dict(zip(_SUMS, parts, strict=True)), loglike)
+        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1), loglike)
+        return self._plus(dict(zip(_SUMS, parts, strict=True)))
 
     def _merged(self, other: Self) -> Changes:
         if other.second is None:
             return {}
-        return self._plus({name: getattr(other, name) for name in _SUMS}, other.loglike)
-
-    def _plus(self, sums: Changes, loglike: float) -> Changes:
-        """The sums with those of further rows."""
-        if self.second is not None:
-            sums = {name: getattr(self, name) + part for name, part in sums.items()}
-        return sums | {"loglike": self.loglike + loglike}
+        return self._plus({name: getattr(other, name) for name in _SUMS})
 
     def _layout(self) -> Layout:
         k, p = self.loadings.shape

@@ -136,8 +136,8 @@ class ScoreMoments(Summary):
         if not bool(xp.isfinite(xp.sum(reduce(add, sums.values())))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
-        sums = {name: astype(v, wide) for name, v in sums.items()}
-        return self._plus(int(block.shape[0]), total_weight(block, weights), sums)
+        counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
+        return self._plus(counts | {name: astype(v, wide) for name, v in sums.items()})
 
     def _reason(self, block: Array) -> ValueError:
         """The error for sums that are not finite; the cause is either the rows or the density."""
@@ -149,17 +149,11 @@ class ScoreMoments(Summary):
         if other.n_rows == 0:
             return {}
         sums = {name: v for name in _SUMS if (v := getattr(other, name)) is not None}
-        return self._plus(other.n_rows, other.weight, sums)
+        return self._plus({"n_rows": other.n_rows, "weight": other.weight} | sums)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         row = itemsize * max(n_columns, self.A.shape[1])
         return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
-
-    def _plus(self, n: int, weight: float, sums: Changes) -> Changes:
-        """The sums with those of further rows."""
-        if self.n_rows:
-            sums = {name: getattr(self, name) + part for name, part in sums.items()}
-        return sums | {"n_rows": self.n_rows + n, "weight": self.weight + weight}
 
     def _layout(self) -> Layout:
         p, k = self.A.shape
