@@ -70,7 +70,9 @@ def require_rows(n_rows: int, weight: float, ddof: int, fixed: bool = False) -> 
         raise too_few_rows(n_rows, weight, ddof, fixed)
 
 
-def require_size(squares: Array, mean: Array, weight: float, *, each: bool = False, table: str = "X") -> None:
+def require_size(
+    squares: Array, mean: Array, weight: float, *, each: bool = False, table: str = "X", numbered: bool = True
+) -> None:
     """Raise an error if columns vary so little that their variances underflow.
 
     Parameters
@@ -83,12 +85,17 @@ def require_size(squares: Array, mean: Array, weight: float, *, each: bool = Fal
     each : bool
         Whether no column may vary so little, because each is divided by its standard deviation. Otherwise the largest
         sum of squares decides, since what underflows beside it is less than its rounding error.
+    table : str
+        The name of the table, for the message.
+    numbered : bool
+        Whether these are all columns of the table, so that the message can name one by its number.
     """
     if have_digits(squares, weight, each=each):
         return
     lost = to_numpy(underflows(squares, mean, weight))
     if lost.any():
-        raise too_small(column_label(int(lost.argmax()), None) if each else "all columns", table)
+        one = column_label(int(lost.argmax()), None) if numbered else "a column"
+        raise too_small(one if each else "all columns", table)
 
 
 def underflows(squares: Array, mean: Array, weight: float) -> Array:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
-from ..errors import too_small
-from ..linalg import divisor, have_digits, is_constant, r_factor, require_rows, underflows
+from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 
 
@@ -43,8 +42,7 @@ def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: flo
     """sqrt(squares / (weight - ddof)) of each feature; one for features that are constant up to rounding."""
     require_rows(n_samples, weight, ddof)
     xp = namespace(squares)
-    if not have_digits(squares, weight, each=True) and bool(xp.any(underflows(squares, mean, weight))):
-        raise too_small("a column")
+    require_size(squares, mean, weight, each=True, numbered=False)
     deviation = xp.sqrt(squares / divisor(weight, ddof))
     constant = is_constant(deviation, astype(mean, deviation.dtype))
     return xp.where(constant, xp.ones_like(deviation), deviation)
