@@ -196,7 +196,7 @@ def with_holes(X, share=0.2, seed=1):
 
 
 class Unreadable(ArraySource):
-    """Rows of which nobody reads one."""
+    """Rows that must not be read: reading one raises an error."""
 
     def blocks(self, rows):
         raise AssertionError("a row was read")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from drop_in.scikit_learn_tests import DIFFERENT, LEFT_OUT, MODULES, matches
+from drop_in.scikit_learn_tests import LEFT_OUT, MODULES, matches
 
 
 @dataclass
@@ -14,8 +14,7 @@ class Count:
 
     collected: int = 0
     left_out: int = 0
-    different: int = 0
-    unused: set[str] = field(default_factory=lambda: {*LEFT_OUT, *DIFFERENT})
+    unused: set[str] = field(default_factory=lambda: set(LEFT_OUT))
 
 
 COUNT = pytest.StashKey[Count]()
@@ -30,12 +29,10 @@ def pytest_collection_modifyitems(config, items):
             kept.append(item)
             continue
         count.collected += 1
-        node = f"{key}::{item.name}"
-        left_out, different = matches(node, LEFT_OUT), matches(node, DIFFERENT)
-        count.unused -= {*left_out, *different}
+        left_out = matches(f"{key}::{item.name}")
+        count.unused -= set(left_out)
         count.left_out += bool(left_out)
-        count.different += bool(different) and not left_out
-        (dropped if left_out or different else kept).append(item)
+        (dropped if left_out else kept).append(item)
     config.stash[COUNT] = count
     if dropped:
         config.hook.pytest_deselected(items=dropped)

@@ -1,6 +1,6 @@
 """scikit-learn's own test modules, loaded from the installed scikit-learn with the classes of lowdim.sklearn in them.
 
-`LEFT_OUT` names the tests that do not apply, with the reason, and `DIFFERENT` those that apply and do not pass.
+`LEFT_OUT` names the tests that do not apply, with the reason. All others pass.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ LEFT_OUT = {
 }
 #: Patterns for tests that only older versions of scikit-learn have.
 OF_OLDER_VERSIONS = {"pls::test_pls_*_warning_on_deprecated_Y_argument*"}
-#: Tests that apply and do not pass.
-DIFFERENT: dict[str, str] = {}
 
 
 @contextmanager
@@ -113,10 +111,10 @@ def _values(case: object) -> tuple:
     return getattr(case, "values", case)
 
 
-def matches(node: str, table: dict[str, str]) -> list[str]:
-    """The patterns of a table that match a test, given as "key::test_name[case]"."""
+def matches(node: str) -> list[str]:
+    """The patterns of `LEFT_OUT` that match a test, given as "key::test_name[case]"."""
     name, _, case = node.partition("[")
-    return [p for p in table if _matches(name, case, *p.partition("[")[::2])]
+    return [p for p in LEFT_OUT if _matches(name, case, *p.partition("[")[::2])]
 
 
 def _matches(name: str, case: str, pattern: str, cases: str) -> bool:

@@ -1,4 +1,4 @@
-"""scikit-learn's own tests pass with the classes of lowdim.sklearn, apart from those in the tables, with reasons."""
+"""scikit-learn's own tests pass with the classes of lowdim.sklearn, apart from those in `LEFT_OUT`, with reasons."""
 
 import pytest
 import sklearn
@@ -6,9 +6,9 @@ from packaging.version import Version
 from sklearn import decomposition
 
 import lowdim.sklearn
-from drop_in.scikit_learn_tests import DIFFERENT, LEFT_OUT, MODULES, OF_OLDER_VERSIONS, collect_from, load
+from drop_in.scikit_learn_tests import LEFT_OUT, MODULES, OF_OLDER_VERSIONS, collect_from, load
 
-#: Older versions of scikit-learn do not have all tests that the tables name.
+#: Older versions of scikit-learn do not have all tests that the table names.
 WRITTEN_FOR = "1.9"
 
 
@@ -28,18 +28,17 @@ for _key in MODULES:
 del _cls
 
 
-def test_the_tables_name_tests_that_exist(count):
+def test_the_table_names_tests_that_exist(count):
     if Version(sklearn.__version__) < Version(WRITTEN_FOR):
         assert count.collected > 0
     else:
         assert count.unused == OF_OLDER_VERSIONS
 
 
-def test_nearly_all_tests_that_apply_pass(count):
-    """Those that are run pass, or they would fail one by one; here they are counted."""
-    applicable = count.collected - count.left_out
-    assert applicable > 500
-    assert (applicable - count.different) / applicable >= 0.95
+def test_nearly_all_tests_apply(count):
+    """They fail one by one if they do not pass; here they are counted."""
+    assert count.collected > 500
+    assert count.left_out < 0.1 * count.collected
 
 
 def test_the_classes_in_the_tests_are_those_of_lowdim():
@@ -52,5 +51,4 @@ def test_the_classes_in_the_tests_are_those_of_lowdim():
 
 
 def test_every_entry_has_a_reason():
-    assert not set(LEFT_OUT) & set(DIFFERENT)
-    assert all(len(reason.split()) > 3 for reason in (LEFT_OUT | DIFFERENT).values())
+    assert all(len(reason.split()) > 3 for reason in LEFT_OUT.values())
