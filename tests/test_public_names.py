@@ -54,7 +54,7 @@ PUBLIC = {
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product Quadratic
-        Sigmoid Sum ThinPlateSpline as_kernel no_frequencies refuse_parameters
+        Sigmoid Sum ThinPlateSpline as_kernel no_frequencies parameters_of refuse_parameters
     """,
     "lowdim.selection": """
         ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues PermutationTest RULES Rule Unavailable
