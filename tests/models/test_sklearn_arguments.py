@@ -54,7 +54,7 @@ def test_other_unknown_arguments_are_refused_as_usual():
 
 
 @pytest.mark.parametrize("name", models.__all__)
-def test_signatures_and_clones_are_as_before(name):
+def test_signatures_are_those_of_the_constructors(name):
     cls = getattr(lowdim, name)
     assert "self" not in inspect.signature(cls).parameters
     assert list(inspect.signature(cls).parameters) == list(inspect.signature(cls.__init__).parameters)[1:]

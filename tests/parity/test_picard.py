@@ -104,7 +104,7 @@ def test_real_rows_with_many_optima(load, k, mode):
     best = ICA(n_init=12, **ours).fit(X)
     assert best.gradient_norm_ <= 1e-6
     # Likelihoods of sources of variance one, some with the flipped density and some not, do not compare. Rotations are
-    # judged by the contrast that both maximise.
+    # compared by the contrast that both maximise.
     measure = contrast if mode == "ortho" else likelihood
     others = []
     for seed in range(6):

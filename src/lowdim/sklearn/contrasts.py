@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, asarray_like, namespace, to_numpy
+from .._xp import Array, asarray_like, column_sums, namespace, to_numpy
 from ..densities import Density
 
 
@@ -84,11 +84,22 @@ class Given(Density):
         return namespace(Y).zeros_like(Y)
 
     def score(self, Y: Array) -> Array:
-        return asarray_like(np.stack([self._call(u)[0] for u in to_numpy(Y).T], axis=1), Y, dtype=Y.dtype)
+        return self._score_and_slope(Y)[0]
 
     def slope(self, Y: Array) -> Array:
-        averages = [np.full(Y.shape[0], np.mean(self._call(u)[1])) for u in to_numpy(Y).T]
-        return asarray_like(np.stack(averages, axis=1), Y, dtype=Y.dtype)
+        return self._score_and_slope(Y)[1]
+
+    def terms(
+        self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
+    ) -> tuple[Array, Array, Array]:
+        return *self._score_and_slope(Y), column_sums(self.energy(Y), weights) if measured else None
+
+    def _score_and_slope(self, Y: Array) -> tuple[Array, Array]:
+        """Both from one call of the function for each source."""
+        answers = [self._call(u) for u in to_numpy(Y).T]
+        score = np.stack([values for values, _ in answers], axis=1)
+        slope = np.stack([np.full(Y.shape[0], np.mean(average)) for _, average in answers], axis=1)
+        return asarray_like(score, Y, dtype=Y.dtype), asarray_like(slope, Y, dtype=Y.dtype)
 
     def _call(self, u: np.ndarray) -> tuple[np.ndarray, Any]:
         answer = self.function(np.ascontiguousarray(u), **self.options)
