@@ -8,6 +8,7 @@ done is refused here, before any row is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..errors import choice
@@ -91,6 +92,21 @@ def cheapest_solver(job: Any, table: Mapping[str, Any]) -> Any:
         least = min(sensible, key=lambda s: sensible[s].n_bytes)
         raise least.too_large(job, sensible[least].n_bytes)
     return min(sensible, key=lambda s: sensible[s].work)
+
+
+def cached_choice(job: Any, table: Mapping[str, Any]) -> tuple[Any, Plan]:
+    """The cheapest solver and its plan, which are cached, because choosing would take much of the time of small fits.
+
+    The job and the entries of the table must be hashable.
+    """
+    return _choice(job, job.memory, tuple(table.items()))
+
+
+@lru_cache(maxsize=512)
+def _choice(job: Any, memory: int, table: tuple[tuple[str, Any], ...]) -> tuple[Any, Plan]:
+    """See `cached_choice`. The memory of the machine is part of the key, because the choice depends on it."""
+    solver = cheapest_solver(job, dict(table))
+    return solver, solver.plan(job)
 
 
 def make_solver(entry: Any) -> Any:

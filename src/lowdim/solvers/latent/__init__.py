@@ -7,16 +7,15 @@ method or by EM; rows with holes (missing entries) are fitted by EM.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ...errors import MissingValues
 from ..base import Plan, RowsLike, SpectraLike, with_passes
-from ..plan import cheapest_solver, checked_plan, find_solver, is_auto
+from ..plan import cached_choice, checked_plan, find_solver, is_auto
 from ..results import LatentFit
 from .by_eigenpairs import ClosedForm, closed_form
 from .em import EM
-from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of, summary_job
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job, summary_job
 from .newton import Newton
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
@@ -27,7 +26,7 @@ LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newto
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
     """The plan for these rows, before any is read. They are assumed to be complete unless they surely have holes."""
-    job = job_of(rows, request, spectra)
+    job = rows_job(rows, request, spectra)
     the_plan = checked_plan(solver_for(job, asked), job)
     if not job.complete:
         return the_plan
@@ -40,7 +39,7 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
     Holes may be found only when the rows are read. Reading then raises `MissingValues`, and the rows are fitted by a
     solver that takes holes.
     """
-    job = job_of(rows, request, spectra)
+    job = rows_job(rows, request, spectra)
     if job.complete and not rows.shows_holes():
         try:
             fit, the_plan = solver_for(job, asked).fit_rows(rows, request, spectra)
@@ -66,14 +65,8 @@ def solver_for(job: LatentJob, asked: Any) -> LatentSolver:
         solver = solver if isinstance(solver, LatentSolver) else ClosedForm(asked)
         if job.complete or solver.takes_holes:
             return solver
-    return _cheapest_solver(job, job.memory, (*LATENT_SOLVERS.items(), (ClosedForm.name, ClosedForm)))
-
-
-@lru_cache(maxsize=256)
-def _cheapest_solver(job: LatentJob, memory: int, table: tuple[tuple[str, type[LatentSolver]], ...]) -> LatentSolver:
-    """The solver for "auto". Choices are cached, because making one would take much of the time of small fits."""
-    solver: LatentSolver = cheapest_solver(job, dict(table))
-    return solver
+    cheapest: LatentSolver = cached_choice(job, {**LATENT_SOLVERS, ClosedForm.name: ClosedForm})[0]
+    return cheapest
 
 
 __all__ = [

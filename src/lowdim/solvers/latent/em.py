@@ -21,7 +21,7 @@ from ..plan import checked_plan
 from ..results import LatentFit, Spectrum
 from .em_iteration import Iterate, Outcome, iterate, run_from_best
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
-from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, job_of
+from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
 from .newton import Newton
 
 #: Maximal share of the variance of a column that a start explains.
@@ -119,7 +119,7 @@ class EM(LatentSolver):
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries; each step takes one pass over the rows."""
-        plan = checked_plan(self, replace(job_of(rows, request, spectra), complete=False))
+        plan = checked_plan(self, replace(rows_job(rows, request, spectra), complete=False))
         observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):

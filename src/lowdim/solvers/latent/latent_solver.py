@@ -88,7 +88,7 @@ class LatentSolver(AnySolver):
 
     def plan_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> Plan:
         """The plan of `fit_rows`."""
-        return checked_plan(self, job_of(rows, request, spectra))
+        return checked_plan(self, rows_job(rows, request, spectra))
 
     def too_large(self, job: Job, n_bytes: int) -> MemoryError:
         what = f"solver={self.name!r} on {job.p} columns"
@@ -125,7 +125,7 @@ def with_discrepancy(fit: LatentFit, moments: Moments, request: LatentRequest) -
     return fit if best is None else replace(fit, discrepancy=2.0 / moments.weight * (best - fit.loglike[-1]))
 
 
-def job_of(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
+def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
     """The job of fitting these rows. They are assumed to be complete unless they surely have holes."""
     complete = not (request.unstored and rows.traits.sparse)
     return LatentJob(*rows.shape, request.k, rows.traits, request.tied, request.bayes, complete, spectra)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, cast
 
 from ...errors import choice
@@ -14,7 +13,7 @@ from ...linalg import quiet_blas
 from ...sources.base import Traits
 from ..base import Job, Plan, Request, RowsLike, with_passes
 from ..escalate import escalate
-from ..plan import cheapest_plan, find_solver, is_auto, make_plan
+from ..plan import cached_choice, find_solver, is_auto, make_plan
 from ..results import Spectrum, Status
 from .by_covariance import Covariance
 from .by_gram import Gram
@@ -77,7 +76,7 @@ def plan_shape(
 def plan_job(job: Job, asked: str | Solver = "auto") -> Plan:
     """The plan for a job."""
     if is_auto(asked):
-        return _cheapest_plan(job, job.memory, tuple(SOLVERS.items()))
+        return cached_choice(job, SOLVERS)[1]
     return make_plan(job, asked, SOLVERS, Solver, advice=_advice)
 
 
@@ -139,12 +138,6 @@ def sklearn_solver(svd_solver: Any) -> str:
             "svd_solver", svd_solver, list(SKLEARN_SOLVERS), "Options of a solver go into solver=..., e.g. Krylov()."
         )
     return SKLEARN_SOLVERS[svd_solver]
-
-
-@lru_cache(maxsize=256)
-def _cheapest_plan(job: Job, memory: int, table: tuple[tuple[str, type[Solver]], ...]) -> Plan:
-    """The plan for "auto". Plans are cached, because making one would dominate the time of small fits."""
-    return cheapest_plan(job, dict(table))
 
 
 def _advice(name: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from ...errors import choice
@@ -17,7 +16,7 @@ from ...linalg import quiet_blas
 from ...summaries.base import require_seen
 from ..base import Plan, with_passes
 from ..escalate import escalate
-from ..plan import cheapest_plan, find_solver, is_auto, make_plan
+from ..plan import cached_choice, find_solver, is_auto, make_plan
 from .canonical import solve_canonical
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
@@ -109,7 +108,7 @@ def solve_summary(
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:
     """The plan for a job. A reduction that does not fit into memory is refused, even if it was requested."""
     if is_auto(asked) and among is REDUCTIONS:
-        return _cheapest_plan(job, job.memory, tuple(REDUCTIONS.items()))
+        return cached_choice(job, REDUCTIONS)[1]
     return make_plan(job, asked, among, Reduction, what="a reduction", advice=_advice)
 
 
@@ -138,12 +137,6 @@ def streaming_reduction(asked: str | Reduction = "auto") -> Reduction:
         return CovarianceReduction()
     reduction: Reduction = find_solver(asked, REDUCTIONS, Reduction, what="a reduction", advice=_advice)
     return reduction
-
-
-@lru_cache(maxsize=256)
-def _cheapest_plan(job: TablesJob, memory: int, table: tuple[tuple[str, type[Reduction]], ...]) -> Plan:
-    """The plan for "auto". Plans are cached, because making one would dominate the time of small fits."""
-    return cheapest_plan(job, dict(table))
 
 
 def _advice(name: Any) -> str:
