@@ -28,8 +28,8 @@ class RootReduction(Reduction):
         root = np.sqrt(values.clip(0.0))[:, None] * vectors.T
         return Views(
             tables=views_of_root(root, lengths, summary, names, standardize, ddof, S), names=names,
-            weight=summary.weight, n_rows=summary.n_rows, ddof=ddof, n_columns=summary.n_features, epsilon=summary.product_eps, squared=True,
-            reduction=self.name,
+            weight=summary.weight, n_rows=summary.n_rows, ddof=ddof, n_columns=summary.n_features,
+            epsilon=summary.product_eps, squared=True, reduction=self.name,
         )  # fmt: skip
 
     def cost(self, job):
