@@ -148,7 +148,7 @@ def test_large_but_harmless_values_are_taken():
     [
         (np.ones(5), r"Expected 2D array, got 1D array instead, of shape \(5,\).*reshape\(-1, 1\)"),
         ([1.0, 2.0], r"Expected 2D array, got 1D array instead, of shape \(2,\)"),
-        (np.ones((2, 2, 2)), r"Expected 2D array, got 3D array instead, of shape \(2, 2, 2\)"),
+        (np.ones((2, 2, 2)), r"got 3D array instead, of shape \(2, 2, 2\).*X\.reshape\(len\(X\), -1\)"),
         (3.0, r"Expected 2D array, got scalar array instead"),
         (np.float64(3.0), r"Expected 2D array, got scalar array instead"),
         (np.ones((0, 3)), r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"),

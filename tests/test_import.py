@@ -56,3 +56,14 @@ def test_all_public_names_are_there():
 
     for name in lowdim.__all__:
         assert getattr(lowdim, name) is not None
+
+
+def test_drop_in_classes_are_an_attribute_that_is_imported_when_it_is_used():
+    assert "sklearn.cross_decomposition" in imported("import lowdim; lowdim.sklearn.PCA")
+    assert "sklearn.cross_decomposition" not in imported("import lowdim")
+
+
+def imported(statements):
+    """The modules that are imported after `statements` in a fresh interpreter."""
+    code = f"{statements}\nimport sys; print(*sys.modules)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -1,5 +1,8 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
+from importlib import import_module
+from typing import Any
+
 from . import densities, errors, features, inspect, kernels, models, selection, solvers
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
@@ -10,6 +13,14 @@ from .sources import open_source
 from .summaries import FourthMoments, Moments, Triangle
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn."""
+    if name == "sklearn":
+        return import_module(".sklearn", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "FourthMoments",

@@ -154,10 +154,14 @@ def too_small(where: str, table: str = "X") -> ValueError:
 
 def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
     """The error for an array that does not have two axes."""
+    advice = (
+        "numpy.asarray(X).reshape(-1, 1) for a single feature, numpy.asarray(X).reshape(1, -1) for a single row"
+        if ndim < 2
+        else "X.reshape(len(X), -1) for one row per entry of the first axis"
+    )
     return ValueError(
         f"Expected 2D array, got {'scalar' if ndim == 0 else f'{ndim}D'} array instead, of shape {shape}. Rows are "
-        "samples and columns are features. Reshape your data: X.reshape(-1, 1) for a single feature, "
-        "X.reshape(1, -1) for a single row."
+        f"samples and columns are features. Reshape your data: {advice}."
     )
 
 

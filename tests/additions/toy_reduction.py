@@ -27,8 +27,8 @@ class RootReduction(Reduction):
         values, vectors = np.linalg.eigh(S / lengths / lengths[:, None])
         root = np.sqrt(values.clip(0.0))[:, None] * vectors.T
         return Views(
-            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),
-            names=names, weight=summary.weight, n_rows=summary.n_rows, ddof=ddof, n_columns=summary.n_features,
+            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S), names=names,
+            weight=summary.weight, n_rows=summary.n_rows, ddof=ddof, n_columns=summary.n_features,
             epsilon=summary.product_eps, squared=True, reduction=self.name,
         )  # fmt: skip
 

@@ -330,3 +330,10 @@ def test_entries_outside_the_table():
         with pytest.raises(ValueError, match=message):
             ppca.impute_at(HOLES, rows_of, columns)
     assert ppca.impute_at(HOLES, [], []).shape == (0,)
+
+
+def test_the_rule_cv_does_not_go_with_a_prior():
+    with pytest.raises(
+        ValueError, match=r"n_components='cv' fits summaries .* lowdim\.cross_validate\(PPCA\(prior='vb'\)"
+    ):
+        PPCA("cv", prior="vb").fit(X)

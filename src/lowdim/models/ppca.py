@@ -154,8 +154,17 @@ class PPCA(LatentModel):
         k = self._apply_rule(eigenvalues_for(rule, spectrum, p, 0))
         return latent.closed_form(spectrum.truncated(k), p), the_plan
 
+    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
+        rule = super()._check_rule_rows(name, rows)
+        if rule.needs == "folds" and self.prior is not None:
+            raise ValueError(
+                f"n_components={name!r} fits summaries of the folds, and with prior={self.prior!r} the rows themselves "
+                f"are needed: choose by lowdim.cross_validate(PPCA(prior={self.prior!r}), X)."
+            )
+        return rule
+
     def _scorer_for_rule(self) -> Any:
-        return self.held_out_scorer() if self.prior is not None else SpectralScorer(bool(self.standardize))
+        return SpectralScorer(bool(self.standardize))
 
     def _apply_rule(self, e: Eigenvalues) -> int:
         """The number of components that a rule chooses from the eigenvalues."""

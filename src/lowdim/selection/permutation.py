@@ -115,8 +115,10 @@ def permutation_test(
     do not exist are rarely found.
 
     CCA: rows of y are shuffled against those of X. For pair k, only the parts of both tables that are orthogonal to the
-    earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_; otherwise the tests
-    of later pairs would be significant too often. Without regularization the statistic is Wilks',
+    earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_. Both parts are
+    orthogonal to the same k - 1 variates, and shuffling must keep that: the earlier variates of X are removed from the
+    shuffled part of y, whose covariance is then restored. Otherwise later pairs would be significant too often after
+    several strong ones. Without regularization the statistic is Wilks',
     -sum_{j >= k} ln(1 - r_j^2). With regularization the maximised values s_k (`singular_values_`) are covariances of
     variates w and v with w^T D_x w = v^T D_y v = 1. They are no correlations and may exceed 1, so that no function of
     1 - s^2 makes sense [3]_. The statistic is then s_k itself: the largest value that is left after the earlier pairs,
@@ -232,11 +234,46 @@ def _test_correlations(
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s)
     null = np.empty((n_permutations, k))
+    rests = _Rests(A, B)
     for i in range(n_permutations):
-        M = A.T @ B[random.permutation(n)]
+        K = rests.shuffled(random.permutation(n))
         for j in range(k):
-            null[i, j] = statistic_from(np.linalg.svd(M[j:, j:], compute_uv=False))[0]
+            null[i, j] = statistic_from(np.linalg.svd(rests.products(K, j), compute_uv=False))[0]
     return statistic_from(s), null
+
+
+class _Rests:
+    """Products of the variates of X after the first j with those of y after the first j, whose rows are shuffled.
+
+    The latter are orthogonal to the first j variates of X, also if the tables are unrelated otherwise. Shuffled rows
+    are not, which would make them look less related than they are by chance, since n - 1 - j dimensions are left for
+    both tables. So the first j variates of X are removed from the shuffled variates of y, and their covariance is then
+    made what it was. This has no effect on the first pair.
+    """
+
+    def __init__(self, A: np.ndarray, B: np.ndarray) -> None:
+        # The first j columns of Q span the first j variates of X; the first columns of O span the last variates of y.
+        self._Q, self._T = np.linalg.qr(A)
+        self._O, self._R = np.linalg.qr(B[:, ::-1])
+
+    def shuffled(self, order: np.ndarray) -> np.ndarray:
+        """Q^T O, the rows of O being shuffled."""
+        product: np.ndarray = self._Q.T @ self._O[order]
+        return product
+
+    def products(self, K: np.ndarray, j: int) -> np.ndarray:
+        """The products after the first j variates, given Q^T O of the shuffled rows.
+
+        With N the rows of K that belong to the first j variates, the columns of O without these variates have the
+        products I - N^T N. Multiplied by its inverse square root they are orthonormal again.
+        """
+        m = K.shape[1] - j
+        rest = K[j:, :m]
+        if j > 0:
+            _, sines, Vt = np.linalg.svd(K[:j, :m], full_matrices=False)
+            lengths = np.sqrt(np.clip(1.0 - sines * sines, FLOAT64_EPS, None))
+            rest = rest + (rest @ Vt.T) * (1.0 / lengths - 1.0) @ Vt
+        return self._T[j:, j:].T @ rest @ self._R[:m, :m]
 
 
 def _log_wilks(r: np.ndarray) -> np.ndarray:

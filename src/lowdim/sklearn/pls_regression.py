@@ -5,7 +5,8 @@ from __future__ import annotations
 from sklearn import cross_decomposition
 
 from .. import models
-from .._xp import Array, asarray_like, namespace
+from .._xp import Array, astype, namespace
+from ..features import affine
 from ..solvers.tables import Tables
 from ._pairs import SklearnPls
 
@@ -73,7 +74,6 @@ class PLSRegression(SklearnPls, models.PLSRegression):  # type: ignore[misc] # `
         xp = namespace(T)
         lengths = xp.sum(C * C, axis=0)
         scaled = C / xp.where(lengths > 0.0, lengths, xp.ones_like(lengths))
-        mean, scale = self.y_mean_, self.y_scale_
         # y c_k for all k, minus what t_j, j < k, explains of it.
-        projected = rows.each[1].map(lambda block: ((block - asarray_like(mean, block)) / scale) @ scaled)
-        return projected - T @ xp.triu(Q.T @ scaled, k=1)
+        projected = rows.each[1].map(affine(scaled / self.y_scale_[:, None], self.y_mean_, 1.0))
+        return astype(projected, T.dtype) - T @ xp.triu(Q.T @ scaled, k=1)
