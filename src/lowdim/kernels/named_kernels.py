@@ -310,7 +310,11 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         known = {f.name for f in fields(cls) if f.init}  # type: ignore[arg-type] # all in the table are dataclasses
         for other, value in given.items():
             if other not in known:
-                raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
+                able = [name for name, k in KERNELS.items() if other in {f.name for f in fields(k)}]  # type: ignore[arg-type]
+                with_it = f", or use one of {', '.join(map(repr, able))}" if able else ""
+                raise ValueError(
+                    f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None{with_it}."
+                )
         return cls(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; pass an instance: {kernel.__name__}().")
