@@ -129,8 +129,7 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
             "FactorAnalysis themselves take NaN as missing."
         )
     return ValueError(
-        f"Input {table} contains infinity: {where}. Complete rows of finite numbers are needed: drop those rows, or "
-        "fill them in."
+        f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
     )
 
 
@@ -353,6 +352,14 @@ def exhausted_stream(purpose: str) -> ValueError:
     return ValueError(
         f"the iterator of blocks gave no block: found array with 0 sample(s) {purpose}. A generator can be read once "
         "only; pass a new one, a list of blocks, or a function that returns a fresh iterator."
+    )
+
+
+def needs_second_reading(purpose: str) -> ValueError:
+    """The error for an iterator of blocks where rows have to be read again."""
+    return ValueError(
+        f"the rows are read again {purpose}. A generator can be read once only; pass a list of blocks, or a function "
+        "that returns a fresh iterator."
     )
 
 

@@ -306,7 +306,11 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         known = parameters_of(kernel)
         for other, value in given.items():
             if other not in known:
-                raise ValueError(f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None.")
+                able = [name for name in KERNELS if other in parameters_of(name)]
+                with_it = f", or use one of {', '.join(map(repr, able))}" if able else ""
+                raise ValueError(
+                    f"kernel={kernel!r} has no {other}, got {other}={value!r}; leave {other} at None{with_it}."
+                )
         return _class_of(kernel)(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; pass an instance: {kernel.__name__}().")

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
 from ..errors import (
-    exhausted_stream,
     fitted_without_summary,
+    needs_second_reading,
     other_names,
     other_namespace,
     other_width,
@@ -157,7 +157,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         with self._restore_on_error():
             source = self._open_tables(X, y)
             if twice and not source.traits.rereadable:
-                raise exhausted_stream("for the transform after the fit")
+                raise needs_second_reading("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             rows = self._rows(source, sample_weight, progress)

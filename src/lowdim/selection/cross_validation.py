@@ -14,7 +14,7 @@ from .._blas import available
 from .._memory import memory_bytes
 from .._threads import run_in_parallel
 from .._xp import compute_lazy, to_numpy
-from ..errors import LowdimWarning, MissingValues, NonFiniteBlock, exhausted_stream, without_warnings
+from ..errors import LowdimWarning, MissingValues, NonFiniteBlock, needs_second_reading, without_warnings
 from ..reading import check_weights
 from ..solvers.escalate import refine
 from ..sources import Source
@@ -195,7 +195,7 @@ class CrossValidator:
         if any(like is None for like in likes) or not self._fits_memory():
             return None
         if self.passes and not self.source.traits.rereadable:
-            raise exhausted_stream("for a second pass over the held-out rows")
+            raise needs_second_reading("for a second pass over the held-out rows")
         try:
             parts = summarize_by_label(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
         except MissingValues:
@@ -228,7 +228,7 @@ class CrossValidator:
     def _refit_scores(self) -> np.ndarray:
         """Scores from fits to the rows, in which held-out rows have weight zero."""
         if not self.source.traits.rereadable:
-            raise exhausted_stream("for fits without a part of the rows")
+            raise needs_second_reading("for fits without a part of the rows")
         if self.tables is None:
             raise NoFoldSummaries(
                 "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "

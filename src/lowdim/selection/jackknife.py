@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from .._xp import to_numpy
-from ..errors import bad_weights, exhausted_stream
+from ..errors import bad_weights, needs_second_reading
 from .folds import tables_in
 
 #: The largest number of coefficients that are printed.
@@ -147,7 +147,7 @@ def _count(model: Any, X: Any, y: Any) -> int:
     """The number of rows; an error if X and y cannot be those of the fit."""
     source = model.open_rows(X, y, fitted=True)
     if not source.traits.rereadable:
-        raise exhausted_stream("for fits without a part of the rows")
+        raise needs_second_reading("for fits without a part of the rows")
     if source.shape[0] is None:
         raise ValueError("the jackknife needs to know the number of rows; pass arrays, tables or lists of blocks.")
     fitted = (model.n_features_in_, model.y_mean_.shape[0])
