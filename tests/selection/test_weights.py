@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from lowdim import (
     CCA,
@@ -168,3 +169,56 @@ def test_rows_without_weight_may_hold_anything():
         bootstrap(PCA(2), spoilt, n_boot=2, sample_weight=W).replicates["loadings"],
         bootstrap(PCA(2), X, n_boot=2, sample_weight=W).replicates["loadings"],
     )
+
+
+# ---- Rows of weight zero are as if they were absent
+
+
+SOME = np.random.default_rng(5)
+SPARSE_WEIGHTS = np.zeros(40)
+SPARSE_WEIGHTS[np.sort(SOME.permutation(40)[:14])] = SOME.integers(1, 4, 14)
+ROWS = SOME.standard_normal((40, 4)) * 0.3 + 3.0 * SOME.standard_normal((40, 1))
+TARGETS = ROWS[:, :2] + SOME.standard_normal((40, 2))
+USED = SPARSE_WEIGHTS > 0
+
+
+@pytest.mark.parametrize("cv", [None, 3, KFold(4, shuffle=True, random_state=0)], ids=["None", "3", "KFold"])
+@pytest.mark.parametrize("model", [PCA(), PLSRegression(), CCA()], ids=lambda m: type(m).__name__)
+def test_cross_validation_without_rows_of_weight_zero(model, cv):
+    tables = (ROWS,) if isinstance(model, PCA) else (ROWS, TARGETS)
+    with_zeros = cross_validate(model, *tables, cv=cv, sample_weight=SPARSE_WEIGHTS)
+    without = cross_validate(model, *(t[USED] for t in tables), cv=cv, sample_weight=SPARSE_WEIGHTS[USED])
+    np.testing.assert_allclose(with_zeros.mean, without.mean, rtol=1e-9)
+
+
+def test_rules_and_jackknife_without_rows_of_weight_zero():
+    every, used = (choose_n_components(ROWS[i], sample_weight=SPARSE_WEIGHTS[i]) for i in (slice(None), USED))
+    assert {rule: every[rule].k for rule in every} == {rule: used[rule].k for rule in used}
+    few = np.where(np.arange(40) < 6, 2.0, 0.0)
+    assert choose_n_components(ROWS, sample_weight=few)["cv"].k is None
+    every, used = (PCA("cv").fit(ROWS[i], sample_weight=SPARSE_WEIGHTS[i]) for i in (slice(None), USED))
+    np.testing.assert_allclose(every.choice_.curve, used.choice_.curve, rtol=1e-9)
+    errors = []
+    for i in (slice(None), USED):
+        model = PLSRegression(2).fit(ROWS[i], TARGETS[i], sample_weight=SPARSE_WEIGHTS[i])
+        errors.append(model.jackknife(ROWS[i], TARGETS[i], cv=5, sample_weight=SPARSE_WEIGHTS[i]).standard_error)
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-9)
+
+
+def test_explicit_splits_name_the_rows_as_they_are():
+    pairs = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
+    by_pairs = cross_validate(PCA(), ROWS, cv=pairs, sample_weight=SPARSE_WEIGHTS)
+    by_labels = cross_validate(PCA(), ROWS, cv=np.repeat([0, 1], 20), sample_weight=SPARSE_WEIGHTS)
+    np.testing.assert_allclose(by_pairs.mean, by_labels.mean, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.SmallSampleWarning")
+def test_few_groups_are_drawn_alone_too():
+    """With two groups every second draw is one of them alone, whose variances are its own."""
+    rows, labels = ROWS[:20], np.repeat([0, 1], 10)
+    rows = rows * np.where(labels == 0, 1.0, 3.0)[:, None]
+    found = bootstrap(PCA(1), rows, groups=labels, n_boot=2000, random_state=0).replicates["explained_variance"][:, 0]
+    alone = [np.linalg.eigvalsh(np.cov(np.tile(rows[labels == g], (2, 1)).T))[-1] for g in (0, 1)]
+    both = np.linalg.eigvalsh(np.cov(rows.T))[-1]
+    for value, share in ((alone[0], 0.25), (alone[1], 0.25), (both, 0.5)):
+        assert np.mean(np.abs(found - value) < 1e-9) == pytest.approx(share, abs=0.05)

@@ -14,7 +14,7 @@ from ..linalg import divisor, is_constant
 from ..selection.choices import Choice
 from ..selection.cross_validation import CrossValidator
 from ..selection.eigenvalues import Eigenvalues, Unavailable
-from ..selection.folds import folds_of, shuffle_folds
+from ..selection.folds import count_rows, folds_of, shuffle_folds
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
 from ..solvers import Spectrum
@@ -95,8 +95,9 @@ def check_cv_rows(n: int | None) -> None:
 def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
     """The choice of cross-validation in folds of shuffled rows, and a summary of all rows, from one pass over them."""
     n = source.shape[0]
-    check_cv_rows(n)
-    folds = folds_of(_FOLDS if n is None else shuffle_folds(min(_FOLDS, n), seed), n)
+    counted = count_rows(n, weights)
+    check_cv_rows(counted)
+    folds = folds_of(_FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed), n, weights=weights)
     validator = CrossValidator([scorer], source, folds, weights)
     result = validator.run(from_zero=scorer.from_zero)
     first, rule = int(result.n_components[0]), RULES["cv"]

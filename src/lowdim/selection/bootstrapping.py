@@ -327,7 +327,7 @@ def _draw_all(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
         size = min(chunk, n_boot - start)
         counts = random.multinomial(n, shares, size=size)
         # A sample that consists of copies of a single row has no variance; draw again.
-        while np.any(alone := np.count_nonzero(counts, axis=1) < 2):
+        while np.any(alone := (counts > 0) @ stack.rows < 2):
             counts[alone] = random.multinomial(n, shares, size=int(alone.sum()))
         yield from _draw_moments(stack, counts)
 

@@ -20,7 +20,7 @@ from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import shuffle_folds
+from .folds import count_rows, shuffle_folds
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
@@ -211,9 +211,10 @@ def _cross_validate(
         return source, sample_weight, None, f"needs a {p} x {p} matrix for each fold; use fewer columns"
     if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
         return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
-    weight = n if sample_weight is None else float(np.sum(to_numpy(check_weights(sample_weight, source))))
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
     # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
-    few_rows = isinstance(cv, numbers.Integral) and n is not None and n < 10
+    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
     if p < 2 or few_rows or (weight is not None and weight < 10):
         return source, sample_weight, None, "needs at least 2 columns and 10 rows"
     try:

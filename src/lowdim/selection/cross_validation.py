@@ -109,8 +109,9 @@ def cross_validate(
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     source = models[0].open_rows(X, y)
-    folds = folds_of(cv, source.shape[0], groups, _classes(y))
-    return CrossValidator(scorers, source, folds, sample_weight, settings, (X, y)).run(n_components)
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    folds = folds_of(cv, source.shape[0], groups, _classes(y), weights)
+    return CrossValidator(scorers, source, folds, weights, settings, (X, y)).run(n_components)
 
 
 class CrossValidator:
@@ -125,13 +126,13 @@ class CrossValidator:
         scorers: list[HeldOutScorer],
         source: Source,
         folds: Folds,
-        sample_weight: Any = None,
+        weights: Any = None,
         settings: list[dict[str, Any]] | None = None,
         tables: tuple[Any, Any] | None = None,
     ) -> None:
         self.scorers, self.source, self.folds, self.tables = scorers, source, folds, tables
         self.settings = [{}] if settings is None else settings
-        self.weights = None if sample_weight is None else check_weights(sample_weight, source)
+        self.weights = weights
         self.total: Any = None
         self.passes = 0
         self._found: list[list[HeldOutScores]] | None = None
@@ -158,7 +159,9 @@ class CrossValidator:
         parts = self._parts(fine)
         if parts is not None:
             self._found = self._scores(parts)
-            self.total = None if np.any(self.folds.labels[:, 0] < 0) else union(parts[0])
+            left_out = self.folds.labels[:, 0] < 0
+            missing = left_out if self.weights is None else left_out & (to_numpy(self.weights) > 0)
+            self.total = None if np.any(missing) else union(parts[0])
         return self._found
 
     def _finer(self, fine: bool, found: list[list[HeldOutScores]] | None) -> bool | None:

@@ -45,7 +45,7 @@ class Folds:
     splits: tuple[Split, ...]
 
 
-def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds:
+def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
     """The folds that `cv` stands for, as labels of n rows.
 
     Parameters
@@ -58,6 +58,9 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds
         The number of rows; None if it is unknown, in which case `cv` or `groups` must be labels.
     groups : vector, optional
         For splitters that keep groups together. With cv=None each group is held out in turn.
+    weights : vector, optional
+        Weights of the rows. A number of folds or a splitter divides the rows of positive weight, as if there were no
+        others.
     """
     if cv is None and n is None and groups is not None:
         cv, groups = groups, None
@@ -76,7 +79,7 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None) -> Folds
             "cross-validation needs to know the number of rows; pass an array, a table or a list of blocks, or "
             "cv=labels with the label of each row."
         )
-    return _folds_from_pairs(list(_pairs(cv, n, groups, y)), n)
+    return _folds_from_pairs(list(_pairs(cv, n, groups, y, weights)), n)
 
 
 def shuffle_folds(cv: Any, seed: int) -> Any:
@@ -177,8 +180,24 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
     return labels
 
 
-def _pairs(cv: Any, n: int, groups: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Row numbers (train, test) of each split, from scikit-learn's splitters."""
+def count_rows(n: int | None, weights: Any) -> int | None:
+    """The number of rows of positive weight; n without weights."""
+    return n if weights is None else int(np.count_nonzero(to_numpy(weights) > 0))
+
+
+def split_rows(cv: Any, n: int, y: Any = None, groups: Any = None, weights: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Row numbers (train, test) of each split. A splitter gets the rows of positive weight only; pairs are as given."""
+    splitter = check_cv(5 if cv is None else cv)
+    counted = np.arange(n)
+    if weights is not None and (cv is None or _splits(cv)):
+        counted = np.flatnonzero(to_numpy(weights) > 0)
+        y, groups = (None if a is None else np.asarray(a)[counted] for a in (y, groups))
+    for rows in splitter.split(np.zeros((len(counted), 1)), y, groups):
+        yield rows if len(counted) == n else tuple(counted[part] for part in rows)
+
+
+def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Row numbers (train, test) of each split, checked."""
     if groups is not None:
         groups = to_numpy(groups)
         if groups.shape != (n,):
@@ -187,18 +206,18 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any) -> Iterator[tuple[np.ndarray, n
             cv = LeaveOneGroupOut()
         elif isinstance(cv, numbers.Integral):
             cv = GroupKFold(int(cv))
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and not 2 <= int(cv) <= n:
-        raise ValueError(f"cv={cv} must be at least 2 and at most {n}, the number of rows.")
+    most = count_rows(n, weights)
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and not 2 <= int(cv) <= int(most or 0):
+        raise ValueError(f"cv={cv} must be at least 2 and at most {most}, the number of rows.")
     odd = isinstance(cv, str | bytes | dict | set | bool | np.bool_)
     if odd or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
         raise TypeError(
             f"cv={cv!r} must be a number of folds, a vector of labels, a scikit-learn splitter, or pairs of row "
             "numbers (train, test)."
         )
-    rows = np.zeros((n, 1))
     if y is None and "Stratified" in type(cv).__name__:
         raise ValueError(f"cv={cv!r} needs a vector y with the class of each row; pass another splitter, or labels.")
-    for train, test in check_cv(5 if cv is None else cv).split(rows, y, groups):
+    for train, test in split_rows(cv, n, y, groups, weights):
         yield _numbers(train, n), _numbers(test, n)
 
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from .._xp import to_numpy
 from ..errors import bad_weights, needs_second_reading
-from .folds import tables_in
+from .folds import split_rows, tables_in
 
 #: The largest number of coefficients that are printed.
 _SHOWN = 20
@@ -107,7 +106,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     if weights.shape != (n,):
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
     # Parts in which all rows have weight zero are skipped.
-    parts = [test for _, test in check_cv(cv).split(np.zeros((n, 1))) if np.any(weights[test] > 0)]
+    parts = [test for _, test in split_rows(cv, n, weights=weights) if np.any(weights[test] > 0)]
     if not np.array_equal(np.sort(np.concatenate([*parts, np.zeros(0, int)])), np.flatnonzero(_in_parts(parts, n))):
         raise ValueError(f"the jackknife needs parts that do not overlap, but those of cv={cv!r} do.")
     if np.any(weights[~_in_parts(parts, n)] > 0):

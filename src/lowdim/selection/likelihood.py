@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._xp import to_numpy
+from ..reading import check_weights
 from ..solvers import Request, Status, spectra
 from ..sources import Source
 from ..summaries import Moments, Triangle
@@ -87,5 +88,7 @@ def held_out_likelihood(
     source: Source, cv: Any, sample_weight: Any, *, standardize: bool
 ) -> tuple[CrossValidation, Moments | Triangle | None]:
     """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
-    validator = CrossValidator([SpectralScorer(standardize)], source, folds_of(cv, source.shape[0]), sample_weight)
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    folds = folds_of(cv, source.shape[0], weights=weights)
+    validator = CrossValidator([SpectralScorer(standardize)], source, folds, weights)
     return validator.run(), validator.total
