@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn.datasets import load_wine
 
 from lowdim import CCA, PCA, PLSRegression, permutation_test
+from lowdim.errors import SmallSampleWarning
 
 random = np.random.default_rng(5)
 
@@ -181,3 +182,11 @@ def test_bad_input_is_refused():
     np.testing.assert_allclose(
         blocks.null, permutation_test(PCA(), X, n_permutations=5, level=0.5, random_state=0).null
     )
+
+
+def test_tables_that_are_always_correlated_get_a_warning():
+    random = np.random.default_rng(0)
+    A, B = random.standard_normal((20, 12)), random.standard_normal((20, 10))
+    with pytest.warns(SmallSampleWarning, match="ranks 12 and 10 but only 20 rows: correlations of 1"):
+        permutation_test(CCA(), A, B, n_permutations=19, random_state=0)
+    permutation_test(CCA(regularization=0.1), A, B, n_permutations=19, random_state=0)

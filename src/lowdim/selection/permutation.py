@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut
 from ..sources import Source
 from .folds import rows_and_counts, tables_in
@@ -229,6 +230,13 @@ def _test_correlations(
                 f"with {n} rows, tables of ranks {bases[0].shape[1]} and {bases[1].shape[1]} are always perfectly "
                 "correlated; use fewer columns, or CCA(regularization=...) for both tables."
             )
+    ranks = [basis.shape[1] for basis in bases]
+    if all(c == 0.0 for c in ridges) and sum(ranks) > n - 1:
+        warn_user(
+            f"the tables have ranks {ranks[0]} and {ranks[1]} but only {n} rows: correlations of 1 are found in any "
+            "data, and the test hardly finds others. Use regularization, fewer columns, or more rows.",
+            SmallSampleWarning,
+        )
     statistic_from = _log_wilks if all(c == 0.0 for c in ridges) else np.asarray
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
