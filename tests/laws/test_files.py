@@ -80,13 +80,68 @@ def test_text_and_complex_numbers_are_refused(label, tmp_path):
 @each
 def test_missing_values_are_refused(label, tmp_path):
     path, cls, arrays = saved(label, tmp_path)
-    # What early files did not have or what has a default, and the only sum of a summary, which may also be empty.
-    optional = {"product_eps", "spread", "sample_weight", "loglike", "fourth"} | (
-        {"product"} if "V" in arrays else set()
-    )
-    for name in floats(arrays):
+    for name in arrays.keys() - {"__names__"}:
+        refused(path, cls, {key: value for key, value in arrays.items() if key != name})
+
+
+@each
+def test_values_that_are_missing_from_early_files_are_refused(label, tmp_path):
+    """Early files have no list of their entries."""
+    path, cls, arrays = saved(label, tmp_path)
+    del arrays["__names__"]
+    # What has a default, and the only sum of a summary, which may also be empty.
+    optional = {"spread", "sample_weight"} | ({"product"} if "V" in arrays else set())
+    counts = [name for name in arrays if name.split(".")[-1] in ("n_rows", "weight")]
+    for name in {*floats(arrays), *counts}:
         if name.split(".")[-1] not in optional:
             refused(path, cls, {key: value for key, value in arrays.items() if key != name})
+
+
+@each
+def test_values_that_were_not_saved_are_refused(label, tmp_path):
+    path, cls, arrays = saved(label, tmp_path)
+    refused(path, cls, arrays | {"more": np.zeros(3)}, "more, which was not saved")
+
+
+def summary_in_one_wrong_bit(path, content, bit, cls):
+    """The summary in a file of which one bit is wrong, or None if the file is refused as damaged."""
+    wrong = bytearray(content)
+    wrong[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(wrong)
+    try:
+        return cls.load(path)
+    except ValueError as error:
+        assert "is damaged, or not a file" in str(error)
+        return None
+
+
+@each
+def test_one_wrong_bit_is_found_or_harmless(label, tmp_path):
+    path, cls, _ = saved(label, tmp_path)
+    before, content = state(filled(label, (X, None))), path.read_bytes()
+    with zipfile.ZipFile(path) as file:
+        directory = 8 * file.start_dir
+    random = np.random.default_rng(8)
+    # Entries have a checksum, the directory at the end of the file has none.
+    bits = [*random.integers(directory, 8 * len(content), 90), *random.integers(0, directory, 30)]
+    for bit in bits:
+        summary = summary_in_one_wrong_bit(path, content, int(bit), cls)
+        if summary is not None:
+            assert_same_state(summary, before)
+
+
+@pytest.mark.parametrize("label", ["Moments", "FourthMoments", "Triangle"])
+def test_a_length_in_the_directory_that_hides_later_entries_is_found(label, tmp_path):
+    path, cls, _ = saved(label, tmp_path)
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as file:
+        place, entries = file.start_dir, file.infolist()
+    for entry in entries[:-1]:
+        # Lengths of the extra field and of the comment, which follow the 46 bytes and the name of an entry.
+        for field in (30, 32):
+            for bit in range(8 * (place + field), 8 * (place + field + 2)):
+                assert summary_in_one_wrong_bit(path, content, bit, cls) is None
+        place += 46 + len(entry.filename) + len(entry.extra) + len(entry.comment)
 
 
 @each

@@ -25,7 +25,7 @@ from .._xp import Array, Beside, astype, device, namespace, wide_dtype
 from ..errors import NonFiniteBlock, damaged_file, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
-from .loaded import check_loaded
+from .loaded import check_loaded, require_numbers
 from .npz import read_tree, write_tree
 
 #: Blocks of about this size stay in cache while they are summed.
@@ -51,6 +51,8 @@ class Summary(ABC):
     options: ClassVar[tuple[str, ...]] = ()
     #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
+    #: Names in `state` that were added after the first files were written, so that files may lack them.
+    added: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()
@@ -160,6 +162,7 @@ class Summary(ABC):
         stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
         summary = cls._made_from(stored)
         summary._restore(stored)
+        require_numbers(summary, tree)
         check_loaded(summary)
         return summary
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 #: Symmetric matrices may differ from their transpose, and have negative diagonal entries, by this fraction of their
 #: largest entry.
 _ROUNDING = 1e-8
+
+
+def require_numbers(summary: Summary, stored: Collection[str]) -> None:
+    """Raise a ValueError if a file does not hold all numbers of a summary. They are never None, so they were saved; a
+    number that is missing would silently keep the value that it has in an empty summary."""
+    numbers = [name for name, shape in summary._layout().items() if shape == () and name not in summary.added]
+    missing = [name for name in numbers if name not in stored and getattr(summary, name) is not None]
+    if missing:
+        raise ValueError(f"{', '.join(missing)} is missing")
 
 
 def check_loaded(summary: Summary) -> None:

@@ -2,6 +2,10 @@
 
 A tree is a dict of numbers, strings, arrays, sparse arrays, lists and further dicts. In the file, each entry is named
 by its path in the tree, for example `parts.0.2.mean`. Values that are None are not stored.
+
+The first entry lists the names of all others. The archive has a checksum of each entry but none of its directory, where
+one wrong bit in a length can hide all later entries; so a file that lacks a listed entry is refused. Files of early
+versions have no list.
 """
 
 from __future__ import annotations
@@ -20,18 +24,32 @@ from scipy import sparse
 from .._xp import is_sparse, to_numpy
 from ..errors import damaged_file, expands_too_much
 
+#: The name of the entry that lists the names of all others.
+_NAMES = "__names__"
 _CSR = ("data", "indices", "indptr", "shape")
 #: Without permission, arrays may take this many times the size of their file, or this many bytes if that is more.
 _EXPANSION, _SMALL = 4, 64 << 20
 #: Trees are at most this deep.
 _DEEPEST = 32
+#: The errors that damaged archives lead to when they are read; an OSError is a position before the start of the file.
+_DAMAGE = (
+    BadZipFile,
+    ZlibError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def write_tree(path: str | PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to the file `path`."""
     arrays: dict[str, Any] = dict(_entries("", tree))
     with open(path, "wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **{_NAMES: np.asarray(list(arrays))}, **arrays)
 
 
 def read_tree(path: str | PathLike[str], max_bytes: int | None = None) -> dict[str, Any]:
@@ -42,23 +60,38 @@ def read_tree(path: str | PathLike[str], max_bytes: int | None = None) -> dict[s
     """
     allowed = max(_SMALL, _EXPANSION * os.path.getsize(path)) if max_bytes is None else max_bytes
     tree: dict[str, Any] = {}
-    try:
-        with ZipFile(path) as file:
-            needed = sum(_array_bytes(file, entry) for entry in file.infolist())
-            if needed > allowed:
-                raise expands_too_much(path, needed, allowed)
-        with np.load(path, allow_pickle=False) as stored:
-            for name, value in stored.items():
-                *branches, leaf = name.split(".")
-                if len(branches) > _DEEPEST:
-                    raise ValueError(f"{name[:80]} is nested too deeply")
-                node = tree
-                for branch in branches:
-                    node = node.setdefault(branch, {})
-                node[leaf] = value.item() if value.ndim == 0 else value
-        return {name: _with_lists(value) for name, value in tree.items()}
-    except (BadZipFile, ZlibError, AttributeError, EOFError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise damaged_file(path, error) from error
+    with open(path, "rb") as opened:
+        try:
+            with ZipFile(opened) as file:
+                needed = sum(_array_bytes(file, entry) for entry in file.infolist())
+                if needed > allowed:
+                    raise expands_too_much(path, needed, allowed)
+            opened.seek(0)
+            with np.load(opened, allow_pickle=False) as stored:
+                for name in _names(stored):
+                    *branches, leaf = name.split(".")
+                    if len(branches) > _DEEPEST:
+                        raise ValueError(f"{name[:80]} is nested too deeply")
+                    node = tree
+                    for branch in branches:
+                        node = node.setdefault(branch, {})
+                    value = stored[name]
+                    node[leaf] = value.item() if value.ndim == 0 else value
+            return {name: _with_lists(value) for name, value in tree.items()}
+        except _DAMAGE as error:
+            raise damaged_file(path, error) from error
+
+
+def _names(stored: Any) -> list[str]:
+    """The names of the entries of an archive; an error is raised if they are not those that its list names."""
+    names = [name for name in stored.files if name != _NAMES]
+    if _NAMES in stored.files:
+        listed = stored[_NAMES].tolist()
+        if missing := [name for name in listed if name not in names]:
+            raise ValueError(f"{', '.join(missing)} is missing")
+        if added := [name for name in names if name not in listed]:
+            raise ValueError(f"it holds {', '.join(added)}, which was not saved with it")
+    return names
 
 
 def _array_bytes(file: ZipFile, entry: ZipInfo) -> int:
