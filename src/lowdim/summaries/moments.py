@@ -33,6 +33,7 @@ from .base import (
     scaled_rows,
     total_weight,
 )
+from .given import check_count, check_covariance, check_mean
 from .means import between_weight, merged_mean, two_sum
 from .scatter import ScatterSummary
 
@@ -124,31 +125,16 @@ class Moments(ScatterSummary):
     ) -> Self:
         """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
 
-        `cov` was computed with the divisor n_samples - ddof. `groups` are the widths of tables side by side.
+        `cov` was computed with the divisor n_samples - ddof. It must be symmetric, and up to rounding without negative
+        eigenvalues. `groups` are the widths of tables side by side.
         """
-        cov = cov if hasattr(cov, "dtype") and hasattr(cov, "ndim") else np.asarray(cov, dtype=float)
-        xp = namespace(cov)
-        cov = astype(xp.asarray(cov), wide_dtype(xp, device(cov)))
-        if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or cov.shape[0] == 0:
-            raise ValueError(f"cov must be a square matrix, got shape {tuple(cov.shape)}.")
-        if not bool(xp.all(xp.isfinite(cov))):
-            raise ValueError("cov contains NaN or infinity; every entry must be finite.")
-        largest, asymmetry = float(xp.max(xp.abs(cov))), float(xp.max(xp.abs(cov - cov.T)))
-        if asymmetry > 1e-8 * largest:
-            raise ValueError(f"cov must be symmetric, but cov and its transpose differ by up to {asymmetry:.3g}.")
-        smallest = float(xp.min(xp.linalg.eigvalsh(cov)))
-        if smallest < -1e-8 * largest:
-            raise ValueError(f"cov has the negative eigenvalue {smallest:.3g}; a covariance has none.")
-        require_rows(n_samples, n_samples, ddof)
+        cov, n, ddof = check_covariance(cov), check_count("n_samples", n_samples, 1), check_count("ddof", ddof, 0)
+        require_rows(n, n, ddof)
         self = cls(cov.shape[0], groups=groups)
-        self.n_rows, self.weight = int(n_samples), float(n_samples)
-        self.mean = xp.zeros_like(cov[0, :]) if mean is None else asarray_like(mean, cov, dtype=cov.dtype)
-        if tuple(self.mean.shape) != (self.n_features,):
-            raise ValueError(f"mean must have shape ({self.n_features},), got {tuple(self.mean.shape)}.")
-        if not bool(xp.all(xp.isfinite(self.mean))):
-            raise ValueError("mean contains NaN or infinity; every entry must be finite.")
-        self.rest = xp.zeros_like(self.mean)
-        self.scatter = 0.5 * (cov + cov.T) * divisor(n_samples, ddof)
+        self.n_rows, self.weight = n, float(n)
+        self.mean = check_mean(mean, cov)
+        self.rest = namespace(cov).zeros_like(self.mean)
+        self.scatter = cov * divisor(n, ddof)
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
