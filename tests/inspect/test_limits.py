@@ -123,7 +123,18 @@ def test_no_row_is_far_from_a_subspace_that_holds_all():
     assert not np.any(q_residuals(model, X) > q_limit(model))
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0])
+def test_t2_limits_follow_the_formula_for_every_total_weight():
+    rows = X[:20]
+    for weight in (0.2, 0.22, 0.3, 1.0, 1.7):
+        model = PCA(2).fit(rows, sample_weight=np.full(20, weight))
+        n = 20 * weight
+        beta = (n - 1) ** 2 / n * stats.beta(1, (n - 3) / 2).ppf(0.95)
+        f = 2 * (n * n - 1) / (n * (n - 2)) * stats.f(2, n - 2).ppf(0.95)
+        assert t2_limit(model) == pytest.approx(beta, rel=1e-10)
+        assert t2_limit(model, new_rows=True) == pytest.approx(f, rel=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, "a", None, np.array([0.1, 0.2]), np.nan], ids=str)
 def test_alpha_lies_between_zero_and_one(alpha):
     for limit in (t2_limit, q_limit):
         with pytest.raises(ValueError, match="between 0 and 1"):

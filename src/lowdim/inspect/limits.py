@@ -7,6 +7,7 @@ far from the mean within it, than new rows of the same distribution.
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     """The value that T2 exceeds with probability `alpha`.
 
     The distribution is (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) for the rows of the fit, and
-    K (n^2 - 1) / (n (n - K)) F(K, n - K) for rows that were not in it (`new_rows`) [1]_.
+    K (n^2 - 1) / (n (n - K)) F(K, n - K) for rows that were not in it (`new_rows`) [1]_. Here n is the total weight of
+    the rows, which need not be a whole number.
 
     References
     ----------
@@ -32,7 +34,7 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     """
     check_scores(model, "t2_limit")
     _check_alpha(alpha)
-    n, k = round(model.total_weight_), variable_components(model)
+    n, k = float(model.total_weight_), variable_components(model)
     if k == 0:
         raise ValueError("the T2 limit needs a component with positive variance, and the model has none.")
     _require_rows(n, k, "T2")
@@ -204,6 +206,6 @@ def _require_rows(n: float, k: int, what: str) -> None:
         raise ValueError(f"the {what} limit needs more than K + 1 = {k + 1} rows, the model was fitted on {n:g}.")
 
 
-def _check_alpha(alpha: float) -> None:
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha={alpha!r} must lie between 0 and 1.")
+def _check_alpha(alpha: Any) -> None:
+    if not isinstance(alpha, numbers.Real) or not 0.0 < float(alpha) < 1.0:
+        raise ValueError(f"alpha={alpha!r} must be a number between 0 and 1.")
