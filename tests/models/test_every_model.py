@@ -83,6 +83,14 @@ def test_fit_and_plan_refuse_the_same(name):
         assert len(set(messages)) == 1, messages
 
 
+@pytest.mark.parametrize("wrong", [np.array([2, 3]), [2, 3], {}], ids=["array", "list", "dict"])
+@each_model
+def test_a_number_of_components_that_is_no_number_is_refused(name, wrong):
+    for call in ("fit", "plan"):
+        with pytest.raises(ValueError, match="n_components="):
+            getattr(make(name, n_components=wrong), call)(*tables(name))
+
+
 def test_what_cannot_be_planned():
     with pytest.raises(TypeError, match=r"got the class PCA; pass an instance: PCA\(\)"):
         lowdim.plan(models.PCA, X)

@@ -43,6 +43,11 @@ def check_rule(name: str, allowed: tuple[str, ...] | None = None) -> Rule:
     return rule_of(name)
 
 
+def is_cv(n_components: Any) -> bool:
+    """Whether `n_components`, which may be anything that the user passed, asks for cross-validation."""
+    return isinstance(n_components, str) and n_components == "cv"
+
+
 def rule_needs_rows(name: str) -> ValueError:
     """The error for a rule that needs rows, where only a summary is given."""
     return ValueError(

@@ -18,7 +18,7 @@ from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ..summaries.base import require_seen
 from ._base import Model
 from ._principal import count_pairs, count_rows, warn_of_status
-from ._rule_choice import check_cv_rows, no_partial_fit
+from ._rule_choice import check_cv_rows, is_cv, no_partial_fit
 
 
 class SpectralModel(Model):
@@ -70,7 +70,7 @@ class SpectralModel(Model):
         return count_pairs(self.n_components, n, p)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        if isinstance(self.n_components, str) and self.n_components == "cv":
+        if is_cv(self.n_components):
             check_cv_rows(rows.shape[0])
         return spectra.plan(rows, self._request(rows), self._solver())
 
@@ -133,7 +133,7 @@ class SpectralModel(Model):
 
     def _can_partial_fit(self) -> bool:
         """Whether the solver works from a summary, an AttributeError if not; invalid solvers are refused by `fit`."""
-        if isinstance(self.n_components, str) and self.n_components == "cv":
+        if is_cv(self.n_components):
             raise no_partial_fit("cv")
         try:
             asked = self._solver()

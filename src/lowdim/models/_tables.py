@@ -34,7 +34,7 @@ from ..solvers import Plan, Status, tables
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ._base import Model
-from ._rule_choice import apply_cv_rule, check_cv_rows, check_rule, no_partial_fit, rule_needs_rows
+from ._rule_choice import apply_cv_rule, check_cv_rows, check_rule, is_cv, no_partial_fit, rule_needs_rows
 
 
 class TablesModel(Model):
@@ -155,7 +155,7 @@ class TablesModel(Model):
             self.summary_, self._dtype = joint.small_summary, rows.each[0].dtype
 
     def _can_partial_fit(self) -> bool:
-        if self.n_components == "cv":
+        if is_cv(self.n_components):
             raise no_partial_fit("cv")
         # What is no reduction at all is for `fit` to refuse.
         known = tables.REDUCTIONS.get(self.solver) if isinstance(self.solver, str) else None
@@ -181,7 +181,7 @@ class TablesModel(Model):
 
     def _n_components(self) -> Any:
         """`n_components`, or the number that cross-validation chose."""
-        return self.choice_.k if self.n_components == "cv" and hasattr(self, "choice_") else self.n_components
+        return self.choice_.k if is_cv(self.n_components) and hasattr(self, "choice_") else self.n_components
 
     def _rows(self, source: Source, sample_weight: Any, progress: Any = None) -> Tables:
         return tables_of(source, None if sample_weight is None else check_weights(sample_weight, source), progress)
@@ -196,7 +196,7 @@ class TablesModel(Model):
         return TablesRequest(standardize, count, self._components(len(groups)), self.ddof)
 
     def _is_cross_validated(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "cv" and hasattr(self, "held_out_scorer")
+        return is_cv(self.n_components) and hasattr(self, "held_out_scorer")
 
     def _plan_rows(self, rows: Tables) -> Plan:
         if not self._is_cross_validated():

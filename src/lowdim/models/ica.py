@@ -20,7 +20,7 @@ from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
 from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ._base import Model
 from ._principal import principal_request, principal_spectrum
-from ._rule_choice import check_cv_rows
+from ._rule_choice import check_cv_rows, is_cv
 from ._sklearn_arguments import FULL_ACCURACY
 from ._support import density_support, variance_outside
 
@@ -262,7 +262,7 @@ class ICA(Model):
         if rows.shape[0] == 1:
             needed = "independent component analysis needs at least 2 rows, and many more for a reliable result"
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
-        if self.n_components == "cv":
+        if is_cv(self.n_components):
             check_cv_rows(rows.shape[0])
         asked = self._most_sources(rows)
         if self.w_init is not None and isinstance(asked, numbers.Integral):

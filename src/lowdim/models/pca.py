@@ -24,6 +24,7 @@ from ._rule_choice import (
     at_least_one,
     check_rule,
     eigenvalues_for,
+    is_cv,
     rule_needs_rows,
 )
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
@@ -144,7 +145,7 @@ class PCA(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        if self.n_components == "cv":
+        if is_cv(self.n_components):
             scorer = SpectralScorer(bool(self.standardize))
             self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
             if self._solver() == "auto":
