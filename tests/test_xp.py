@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim._xp import count_true, cumulative_sum, to_numpy
+from lowdim._xp import count_true, cumulative_sum, is_array, to_numpy
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -23,3 +23,10 @@ def test_arrays_that_are_read_only_become_numpy_arrays():
     view = strict.linalg.diagonal(strict.asarray(X[:3]))
     np.testing.assert_array_equal(to_numpy(view), np.diagonal(X[:3]))
     assert to_numpy(view).flags.writeable
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(0.5), np.int64(3), np.bool_(True)])
+def test_numbers_of_numpy_are_no_arrays(number):
+    assert not is_array(number)
+    assert is_array(np.asarray(number))
+    np.testing.assert_array_equal(to_numpy(number), np.asarray(number))

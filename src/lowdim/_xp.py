@@ -29,8 +29,9 @@ def dense(block: Array) -> Array:
 
 
 def is_array(x: Any) -> bool:
-    """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...)."""
-    return isinstance(x, np.ndarray) or compat.is_array_api_obj(x)
+    """True for arrays of any standard namespace (NumPy, CuPy, torch, array-api-strict, ...). NumPy's scalars, such as
+    np.float64(2), are numbers and no arrays."""
+    return isinstance(x, np.ndarray) or (compat.is_array_api_obj(x) and not isinstance(x, np.generic))
 
 
 def namespace(x: Array) -> Any:

@@ -151,10 +151,10 @@ def too_small(where: str, table: str = "X") -> ValueError:
     )
 
 
-def bad_ndim(ndim: int, shape: tuple[int, ...]) -> ValueError:
-    """The error for an array that does not have two axes."""
+def bad_ndim(ndim: int, shape: tuple[int, ...], array: str = "numpy.asarray(X)") -> ValueError:
+    """The error for an array that does not have two axes; `array` is how the user writes it as one with `reshape`."""
     advice = (
-        "numpy.asarray(X).reshape(-1, 1) for a single feature, numpy.asarray(X).reshape(1, -1) for a single row"
+        f"{array}.reshape(-1, 1) for a single feature, {array}.reshape(1, -1) for a single row"
         if ndim < 2
         else "X.reshape(len(X), -1) for one row per entry of the first axis"
     )
@@ -186,6 +186,23 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     return (
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
         "for example with sklearn.preprocessing.OneHotEncoder."
+    )
+
+
+def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) -> ValueError:
+    """The error for whole numbers that no float64 can hold, such as 10**400."""
+    where = "X" if column is None else column_label(column, names)
+    return ValueError(
+        f"{where} has dtype {dtype} and holds a whole number too large for float64. Rescale the column (divide it by a "
+        "constant), or drop it."
+    )
+
+
+def indices_out_of_range(lowest: int, highest: int, n: int, axis: str, table: str = "X") -> ValueError:
+    """The error for a sparse matrix that stores entries in rows or columns that it does not have."""
+    return ValueError(
+        f"{table} is a damaged sparse matrix: it stores entries in {axis}s {lowest} to {highest}, and has only the "
+        f"{axis}s 0 to {n - 1}. Make it again from its entries."
     )
 
 
@@ -281,10 +298,28 @@ def other_width(width: int, expected: int) -> ValueError:
 
 
 def ragged_blocks(index: int, width: int, expected: int) -> ValueError:
-    """The error for blocks of one stream with different numbers of columns."""
+    """The error for blocks of one stream with different numbers of columns; block 0 differs from an earlier reading."""
+    before = "the blocks before it had" if index else "when the stream was read before, it had"
     return ValueError(
-        f"block {index} of the stream has {width} columns, the blocks before it had {expected}. All blocks must "
-        "have the same columns in the same order."
+        f"block {index} of the stream has {width} columns, {before} {expected}. All blocks must have the same columns "
+        "in the same order."
+    )
+
+
+def not_iterable(got: Any) -> TypeError:
+    """The error for a function that does not return an iterator over blocks."""
+    return TypeError(
+        f"the function that was given as rows returned {type(got).__name__}; it must return an iterator over blocks, "
+        "a fresh one each time it is called."
+    )
+
+
+def other_partition(shape: tuple[Any, int], expected: tuple[int, int]) -> ValueError:
+    """The error for a partition of a Dask collection that has not the shape that was declared for it."""
+    return ValueError(
+        f"a partition of the Dask collection has {shape[0]} rows and {shape[1]} columns, and {expected[0]} rows and "
+        f"{expected[1]} columns were declared for it. Declare the shape that the blocks have, for example in "
+        "dask.array.from_delayed or map_blocks(..., chunks=...)."
     )
 
 
@@ -298,9 +333,10 @@ def other_length(n: int, expected: int | None) -> ValueError:
 
 def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
     """The error for blocks of one stream that differ in array library, storage or dtype."""
+    before = "the blocks before it were" if index else "when the stream was read before, it was"
     return ValueError(
-        f"block {index} of the stream is {kind}, the blocks before it were {expected}: they must have one dtype and "
-        "kind. Convert them, for example with block.astype('float64') or block.toarray()."
+        f"block {index} of the stream is {kind}, {before} {expected}: all blocks must have one dtype and kind. "
+        "Convert them, for example with block.astype('float64') or block.toarray()."
     )
 
 

@@ -250,8 +250,8 @@ def check_weights(weights: Any, source: Source) -> Array:
     if w.dtype.kind not in "fiub":
         try:
             w = w.astype(np.float64)
-        except (TypeError, ValueError):
-            raise bad_weights("must hold numbers", f"dtype {w.dtype}") from None
+        except (OverflowError, TypeError, ValueError):
+            raise bad_weights("must hold numbers in the range of float64", f"dtype {w.dtype}") from None
     n = source.shape[0]
     if w.ndim != 1 or (n is not None and len(w) != n):
         rows = "" if n is None else f" for {n} rows"

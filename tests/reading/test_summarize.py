@@ -135,6 +135,8 @@ WRONG_WEIGHTS = {
     "too many": (np.ones(9), r"must have one entry per row.*shape \(9,\) for 8 rows"),
     "two axes": (np.ones((8, 1)), r"must have one entry per row.*shape \(8, 1\)"),
     "a number": (2.0, r"must have one entry per row.*shape \(\)"),
+    "a number of NumPy": (np.float64(2), r"must have one entry per row.*shape \(\)"),
+    "too large": ([10**400, 1, 1, 1, 1, 1, 1, 1], r"must hold numbers in the range of float64.*dtype object"),
     "negative": (np.array([1, 1, 1, -0.5, 1, 1, 1, 1]), r"must not be negative.*-0\.5 in row 3"),
     "all zero": (np.zeros(8), r"must not be all zero.*8 zeros"),
     "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),

@@ -243,3 +243,13 @@ def test_a_bad_entry_is_named_wherever_it_lies():
     with pytest.raises(ValueError, match="column 3, first in row 321"):
         scores.compute()
     np.testing.assert_allclose(scores[:300].compute(), PCA(2).fit(X).transform(X[:300]), atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [X[:, :3], X[:300], np.vstack([X, X])], ids=["columns", "fewer rows", "more rows"])
+def test_partitions_of_another_shape_than_declared_are_refused(block):
+    declared = da.from_delayed(dask.delayed(lambda: block)(), X.shape, dtype=float)
+    message = rf"has {block.shape[0]} rows and {block.shape[1]} columns, and 400 rows and 5 columns were declared"
+    with pytest.raises(ValueError, match=message):
+        summarize(declared, Moments)
+    with pytest.raises(ValueError, match=message):
+        PCA(2).fit(X).transform(declared).compute(scheduler="sync")

@@ -27,6 +27,28 @@ def test_fewer_rows_on_a_later_pass_are_refused(model, later, message):
         model.fit(growing(60, later))
 
 
+def test_other_columns_on_a_later_pass_are_refused():
+    passes = iter([X, X[:, :3]])
+    with pytest.raises(
+        ValueError, match="block 0 of the stream has 3 columns, when the stream was read before, it had 5"
+    ):
+        PCA(2, solver="krylov").fit(lambda: [next(passes)])
+
+
+def test_another_dtype_on_a_later_pass_is_refused():
+    passes = iter([X, X.astype(np.float32)])
+    with pytest.raises(
+        ValueError, match=r"block 0 of the stream is .*float32, when the stream was read before, it was"
+    ):
+        PCA(2, solver="krylov").fit(lambda: [next(passes)])
+
+
+@pytest.mark.parametrize("got", [None, 5])
+def test_a_function_that_returns_no_iterator_is_refused(got):
+    with pytest.raises(TypeError, match=rf"returned {type(got).__name__}; it must return an iterator over blocks"):
+        open_source(lambda: got)
+
+
 def test_more_rows_on_a_later_pass_are_refused():
     with pytest.raises(ValueError, match="gave 60 rows, and 40 rows when it was read before"):
         PCA(2, solver="krylov").fit(growing(40, 60))

@@ -83,6 +83,17 @@ def test_other_objects_are_named_by_column(bad, error):
         PCA().fit(frame)
 
 
+def test_whole_numbers_beyond_the_range_are_named_by_column():
+    frame = as_objects(X)
+    frame.at[3, "b"] = 10**400
+    rows = frame.to_numpy(dtype=object)
+    for table, column in ((frame, r"column 'b' \(number 1\)"), (rows, "column 1"), (rows.tolist(), "column 1")):
+        with pytest.raises(
+            ValueError, match=f"{column} has dtype object and holds a whole number too large for float64"
+        ):
+            PCA().fit(table)
+
+
 def test_complex_objects_are_refused():
     frame = as_objects(X)
     frame.at[3, "b"] = 1j

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._xp import Array, astype, device, is_complex, namespace, working_dtype
-from ..errors import bad_ndim, complex_data, empty, not_numeric
+from ..errors import bad_ndim, beyond_float, complex_data, empty, not_numeric
 from .base import Source, Traits, cut
 
 
@@ -81,8 +81,10 @@ def _numbers_in_objects(X: np.ndarray) -> np.ndarray:
     refuse_complex_objects(X)
     try:
         return X.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         column = next((j for j in range(X.shape[1]) if not converts_to_float(X[:, j])), None)
+        if isinstance(error, OverflowError):
+            raise beyond_float(column, X.dtype, None) from error
         raise type(error)(not_numeric(column, X.dtype, None, str(error))) from error
 
 
@@ -97,6 +99,6 @@ def converts_to_float(X: np.ndarray) -> bool:
     """Whether all objects in an array can be converted to float64."""
     try:
         X.astype(np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
     return True

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._xp import Array, concat_rows, is_sparse, namespace
-from ..errors import bad_ndim, empty
+from ..errors import bad_ndim, empty, other_partition
 from .base import Source
 from .stream import StreamSource
 
@@ -68,14 +68,14 @@ class DaskSource(Source):
     def parts(self, k: int) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is."""
         return [
-            self._part([(block, 0, j - i)], j - i)
+            self._part([(block, 0, j - i, j - i)], j - i)
             for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True)
             if i < j
         ]
 
     def between(self, i: int, j: int) -> Source:
         edges = pairwise(self._edges)
-        spans = [(b, max(i - s, 0), min(j, e) - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
+        spans = [(b, max(i - s, 0), min(j, e) - s, e - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
         return self._part([span for span in spans if span[1] < span[2]], j - i)
 
     def features(self) -> Source:
@@ -96,15 +96,15 @@ class DaskSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
 
-    def _part(self, pieces: list[tuple[Any, int, int]], n: int) -> Source:
-        """A source of n rows: for each (partition, i, j) in `pieces`, rows i to j of that partition."""
+    def _part(self, pieces: list[tuple[Any, int, int, int]], n: int) -> Source:
+        """A source of n rows: for each (partition, i, j, m) in `pieces`, rows i to j of that partition of m rows."""
         return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
 class _PartSource(Source):
     """Rows i to j of one or more partitions, each with its own i and j, read by a task."""
 
-    def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int]], shape: tuple[int, int]) -> None:
+    def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int, int]], shape: tuple[int, int]) -> None:
         self._whole, self._pieces = whole, pieces
         self.shape, self.dtype, self.kind = shape, whole.dtype, whole.kind
         self.traits = whole.traits
@@ -114,9 +114,10 @@ class _PartSource(Source):
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         # Dask finds lazy partitions inside lists of arguments, and computes them first.
-        blocks, starts, stops = ([piece[i] for piece in self._pieces] for i in range(3))
+        blocks, starts, stops, lengths = ([piece[i] for piece in self._pieces] for i in range(4))
+        shapes = [(n, self.shape[1]) for n in lengths]
         names, open_block = self.names, self._whole.open_block
-        return lazy(_opened)(blocks, starts, stops, open_block, names, self.table, self.transposed)
+        return lazy(_opened)(blocks, starts, stops, shapes, open_block, names, self.table, self.transposed)
 
     def empty(self, *shape: int) -> Array:
         return self._whole.empty(*shape)
@@ -183,13 +184,20 @@ def _opened(
     blocks: list[Any],
     starts: list[int],
     stops: list[int],
+    shapes: list[tuple[int, int]],
     open_block: Callable[[Any], Source],
     names: Any,
     table: str,
     transposed: bool,
 ) -> Source:
-    """One source of several partitions, with rows `starts[i]` to `stops[i]` of partition i."""
-    sources = [open_block(block).between(i, j) for block, i, j in zip(blocks, starts, stops, strict=True)]
+    """One source of several partitions, with rows `starts[i]` to `stops[i]` of partition i, which must have the shape
+    `shapes[i]`."""
+    sources = []
+    for block, i, j, shape in zip(blocks, starts, stops, shapes, strict=True):
+        opened = open_block(block)
+        if opened.shape != shape:
+            raise other_partition(opened.shape, shape)
+        sources.append(opened.between(i, j))
     source = sources[0] if len(sources) == 1 else StreamSource(sources, lambda source: source)
     source.names, source.table, source.transposed = names, table, transposed
     return source

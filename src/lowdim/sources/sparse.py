@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..errors import complex_data, empty
+from ..errors import bad_ndim, complex_data, empty, indices_out_of_range
 from .base import Source, Traits, cut
 
+#: The formats with arrays of indices.
+_INDEXED = ("bsr", "coo", "csc", "csr")
 #: Products of values up to this size stay in the range of float32.
 _NARROW_MAX = 1e15
 
@@ -23,10 +25,17 @@ class SparseSource(Source):
     def __init__(self, X: Any) -> None:
         if X.dtype.kind == "c":
             raise complex_data(X.dtype)
+        if X.ndim != 2:
+            raise bad_ndim(X.ndim, X.shape, "X")
         n, p = X.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
+        if X.format in _INDEXED:
+            # Before the conversion to CSR, which follows the indices.
+            _check_indices(X)
         csr = sparse.csr_array(X)
+        if X.format not in _INDEXED:
+            _check_indices(csr)
         if not csr.has_canonical_format:
             csr = csr.copy() if X.format == "csr" else csr
             csr.sum_duplicates()
@@ -57,6 +66,27 @@ class SparseSource(Source):
             return None
         data = X.data.astype(np.float32)
         return self._inherit(SparseSource(_csr(data, X.indices, X.indptr, X.shape)))
+
+
+def _check_indices(X: Any) -> None:
+    """Raise an error if a matrix stores entries outside its shape: compiled loops would access memory outside of the
+    arrays. Smallest and largest index cost a fraction of the pass that every product needs."""
+    if X.format == "coo":
+        pairs = [(X.row, "row", X.shape[0]), (X.col, "column", X.shape[1])]
+    else:
+        room = min(len(X.indices), len(X.data))
+        if X.indptr[0] != 0 or X.indptr[-1] > room or np.any(X.indptr[1:] < X.indptr[:-1]):
+            raise ValueError(
+                f"X is a damaged sparse matrix: its pointers indptr do not ascend from 0 to at most {room}."
+            )
+        stored = X.indices[: X.indptr[-1]]
+        if X.format == "bsr":
+            pairs = [(stored, "block column", X.shape[1] // X.blocksize[1])]
+        else:
+            pairs = [(stored, "row", X.shape[0]) if X.format == "csc" else (stored, "column", X.shape[1])]
+    for indices, what, n in pairs:
+        if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n:
+            raise indices_out_of_range(int(indices.min()), int(indices.max()), n, what)
 
 
 def row_view(X: Any, i: int, j: int) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._xp import Array, concat_rows
-from ..errors import exhausted_stream, mixed_blocks, other_length, other_names, ragged_blocks
+from ..errors import exhausted_stream, mixed_blocks, not_iterable, other_length, other_names, ragged_blocks
 from .base import Source
 
 
@@ -85,8 +85,8 @@ class StreamSource(Source):
             first = self._next_source()
         if first is None:
             raise exhausted_stream("on the second reading")
-        yield first
-        while (source := self._next_source()) is not None:
+        source: Source | None = first
+        while source is not None:
             index = self._count - 1
             if source.shape[1] != self.shape[1]:
                 raise ragged_blocks(index, source.shape[1], self.shape[1])
@@ -95,9 +95,13 @@ class StreamSource(Source):
             if source.kind != self.kind or source.dtype != self.dtype:
                 raise mixed_blocks(index, source.kind, self.kind)
             yield source
+            source = self._next_source()
 
     def _begin(self) -> None:
-        self._iterator: Iterator[Any] = iter(self._blocks() if callable(self._blocks) else self._blocks)
+        blocks = self._blocks() if callable(self._blocks) else self._blocks
+        if not hasattr(blocks, "__iter__") and not hasattr(blocks, "__getitem__"):
+            raise not_iterable(blocks)
+        self._iterator: Iterator[Any] = iter(blocks)
         self._count = 0
 
     def _next_source(self) -> Source | None:

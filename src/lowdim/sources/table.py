@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..errors import column_label, complex_data, empty, not_numeric
+from ..errors import beyond_float, column_label, complex_data, empty, not_numeric
 from .array import refuse_complex_objects
 from .base import Source, Traits, cut
 from .sparse import SparseSource
@@ -73,6 +73,8 @@ class TableSource(Source):
         refuse_complex_objects(values)
         try:
             return values.astype(np.float64)
+        except OverflowError as error:
+            raise beyond_float(j, native, self.names) from error
         except (TypeError, ValueError) as error:
             raise type(error)(not_numeric(j, native, self.names, str(error))) from error
 
