@@ -38,12 +38,13 @@ PUBLIC = {
     "lowdim.errors": """
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SmallSampleWarning
-        bad_ndim bad_weights choice column_label complex_data damaged_file density_not_finite empty exhausted_stream
-        expands_too_much fitted_without_summary
-        inconsistent_lengths kernel_not_finite mixed_blocks n_components_out_of_range needs_memory
+        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite empty
+        exhausted_stream expands_too_much fitted_without_summary
+        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range needs_memory
         needs_second_reading never_observed
-        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_numeric not_representable
-        not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_width over_budget
+        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
+        not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
+        other_width over_budget
         ragged_blocks read_once sklearn_argument too_few_rows too_large too_small units_too_far warn_user
         without_warnings wrong_features
     """,

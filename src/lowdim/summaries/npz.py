@@ -47,9 +47,10 @@ _DAMAGE = (
 
 def write_tree(path: str | PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to the file `path`."""
-    arrays: dict[str, Any] = dict(_entries("", tree))
+    arrays = dict(_entries("", tree))
+    listed: dict[str, Any] = {_NAMES: np.asarray(list(arrays))} | arrays
     with open(path, "wb") as file:
-        np.savez(file, **{_NAMES: np.asarray(list(arrays))}, **arrays)
+        np.savez(file, **listed)
 
 
 def read_tree(path: str | PathLike[str], max_bytes: int | None = None) -> dict[str, Any]:
@@ -86,11 +87,11 @@ def _names(stored: Any) -> list[str]:
     """The names of the entries of an archive; an error is raised if they are not those that its list names."""
     names = [name for name in stored.files if name != _NAMES]
     if _NAMES in stored.files:
-        listed = stored[_NAMES].tolist()
-        if missing := [name for name in listed if name not in names]:
+        listed, found = set(stored[_NAMES].tolist()), set(names)
+        if missing := sorted(listed - found):
             raise ValueError(f"{', '.join(missing)} is missing")
-        if added := [name for name in names if name not in listed]:
-            raise ValueError(f"it holds {', '.join(added)}, which was not saved with it")
+        if more := sorted(found - listed):
+            raise ValueError(f"it holds {', '.join(more)}, which was not saved with it")
     return names
 
 
