@@ -104,11 +104,70 @@ def test_tables_of_different_libraries(xp, kind):
 
 
 def test_float32_beside_float64():
-    """Products are in float64 then, results in the dtype of X."""
+    """Products are in float64 then, coefficients in the dtype of X."""
     far = Y + 1e7
     model = PLSRegression(2).fit(X.astype(np.float32), far)
     assert model.coef_.dtype == np.float32
     np.testing.assert_allclose(model.coef_, PLSRegression(2).fit(X, Y).coef_, rtol=1e-5)
+
+
+def _fitted(kind, route, A, B):
+    """The model of two tables, fitted at once or in two blocks."""
+    model = MODELS[kind]()
+    return model.fit(A, B) if route == "fit" else model.partial_fit(A[:10], B[:10]).partial_fit(A[10:], B[10:])
+
+
+def _both_scores(model, A, B):
+    return model.transform([A, B]) if isinstance(model, GCCA) else model.transform(A, B)
+
+
+@pytest.mark.parametrize("route", ["fit", "partial_fit"])
+@pytest.mark.parametrize("offset", [0.0, 2.0**30])
+@each_model
+def test_each_table_keeps_its_own_dtype(kind, offset, route):
+    """The entries of X are whole numbers, which float32 holds; those of y need float64 if they are far from zero."""
+    narrow, far = X.astype(np.float32), Y + offset
+    model, reference = _fitted(kind, route, narrow, far), _fitted(kind, route, X, far)
+    scores, expected = _both_scores(model, narrow, far), _both_scores(reference, X, far)
+    assert [z.dtype for z in scores] == [np.float32, np.float64]
+    for z, r in zip(scores, expected, strict=True):
+        np.testing.assert_allclose(z, r, atol=2e-5 * np.abs(r).max())
+    if isinstance(model, GCCA):
+        assert [m.dtype for m in model.means_] == [np.float32, np.float64]
+        return
+    for name in ("mean_", "scale_", "rotations_", "loadings_"):
+        assert getattr(model, f"x_{name}").dtype == np.float32
+        assert getattr(model, f"y_{name}").dtype == np.float64
+    assert model.inverse_transform(*scores)[1].dtype == np.float64
+    if hasattr(model, "predict"):
+        assert model.predict(narrow).dtype == model.intercept_.dtype == np.float64
+        np.testing.assert_allclose(model.predict(narrow) - offset, reference.predict(X) - offset, rtol=1e-4, atol=1e-4)
+
+
+@each_model
+def test_float64_beside_float32(kind):
+    model, reference = MODELS[kind]().fit(X, Y.astype(np.float32)), MODELS[kind]().fit(X, Y)
+    x, y = _both_scores(model, X, Y.astype(np.float32))
+    assert (x.dtype, y.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(x, _both_scores(reference, X, Y)[0], rtol=1e-9, atol=1e-9)
+    if hasattr(model, "predict"):
+        assert model.predict(X).dtype == model.intercept_.dtype == np.float32
+        assert model.coef_.dtype == np.float64
+        np.testing.assert_allclose(model.predict(X), reference.predict(X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["PLSRegression", "CCA", "PCR"])
+def test_whole_numbers_as_responses_are_predicted_in_float64(kind):
+    model = MODELS[kind]().fit(X.astype(np.float32), Y.astype(int))
+    assert model.predict(X.astype(np.float32)).dtype == np.float64
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", ["PLSRegression", "CCA", "PCR"])
+def test_responses_out_of_the_range_of_float32_beside_float32(kind):
+    model = MODELS[kind]().fit(X.astype(np.float32), Y * 2.0**200)
+    expected = MODELS[kind]().fit(X, Y).predict(X)
+    np.testing.assert_allclose(model.predict(X.astype(np.float32)) / 2.0**200, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("solver", list(REDUCTIONS))

@@ -16,7 +16,7 @@ from ..reading import map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._tables import TablesModel, cast, check_scale, open_further, open_pair
+from ._tables import Dtypes, TablesModel, cast, check_scale, open_further, open_pair
 
 
 class PairModel(TablesModel):
@@ -100,14 +100,14 @@ class PairModel(TablesModel):
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
         return check_scale(self.scale, 2)
 
-    def _unpack_pair(self, views: Views, fit: PairFit, dtype: Any) -> None:
+    def _unpack_pair(self, views: Views, fit: PairFit, dtypes: Dtypes) -> None:
         """Set the weights, loadings and rotations of both tables."""
         x, y = views.tables
         k = self.n_components_ = fit.x_weights.shape[1]
         lifted_x, (weights, loadings) = _lift_together(x, [fit.x_weights, fit.x_loadings])
         of_y = [fit.y_weights, fit.y_loadings, fit.y_rotations, fit.y_on_x]
         lifted_y, (y_weights, y_loadings, y_rotations, y_on_x) = _lift_together(y, of_y)
-        self._set_centres(lifted_x, lifted_y, dtype)
+        self._set_centres(lifted_x, lifted_y, dtypes)
         sign = signs(weights.T) if k else weights[0, :]
         found = {
             "x_weights_": weights,
@@ -119,15 +119,17 @@ class PairModel(TablesModel):
             "_y_on_x": y_on_x,
         }
         for name, value in found.items():
+            dtype = dtypes[0] if name.startswith("x_") else dtypes[1]
             setattr(self, name, cast(value * asarray_like(sign, value, dtype=value.dtype)[None, :], weights, dtype))
 
-    def _set_centres(self, x: LiftedVectors, y: LiftedVectors, dtype: Any) -> None:
+    def _set_centres(self, x: LiftedVectors, y: LiftedVectors, dtypes: Dtypes) -> None:
+        """Set the means and scales of both tables."""
         like = x.mean
-        self.x_mean_, self.y_mean_ = cast(x.mean, like, dtype), cast(y.mean, like, dtype)
         flags = check_scale(self.scale, 2)
-        for name, lifted, scaled in (("x_scale_", x, flags[0]), ("y_scale_", y, flags[1])):
+        for name, lifted, scaled, dtype in zip("xy", (x, y), flags, dtypes, strict=True):
+            setattr(self, f"{name}_mean_", cast(lifted.mean, like, dtype))
             ones = namespace(lifted.mean).ones_like(lifted.deviation)
-            setattr(self, name, cast(lifted.scale if scaled else ones, like, dtype))
+            setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
     def _describe_columns(self) -> str:
         return f"{self.n_features_in_} and {self.y_mean_.shape[0]} columns"

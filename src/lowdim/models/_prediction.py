@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, all_finite, astype, device, namespace, wide_dtype
+from .._xp import Array, all_finite, astype, device, in_range, namespace, wide_dtype
 from ..errors import not_representable
 from ..features import affine
 from ._tables import cast
@@ -25,36 +25,50 @@ def coefficients(model: Any) -> Array:
 
 
 def set_prediction(model: Any, dtype: Any) -> None:
-    """Set the intercept, which is the prediction at zero, and whether the coefficients of few targets are finite: they
-    may overflow even if the predictions do not."""
+    """Set the intercept, which is the prediction at zero, in the `dtype` of y, and whether the coefficients of few
+    targets are finite: they may overflow even if the predictions do not."""
     R, Q = model.coefficient_factors()
     wide = wide_dtype(namespace(Q), device(Q))
     mean, y_mean = (astype(m, wide) for m in (model.x_mean_, model.y_mean_))
     model.intercept_ = cast(y_mean - astype(Q, wide) @ (astype(R, wide).T @ mean), model.x_mean_, dtype)
+    R, Q = in_common_dtype(R, Q)
     with np.errstate(over="ignore", invalid="ignore"):
         model._finite_coefficients = Q.shape[0] > Q.shape[1] or all_finite(R @ Q.T)
 
 
+def in_common_dtype(R: Array, Q: Array) -> tuple[Array, Array]:
+    """R, in the dtype of X, and Q, in that of y, in the wider of the two."""
+    dtype = namespace(Q).result_type(R.dtype, Q.dtype)
+    return astype(R, dtype), astype(Q, dtype)
+
+
 def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Array, Q: Array) -> Array:
-    """`product(R, Q)`, in float64 if it overflows in float32; an error if it overflows there too. `name` is that of the
-    attribute."""
+    """`product(R, Q)` in the dtype of R, or in float64 if that is float32 and too small; an error if it overflows in
+    float64 too. `name` is that of the attribute."""
+    of_x = R.dtype
+    R, Q = in_common_dtype(R, Q)
     with np.errstate(over="ignore", invalid="ignore"):
         for dtype in (Q.dtype, wide_dtype(namespace(Q), device(Q))):
             values = product(astype(R, dtype), astype(Q, dtype))
             if all_finite(values):
-                return values
+                return in_range(values, of_x)
     raise not_representable(name)
 
 
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
-    """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit."""
+    """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit.
+
+    They have the dtype of y in the fit, and are computed in that of X if it is wider.
+    """
+    R, Q = in_common_dtype(R, Q)
     few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
-    first = affine(R @ Q.T if few else R, model.x_mean_, 0.0)
+    first = affine(R @ Q.T if few else R, astype(model.x_mean_, R.dtype), 0.0)
     y_mean, one = model.y_mean_, model._one_dimensional
 
     def predict(block: Array) -> Array:
+        block = astype(block, namespace(y_mean).result_type(block.dtype, y_mean.dtype))
         answer = first(block) if few else first(block) @ astype(Q.T, block.dtype)
-        answer = answer + astype(y_mean, block.dtype)
+        answer = astype(answer + astype(y_mean, block.dtype), y_mean.dtype)
         return answer[:, 0] if one else answer
 
     return model._map(X, predict, "predict")

@@ -18,7 +18,7 @@ from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import coefficients, in_widest_range, predictions, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
-from ._tables import cast
+from ._tables import Dtypes, cast
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
@@ -82,7 +82,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         total = float(xp.sum(explained))
         if total <= 0.0:
             return xp.zeros_like(self.x_mean_)
-        return xp.sqrt(self.n_features_in_ * (self.x_weights_**2 @ (explained / total)))
+        return xp.sqrt(self.n_features_in_ * (self.x_weights_**2 @ astype(explained / total, self.x_weights_.dtype)))
 
     def jackknife(self, X: Any, y: Any, *, cv: Any = 10, sample_weight: Any = None) -> Jackknife:
         """Jackknife standard errors of the coefficients: the model is fitted without each part of the rows in turn.
@@ -122,8 +122,9 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
 
         return self._map(X, error, "reconstruction_error")
 
-    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
-        self._unpack_pair(views, fit, dtype)
+    def _unpack(self, views: Views, fit: PairFit, dtypes: Dtypes) -> None:
+        self._unpack_pair(views, fit, dtypes)
+        x_dtype, y_dtype = dtypes
         x, y = views.tables
         like = self.x_mean_
         total_x = float(np.sum(x.table**2)) * x.unit**2
@@ -131,21 +132,20 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
         lengths = fit.x_lengths
         in_x = (lengths * column_lengths(fit.x_loadings)) ** 2
         in_y = (lengths * column_lengths(fit.y_on_x)) ** 2
-        self.explained_variance_ = cast(lengths**2 / views.divisor, like, dtype)
-        self.explained_variance_ratio_ = cast(in_x / (total_x or 1.0), like, dtype)
-        self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, dtype)
+        self.explained_variance_ = cast(lengths**2 / views.divisor, like, x_dtype)
+        self.explained_variance_ratio_ = cast(in_x / (total_x or 1.0), like, x_dtype)
+        self.y_explained_variance_ratio_ = cast(in_y / (total_y or 1.0), like, y_dtype)
         k, p = self.n_components_, self.n_features_in_
         # For T2 and Q and their limits in lowdim.inspect.
         self.tail_ = fit.tail
         self.noise_variance_ = fit.tail.total / views.divisor / (p - k) if k < p else 0.0
         self.rank_ = k
         self.rank_cut_ = views.cut**2 * total_x / views.divisor
-        set_prediction(self, dtype)
+        set_prediction(self, y_dtype)
 
     def coefficient_factors(self) -> tuple[Array, Array]:
         """The factors R and Q of the coefficients Q R^T, in the units of the columns."""
-        R = astype(self.x_rotations_, self._y_on_x.dtype) / self.x_scale_[:, None]
-        return R, self._y_on_x * self.y_scale_[:, None]
+        return self.x_rotations_ / self.x_scale_[:, None], self._y_on_x * self.y_scale_[:, None]
 
     def _x_deviation(self) -> float:
         return math.sqrt(float(self.explained_variance_[0])) if self.n_components_ else 1.0

@@ -33,8 +33,12 @@ from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Status, tables
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
+from ..summaries.base import require_seen
 from ._base import Model
 from ._rule_choice import apply_cv_rule, check_cv_rows, check_rule, is_cv, no_partial_fit, rule_needs_rows
+
+#: The dtypes of several tables.
+Dtypes = tuple[Any, ...]
 
 
 class TablesModel(Model):
@@ -46,7 +50,9 @@ class TablesModel(Model):
     summary_: Any
     choice_: Any
     n_components_: int
-    _dtype: Any
+    #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
+    #: tables, such as correlations and coefficients, has the dtype of the first one.
+    _dtypes: Dtypes
     #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1
 
@@ -55,8 +61,8 @@ class TablesModel(Model):
         """The function that computes the components of `n_tables` tables from their coordinates."""
 
     @abstractmethod
-    def _unpack(self, views: Views, fit: Any, dtype: Any) -> None:
-        """Set the fitted attributes."""
+    def _unpack(self, views: Views, fit: Any, dtypes: Dtypes) -> None:
+        """Set the fitted attributes; `dtypes` holds the dtype of each table."""
 
     @abstractmethod
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
@@ -83,9 +89,9 @@ class TablesModel(Model):
         with self._restore_on_error():
             self._forget()
             self._one_dimensional = False
-            mean: Any = summary.mean
-            self._dtype = getattr(mean, "dtype", None)
-            self._fit_from(summary, self._dtype, reduction)
+            require_seen(summary)
+            self._dtypes = (summary.mean.dtype,) * len(summary.groups)
+            self._fit_from(summary, self._dtypes, reduction)
             # Keep a copy, from which partial_fit can continue.
             self.summary_ = summary.fresh()
             self.summary_.merge(summary)
@@ -106,7 +112,7 @@ class TablesModel(Model):
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
             seen = self._merge_rows(source, sample_weight, first)
-            self.summary_, self._dtype = seen, (source.members[0].dtype if first else self._dtype)
+            self.summary_, self._dtypes = seen, (dtypes_of(source.members) if first else self._dtypes)
             asked = 1 if self.n_components is None else self._k(None, source.groups)
             if divisor(seen.weight, self.ddof) > 0 and max(seen.n_rows, int(seen.weight)) >= max(asked, 2):
                 # Further rows may follow, so it is too early to warn of too few rows or a small rank.
@@ -114,7 +120,7 @@ class TablesModel(Model):
                 unwanted = (RankWarning, SmallSampleWarning) if early else ()
                 # If all rows are the same so far, others may follow.
                 with without_warnings(*unwanted), suppress(NoVariance):
-                    self._fit_from(seen, self._dtype, self._streaming_reduction(seen))
+                    self._fit_from(seen, self._dtypes, self._streaming_reduction(seen))
         return self
 
     def _merge_rows(self, source: BesideSource, sample_weight: Any, first: bool) -> Any:
@@ -152,7 +158,7 @@ class TablesModel(Model):
     def _keep_summary(self, rows: Tables) -> None:
         joint: Any = rows.joint
         if joint.small_summary is not None:
-            self.summary_, self._dtype = joint.small_summary, rows.each[0].dtype
+            self.summary_, self._dtypes = joint.small_summary, dtypes_of(rows.each)
 
     def _can_partial_fit(self) -> bool:
         if is_cv(self.n_components):
@@ -209,25 +215,25 @@ class TablesModel(Model):
 
     def _fit_rows(self, rows: Tables) -> None:
         joint: Any = rows.joint
-        dtype = rows.each[0].dtype
+        dtypes = dtypes_of(rows.each)
         self.__dict__.pop("choice_", None)
         if self._is_cross_validated():
             self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
             if self.solver == "auto":
                 # The model is fitted to the merged summaries of the folds.
-                self._fit_from(total, dtype, passes=self.choice_.cross_validation.n_passes)
+                self._fit_from(total, dtypes, passes=self.choice_.cross_validation.n_passes)
                 return
         solution, the_plan = tables.solve(rows, self._request(rows.widths), self.solver)
-        self._finish(solution, the_plan, dtype)
+        self._finish(solution, the_plan, dtypes)
 
-    def _fit_from(self, summary: Any, dtype: Any, asked: Any = "auto", passes: int = 0) -> None:
+    def _fit_from(self, summary: Any, dtypes: Dtypes, asked: Any = "auto", passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""
         self._check_groups(summary.groups)
         n = len(summary.groups)
         names = ("X", "y") if n == 2 else tuple(f"table {i}" for i in range(n))
         self.n_features_in_ = summary.groups[0]
         solution, the_plan = tables.solve_summary(summary, names, self._request(summary.groups), asked)
-        self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtype)
+        self._finish(replace(solution, passes=passes), replace(the_plan, passes=passes), dtypes)
 
     def _check_groups(self, groups: Sequence[int]) -> None:
         """Refuse a summary of the wrong number of tables."""
@@ -237,14 +243,14 @@ class TablesModel(Model):
                 "groups=(p, q), the numbers of columns of X and y."
             )
 
-    def _finish(self, solution: TablesSolution, the_plan: Plan, dtype: Any) -> None:
+    def _finish(self, solution: TablesSolution, the_plan: Plan, dtypes: Dtypes) -> None:
         """Set the fitted attributes, and warn if components are missing or inaccurate."""
         views, fit = solution.views, solution.fit
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.status_, self.n_passes_ = solution.status, solution.passes
         self.n_samples_ = views.n_rows
         self.total_weight_ = views.weight
-        self._unpack(views, fit, dtype)
+        self._unpack(views, fit, dtypes)
         self._warn(views, fit)
 
     def _warn(self, views: Views, fit: Any) -> None:
@@ -344,6 +350,11 @@ def check_regularization(c: Any, n_tables: int) -> list[float]:
             f"regularization={c!r} must be a number from 0 (none) to 1 (full), or one for each of {n_tables} tables."
         )
     return [float(v) for v in values]
+
+
+def dtypes_of(tables: Sequence[Any]) -> Dtypes:
+    """The dtype of each table."""
+    return tuple(table.dtype for table in tables)
 
 
 def cast(value: Any, like: Array, dtype: Any) -> Array:

@@ -30,7 +30,7 @@ from ._pair import PairModel
 from ._prediction import coefficients, predictions, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import cast, check_regularization, check_scale
+from ._tables import Dtypes, cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
@@ -185,7 +185,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
 
-    def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+    def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         self._ridges = check_regularization(self.regularization, 2)
         warn_if_forced(views, fit, self._ridges)
         k = fit.rotations[0].shape[1]
@@ -199,19 +199,20 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
         # The least squares regression of y on the variates of X.
         tables[1].append(np.linalg.lstsq(fit.variates[0], y.table, rcond=None)[0].T * (y.unit / root))
         lifted = [view.lift(np.hstack(vectors)) for view, vectors in zip(views.tables, tables, strict=True)]
-        self._set_centres(lifted[0], lifted[1], dtype)
+        self._set_centres(lifted[0], lifted[1], dtypes)
         like = self.x_mean_
-        self.correlations_ = cast(fit.correlations[:, 0, 1], like, dtype)
-        self.singular_values_ = cast(fit.values[:k], like, dtype)
+        x_dtype, y_dtype = dtypes
+        self.correlations_ = cast(fit.correlations[:, 0, 1], like, x_dtype)
+        self.singular_values_ = cast(fit.values[:k], like, x_dtype)
         self.rank_ = fit.ranks
         self._all_correlations = asarray_like(np.clip(fit.values, 0.0, 1.0), like)
         flags = check_scale(self.scale, 2)
         x_columns = column_structure(lifted[0], k, scaled=flags[0])
         y_columns = column_structure(lifted[1], k, scaled=flags[1], sign=x_columns.sign)
-        self._set_table("x", x_columns, dtype)
-        self._set_table("y", y_columns, dtype)
-        self._y_on_x = cast(y_columns.extra[2], like, dtype)
-        set_prediction(self, dtype)
+        self._set_table("x", x_columns, x_dtype)
+        self._set_table("y", y_columns, y_dtype)
+        self._y_on_x = cast(y_columns.extra[2], like, y_dtype)
+        set_prediction(self, y_dtype)
 
     def _set_table(self, name: str, columns: ColumnStructure, dtype: Any) -> None:
         """Set rotations, loadings, structure and redundancy of one table."""

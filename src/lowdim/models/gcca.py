@@ -19,6 +19,7 @@ from ..solvers.tables import ComponentsFunction, Reduction, Views, column_struct
 from ..sources import BesideSource, Source, open_target
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (
+    Dtypes,
     TablesModel,
     cast,
     check_regularization,
@@ -225,7 +226,7 @@ class GCCA(TablesModel):
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(solve_canonical, regularization=check_regularization(self.regularization, n_tables))
 
-    def _unpack(self, views: Views, fit: CanonicalFit, dtype: Any) -> None:
+    def _unpack(self, views: Views, fit: CanonicalFit, dtypes: Dtypes) -> None:
         n_tables = len(views.tables)
         self._ridges = check_regularization(self.regularization, n_tables)
         warn_if_forced(views, fit, self._ridges)
@@ -236,7 +237,8 @@ class GCCA(TablesModel):
         self.means_: list[Any] = []
         self.scales_: list[Any] = []
         sign: Any = None
-        for view, rotations, variates, scaled in zip(views.tables, fit.rotations, fit.variates, flags, strict=True):
+        each = zip(views.tables, fit.rotations, fit.variates, flags, dtypes, strict=True)
+        for view, rotations, variates, scaled, dtype in each:
             covariances = view.table.T @ variates * (view.unit / math.sqrt(views.divisor))
             lifted = view.lift(np.hstack([rotations, covariances]))
             like = self.means_[0] if self.means_ else lifted.mean
@@ -249,9 +251,9 @@ class GCCA(TablesModel):
             self.scales_.append(cast(columns.scale, like, dtype))
         pairs = fit.correlations.sum(axis=(1, 2)) - np.trace(fit.correlations, axis1=1, axis2=2)
         like = self.means_[0]
-        self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtype)
-        self.pair_correlations_ = cast(fit.correlations, like, dtype)
-        self.eigenvalues_ = cast(1.0 + fit.values[:k], like, dtype)
+        self.correlations_ = cast(pairs / (n_tables * (n_tables - 1)), like, dtypes[0])
+        self.pair_correlations_ = cast(fit.correlations, like, dtypes[0])
+        self.eigenvalues_ = cast(1.0 + fit.values[:k], like, dtypes[0])
 
     def _centre(self) -> Any:
         return self.means_[0] if hasattr(self, "means_") else None

@@ -15,7 +15,7 @@ from ..solvers.tables import ComponentsFunction, Reduction, Views, pls_canonical
 from ._pair import PairModel
 from ._regression import REGRESSION_AXES, LatentRegression
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import cast
+from ._tables import Dtypes, cast
 
 
 class PLSRegression(LatentRegression):
@@ -196,9 +196,9 @@ class PLSCanonical(LatentRegression):
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_canonical
 
-    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
-        super()._unpack(views, fit, dtype)
-        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtype)
+    def _unpack(self, views: Views, fit: PairFit, dtypes: Dtypes) -> None:
+        super()._unpack(views, fit, dtypes)
+        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtypes[0])
 
 
 class PLSSVD(PairModel):
@@ -254,9 +254,9 @@ class PLSSVD(PairModel):
     def _components(self, n_tables: int) -> ComponentsFunction:
         return pls_svd
 
-    def _unpack(self, views: Views, fit: PairFit, dtype: Any) -> None:
-        self._unpack_pair(views, fit, dtype)
-        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtype)
+    def _unpack(self, views: Views, fit: PairFit, dtypes: Dtypes) -> None:
+        self._unpack_pair(views, fit, dtypes)
+        self.covariances_ = cast(fit.values / views.divisor, self.x_mean_, dtypes[0])
 
     def _importance(self) -> list[tuple[str, Any]]:
         covariances = to_numpy(self.covariances_).astype(float)

@@ -48,8 +48,8 @@ class SklearnPair(SklearnParameters):
     def _describe_limit(self: Any) -> str:
         return f"y residual is constant at iteration {self.n_components_}, and the other components are zero"
 
-    def _finish(self: Any, solution: TablesSolution, the_plan: Plan, dtype: Any) -> None:
-        super()._finish(solution, the_plan, dtype)  # type: ignore[misc] # of the model that follows
+    def _finish(self: Any, solution: TablesSolution, the_plan: Plan, dtypes: tuple[Any, ...]) -> None:
+        super()._finish(solution, the_plan, dtypes)  # type: ignore[misc] # of the model that follows
         for name in ("_x_scores", "_y_scores"):
             self.__dict__.pop(name, None)
         self._convert()

@@ -76,4 +76,4 @@ class PLSRegression(SklearnPls, models.PLSRegression):  # type: ignore[misc] # `
         scaled = C / xp.where(lengths > 0.0, lengths, xp.ones_like(lengths))
         # y c_k for all k, minus what t_j, j < k, explains of it.
         projected = rows.each[1].map(affine(scaled / self.y_scale_[:, None], self.y_mean_, 1.0))
-        return astype(projected, T.dtype) - T @ xp.triu(Q.T @ scaled, k=1)
+        return projected - astype(T, projected.dtype) @ astype(xp.triu(Q.T @ scaled, k=1), projected.dtype)
