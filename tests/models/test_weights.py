@@ -10,7 +10,9 @@ import pytest
 
 from examples import KERNEL_SOLVER_EXAMPLES, MODELS, X, Y, make, tables
 from lowdim import models
+from lowdim import sklearn as drop_in
 from lowdim._xp import to_numpy
+from lowdim.solvers import EM
 
 #: Some rows count several times, and some not at all.
 W = np.random.default_rng(3).integers(0, 4, len(X))
@@ -94,3 +96,65 @@ def test_scores_of_both_tables(name):
         compare(weighted.transform([X, Y]), plain.transform([X, Y]), "transform")
     elif name != "PCR":
         compare(weighted.transform(X, Y), plain.transform(X, Y), "transform")
+
+
+#: Fewer rows than columns, of which the last eight have no weight.
+FEW = np.random.default_rng(5).standard_normal((20, 50))
+COUNTED = np.r_[np.ones(12), np.zeros(8)]
+WITH_HOLES = np.where(np.random.default_rng(6).random(FEW.shape) < 0.05, np.nan, FEW)
+BY_DEFAULT = {
+    "PCA": models.PCA,
+    "Whitening": models.Whitening,
+    "PPCA": models.PPCA,
+    "FactorAnalysis": models.FactorAnalysis,
+    "KernelPCA": models.KernelPCA,
+    "drop-in PCA": drop_in.PCA,
+    "drop-in IncrementalPCA": drop_in.IncrementalPCA,
+    "drop-in FactorAnalysis": drop_in.FactorAnalysis,
+    "drop-in KernelPCA": drop_in.KernelPCA,
+}
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.RankWarning", "ignore::lowdim.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", list(BY_DEFAULT))
+def test_rows_of_weight_zero_do_not_count_for_the_number_of_components(name):
+    model = BY_DEFAULT[name]().fit(FEW, sample_weight=COUNTED)
+    assert model.n_components_ == BY_DEFAULT[name]().fit(FEW[:12]).n_components_
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.ConvergenceWarning")
+def test_rows_of_weight_zero_do_not_count_if_entries_are_missing():
+    model = models.PPCA(solver=EM(max_iter=3)).fit(WITH_HOLES, sample_weight=COUNTED)
+    assert model.n_components_ == 12
+
+
+LIMITED = {
+    **{name: lambda k, cls=cls: cls(n_components=k) for name, cls in BY_DEFAULT.items() if name != "drop-in KernelPCA"},
+    "ICA": models.ICA,
+    "KernelCCA": models.KernelCCA,
+    "PLSRegression": models.PLSRegression,
+    "PCR": models.PCR,
+    "CCA": models.CCA,
+    "drop-in PLSRegression": drop_in.PLSRegression,
+}
+
+
+@pytest.mark.parametrize("name", list(LIMITED))
+def test_more_components_than_rows_of_positive_weight_are_refused(name):
+    tables = (FEW, FEW[:, :14]) if hasattr(LIMITED[name](1), "_y_scoring") else (FEW, None)
+    with pytest.raises(ValueError, match=r"n_components.*\b12\b"):
+        LIMITED[name](13).fit(*tables, sample_weight=COUNTED)
+    with pytest.raises(ValueError, match=r"n_components.*\b12\b"):
+        LIMITED[name](13).fit(*(None if table is None else table[:12] for table in tables))
+
+
+def test_components_without_variance_are_added_up_to_the_number_of_counted_rows():
+    model = drop_in.KernelPCA(13).fit(FEW, sample_weight=COUNTED)
+    assert model.eigenvalues_.shape == drop_in.KernelPCA(13).fit(FEW[:12]).eigenvalues_.shape == (12,)
+
+
+def test_a_single_row_of_positive_weight_is_one_row():
+    only = np.r_[1.0, np.zeros(19)]
+    for model in (models.PPCA(), models.FactorAnalysis(), models.ICA()):
+        with pytest.raises(ValueError, match="n_samples=1"):
+            model.fit(FEW, sample_weight=only)

@@ -25,7 +25,7 @@ from ..reading import Rows
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..solvers import LatentFit, Plan, Status, latent, spectra
-from ..solvers.base import total_weight, with_passes
+from ..solvers.base import repeated_rows, total_weight, with_passes
 from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian, unpack
@@ -83,7 +83,7 @@ class LatentModel(Model):
             self._check_rule_rows(self.n_components, rows)
             k = 1
         else:
-            k = self._k(self._n(rows), rows.shape[1])
+            k = self._k(repeated_rows(rows), rows.shape[1])
         return latent.plan(rows, self._latent_request(k), self.solver, spectra)
 
     def _fit_rows(self, rows: Rows) -> None:
@@ -92,18 +92,13 @@ class LatentModel(Model):
             fit, the_plan = self._fit_by_rule(self.n_components, rows)
         else:
             self.__dict__.pop("choice_", None)
-            request = self._latent_request(self._k(self._n(rows), rows.shape[1]))
+            request = self._latent_request(self._k(repeated_rows(rows), rows.shape[1]))
             fit, the_plan = latent.solve(rows, request, self.solver, spectra)
         self._finish(fit, the_plan, rows.dtype)
 
-    def _n(self, rows: Rows) -> int | None:
-        """The number of rows, counted with their weights; None if it is unknown."""
-        n = rows.shape[0]
-        return None if n is None else max(n, 0 if rows.weights is None else int(total_weight(rows) or 0.0))
-
     def _check_rows(self, rows: Rows) -> None:
         """Refuse too few rows, if their number is known."""
-        n = self._n(rows)
+        n = repeated_rows(rows)
         if n is not None and n < 2:
             raise one_row()
         self._check_weight(None if rows.weights is None else total_weight(rows))

@@ -20,7 +20,7 @@ from ..linalg import most_components, require_rows
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
-from ..solvers.base import total_weight
+from ..solvers.base import counted_rows, repeated_rows, total_weight
 from ..solvers.results import count_to_reach
 from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
 
@@ -30,12 +30,10 @@ _DDOF = 0
 
 def count_rows(rows: Rows, ddof: int) -> int | None:
     """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`."""
-    n = rows.shape[0]
-    if n is None:
-        return None
-    weight = total_weight(rows) or 0.0
-    require_rows(n, weight, ddof)
-    return max(n, int(weight))
+    n = counted_rows(rows)
+    if n is not None:
+        require_rows(n, total_weight(rows) or 0.0, ddof)
+    return repeated_rows(rows)
 
 
 def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = False) -> int | None:

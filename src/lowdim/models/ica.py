@@ -17,6 +17,7 @@ from ..features import affine
 from ..linalg import divisor
 from ..reading import Rows
 from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
+from ..solvers.base import repeated_rows
 from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ._base import Model
 from ._principal import principal_request, principal_spectrum
@@ -259,7 +260,7 @@ class ICA(Model):
         return IcaRequest(as_density(self.density), k, bool(self.extended), int(self.n_init), start=self.w_init)
 
     def _plan_rows(self, rows: Rows) -> Plan:
-        if rows.shape[0] == 1:
+        if repeated_rows(rows) == 1:
             needed = "independent component analysis needs at least 2 rows, and many more for a reliable result"
             raise ValueError(f"n_samples=1: {needed}. Give more rows.")
         if is_cv(self.n_components):

@@ -22,7 +22,7 @@ from ..linalg import divisor, require_rows
 from ..reading import Rows, map_rows
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
-from ..solvers.base import total_weight
+from ..solvers.base import counted_rows, total_weight
 from ..solvers.kernel import Components, KernelRequest, memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ._base import Model
@@ -220,8 +220,8 @@ class KernelPCA(PreImages, Model):
 
     def _request(self, rows: Rows) -> KernelRequest:
         """The request to the solver; an error if there are too few rows."""
-        asked, (n, p) = self._given_kernel(), rows.shape
-        if asked is None and n != p:
+        asked, p, n = self._given_kernel(), rows.shape[1], counted_rows(rows)
+        if asked is None and rows.shape[0] != p:
             raise ValueError(f"kernel='precomputed' needs a square matrix, X has shape {rows.shape}.")
         if n is not None:
             require_rows(n, total_weight(rows) or 0.0, 1, fixed=True)

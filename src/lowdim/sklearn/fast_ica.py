@@ -16,7 +16,7 @@ from ..errors import ConvergenceWarning, LowdimWarning, warn_user
 from ..linalg import divisor
 from ..reading import Rows
 from ..solvers import FixedPointICA, Plan, Spectrum, Status, Tail, spectra
-from ..solvers.base import total_weight
+from ..solvers.base import counted_rows, repeated_rows, total_weight
 from ..solvers.ica import IcaFit, IcaRequest, Whitener
 from ._parameters import SklearnParameters
 from .contrasts import as_contrast
@@ -136,14 +136,14 @@ class FastICA(SklearnParameters, models.ICA):
         return super()._plan_rows(rows)
 
     def _most_sources(self, rows: Rows) -> Any:
-        n, p = rows.shape
+        n, p = repeated_rows(rows), rows.shape[1]
         most = p if n is None else min(n, p)
         if not self.whiten:
             return None
         return None if self.n_components is None or self.n_components > most else self.n_components
 
     def _spectrum(self, rows: Rows) -> tuple[Spectrum, Plan]:
-        n, p = rows.shape
+        n, p = repeated_rows(rows), rows.shape[1]
         most = p if n is None else min(n, p)
         if not self.whiten:
             if self.n_components is not None:
@@ -250,7 +250,7 @@ def _identity(rows: Rows) -> Spectrum:
         scale=None,
         tail=Tail(),
         weight=weight,
-        n_rows=n,
+        n_rows=counted_rows(rows) or n,
         status=Status.EXACT,
         residual=0.0,
         epsilon=0.0,

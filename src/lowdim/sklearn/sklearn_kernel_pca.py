@@ -21,7 +21,7 @@ from ..kernels import Kernel, as_kernel, parameters_of
 from ..linalg import with_zeros
 from ..reading import Rows, map_rows
 from ..solvers import Status
-from ..solvers.base import total_weight
+from ..solvers.base import counted_rows, total_weight
 from ..solvers.kernel import Components
 from ..sources import open_source
 from ._parameters import SklearnParameters
@@ -192,7 +192,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         if means is not None:
             self.offset_ = asarray_like(means, self.offset_, dtype=self.offset_.dtype)
         if not self.remove_zero_eig and self.n_components is not None:
-            self._add_zeros(int(self._k(*rows.shape) or 0) - self.n_components_)
+            self._add_zeros(int(self._k(counted_rows(rows), rows.shape[1]) or 0) - self.n_components_)
         if self.eigenvectors_ is None:
             self._find_eigenvectors(rows)
         if self.fit_inverse_transform:

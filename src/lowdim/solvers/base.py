@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
 from .._threads import Progress
-from .._xp import Array, namespace
+from .._xp import Array, count_true, namespace
 from ..errors import needs_memory, read_once
 from ..sources.base import Traits
 from ..summaries.base import Summary
@@ -233,3 +233,16 @@ def total_weight(rows: RowsLike) -> float | None:
     if rows.weights is not None:
         return float(namespace(rows.weights).sum(rows.weights))
     return None if rows.shape[0] is None else float(rows.shape[0])
+
+
+def counted_rows(rows: RowsLike) -> int | None:
+    """The number of rows of positive weight, since the others are as if they were absent; None if it is unknown."""
+    if rows.shape[0] is None or rows.weights is None:
+        return rows.shape[0]
+    return count_true(rows.weights > 0)
+
+
+def repeated_rows(rows: RowsLike) -> int | None:
+    """The number of rows, each repeated as often as its weight says; None if it is unknown."""
+    n = counted_rows(rows)
+    return None if n is None else max(n, int(total_weight(rows) or 0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..base import Job, RowsLike, total_weight
+from ..base import Job, RowsLike, counted_rows, total_weight
 from ..results import CanonicalFit, PairFit, Status
 from .views import Views
 
@@ -55,7 +55,8 @@ class TablesJob(Job):
     def of(cls, tables: Tables, request: TablesRequest | None = None) -> TablesJob:
         """The job of reducing these tables; raises an error if the request has too many components for the rows."""
         n, p = tables.joint.shape
-        k = None if request is None else request.count(n, None if n is None else total_weight(tables.joint))
+        count, weight = counted_rows(tables.joint), None if n is None else total_weight(tables.joint)
+        k = None if request is None else request.count(count, weight)
         columns = tuple(rows.shape[0] is not None and rows.traits.by_feature for rows in tables.each)
         return cls(n, p, k, tables.joint.traits, tables.widths, columns)
 
