@@ -235,8 +235,8 @@ def n_components_out_of_range(
 
 def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
     """The error for a covariance whose divisor weight - ddof is not positive; `fixed`: the user cannot choose ddof."""
-    start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance with ddof={ddof}: more than {ddof} "
-    start += "is needed."
+    by = "" if fixed else f" with ddof={ddof}"
+    start = f"n_samples={n} (total weight {weight:g}) is too few for a covariance{by}: more than {ddof} is needed."
     if n > 1 and 0 < weight < n:
         return ValueError(
             f"{start} Weights are frequencies, not shares: multiply them by the number of rows"

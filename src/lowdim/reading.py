@@ -203,12 +203,15 @@ class Rows:
         weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
-    def mapped(self, function: Callable[[Array], Array], example: Array | None = None) -> Rows:
+    def mapped(
+        self, function: Callable[[Array], Array], example: Array | None = None, *, widen: bool = False
+    ) -> Rows:
         """The rows after a feature map, which is applied block by block each time they are read.
 
-        `example` is a block to find the number of features from; by default the first row is.
+        `example` is a block to find the number of features from; by default the first row is. With `widen`, features
+        that overflow in float32 are computed in float64.
         """
-        source = MappedSource(self.source, function, self.weights, example=example)
+        source = MappedSource(self.source, function, self.weights, example=example, widen=widen)
         return Rows(source, self.weights, self.progress)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:

@@ -316,12 +316,15 @@ def test_a_clear_error_or_finite_results(kernel, solver, rows, as_sparse):
 
 
 def test_fewer_rows_count_than_components_are_asked_for():
+    """Centred, the features of eight rows have rank seven."""
     rows = np.random.default_rng(4).standard_normal((600, 3))
     weights = np.zeros(600)
     weights[:8] = 1.0
     for solver in ("auto", *EXACT, "nystrom"):
-        with pytest.warns(RankWarning, match="only 7 of n_components=10"):
-            model = KernelPCA(10, kernel=Gaussian(1.0), solver=solver).fit(rows, sample_weight=weights)
+        with pytest.raises(ValueError, match="n_components=10 must be a whole number between 1 and 8"):
+            KernelPCA(10, kernel=Gaussian(1.0), solver=solver).fit(rows, sample_weight=weights)
+        with pytest.warns(RankWarning, match="only 7 of n_components=8"):
+            model = KernelPCA(8, kernel=Gaussian(1.0), solver=solver).fit(rows, sample_weight=weights)
         assert model.n_samples_ == 8
 
 
@@ -419,3 +422,16 @@ def test_signs_are_those_of_the_largest_score():
     theirs = SklearnKernelPCA(3, kernel="rbf", gamma=0.4).fit(X)
     model = KernelPCA(3, kernel="rbf", gamma=0.4).fit(X)
     np.testing.assert_allclose(model.eigenvectors_, theirs.eigenvectors_, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_kernels_of_float32_rows_may_be_out_of_the_range_of_float32(kernel, n):
+    """Oracle: the same rows in float64. There are few rows for the kernel matrix, and many for explicit features."""
+    rows = (1e22 * np.random.default_rng(3).standard_normal((n, 4))).astype(np.float32)
+    expected = KernelPCA(2, kernel=kernel).fit_transform(rows.astype(np.float64))
+    model = KernelPCA(2, kernel=kernel)
+    for scores in (model.fit_transform(rows), model.transform(rows)):
+        # Scores of about 1e66 do not fit into float32 either.
+        assert scores.dtype == (np.float32 if kernel == "linear" else np.float64)
+        np.testing.assert_allclose(scores, expected, atol=1e-5 * np.abs(expected).max())

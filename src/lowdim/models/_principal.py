@@ -28,11 +28,12 @@ from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, e
 _DDOF = 0
 
 
-def count_rows(rows: Rows, ddof: int) -> int | None:
-    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`."""
+def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
+    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`, which
+    advises to change it unless it is `fixed`."""
     n = counted_rows(rows)
     if n is not None:
-        require_rows(n, total_weight(rows) or 0.0, ddof)
+        require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
     return repeated_rows(rows)
 
 

@@ -27,6 +27,8 @@ class SpectralModel(Model):
     n_components: Any
     solver: Any
     ddof: int
+    #: Whether `ddof` is not a parameter of the class.
+    _fixed_ddof = False
     summary_: Any
     _dtype: Any
     random_state: Any
@@ -60,10 +62,11 @@ class SpectralModel(Model):
 
     def _request(self, rows: Rows) -> Request:
         """The request to the solver; an error if there are too few rows."""
-        return self._request_of(self._k(count_rows(rows, self.ddof), rows.shape[1]))
+        return self._request_of(self._k(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]))
 
     def _request_of(self, k: int | None) -> Request:
-        return Request(k=k, ddof=self.ddof, standardize=self._standardize(), seed=self._seed())
+        standardize, seed = self._standardize(), self._seed()
+        return Request(k=k, ddof=self.ddof, standardize=standardize, fixed_ddof=self._fixed_ddof, seed=seed)
 
     def _k(self, n: int | None, p: int) -> int | None:
         """The number of eigenpairs that `n_components` needs; None means all."""

@@ -162,7 +162,8 @@ class KernelPCA(PreImages, Model):
         source = self._fit(X, y, sample_weight, twice=True)
         vectors = self.eigenvectors_
         if vectors is not None and vectors.shape[0] == source.shape[0]:
-            return vectors * astype(namespace(vectors).sqrt(self.eigenvalues_), vectors.dtype)[None, :]
+            lengths = self._score_lengths(vectors.dtype)
+            return astype(vectors, lengths.dtype) * lengths[None, :]
         return self._scores_of(source)
 
     def transform(self, X: Any) -> Array:
@@ -174,7 +175,12 @@ class KernelPCA(PreImages, Model):
         return self._scores_of(self._open(X, reset=False, method="transform"))
 
     def _scores_of(self, source: Source) -> Array:
-        return map_rows(MappedSource(source, self._phi), self._scoring())
+        scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
+        return map_rows(MappedSource(source, self._phi, widen=True), lambda block: astype(scoring(block), dtype))
+
+    def _score_lengths(self, dtype: Any) -> Array:
+        """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""
+        return in_range(namespace(self.eigenvalues_).sqrt(self.eigenvalues_), dtype)
 
     def _scoring(self) -> Any:
         """The function from kernels or features to scores."""

@@ -73,7 +73,7 @@ class IncrementalPCA(PrincipalComponents):
         return super().partial_fit(X, y, sample_weight)
 
     def _fit_rows(self, rows: Rows) -> None:
-        n, p = count_rows(rows, self.ddof), rows.shape[1]
+        n, p = count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]
         self.__dict__.pop("n_components_", None)
         self.batch_size_ = 5 * p if self.batch_size is None else int(self.batch_size)
         if self.n_components is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn import decomposition
 from .. import models
 from ..reading import Rows
 from ..solvers import Newton, Quartimax, Rotation, Varimax
+from ..solvers.results import LatentFit
 from ._parameters import SklearnParameters
 
 _ROTATIONS: dict[Any, Rotation] = {"varimax": Varimax(kaiser=False), "quartimax": Quartimax(kaiser=False)}
@@ -44,7 +46,8 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     Attributes
     ----------
     components_, noise_variance_, mean_, loglike_, n_iter_
-        As in scikit-learn. `loglike_` has the log-likelihood before each step and at the end.
+        As in scikit-learn. `loglike_` has the log-likelihood before each step and at the end, without values that are
+        not larger than all before them: the last steps may change it by no more than rounding.
 
     Notes
     -----
@@ -96,6 +99,10 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         # scikit-learn does not normalise the loadings of each column first.
         return None if self.rotation is None else _ROTATIONS[self.rotation]
 
+    def _unpack(self, fit: LatentFit, dtype: Any) -> None:
+        super()._unpack(fit, dtype)
+        self.loglike_ = increasing(fit.loglike)
+
     def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return W * scale
 
@@ -110,3 +117,12 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         start, p = self.noise_variance_init, rows.shape[1]
         if start is not None and len(start) != p:
             raise ValueError(f"noise_variance_init has {len(start)} entries, but X has {p} columns.")
+
+
+def increasing(values: Sequence[float]) -> list[float]:
+    """The values that are larger than all before them."""
+    kept: list[float] = []
+    for value in values:
+        if not kept or value > kept[-1]:
+            kept.append(value)
+    return kept

@@ -27,6 +27,7 @@ class PrincipalComponents(SklearnParameters, models.PCA):
     solver = "auto"
     svd_solver: Any = None
     ddof = 1
+    _fixed_ddof = True
     random_state: Any = None
 
     def _count_to_reach(self, spectrum: Spectrum, proportion: float) -> int:

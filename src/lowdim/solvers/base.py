@@ -36,6 +36,8 @@ class Request:
     #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
     ddof: int = 1
     standardize: bool = False
+    #: Whether the user cannot choose ddof, so that messages do not advise to.
+    fixed_ddof: bool = False
     #: Seed of random starts.
     seed: int = 0
 
@@ -138,8 +140,9 @@ class RowsLike(Protocol):
     def counted(self) -> RowsLike:
         """The rows of positive weight, for reading by columns."""
 
-    def mapped(self, function: Callable[[Array], Array]) -> RowsLike:
-        """The rows after a feature map, which is applied block by block whenever they are read."""
+    def mapped(self, function: Callable[[Array], Array], *, widen: bool = False) -> RowsLike:
+        """The rows after a feature map, which is applied block by block whenever they are read; with `widen`, features
+        that overflow in float32 are computed in float64."""
 
     def of(self, X: Array, weights: Array | None = None, progress: Progress | None = None) -> RowsLike:
         """Rows of another array in memory."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, all_finite, is_sparse, namespace
+from .._xp import Array, all_finite, astype, device, is_sparse, namespace, wide_dtype
 from ..errors import wrong_features
 from .bad_entries import bad_entry_error
 from .base import Source
@@ -21,6 +21,7 @@ class MappedSource(Source):
     Features are computed each time the rows are read and are not kept, so they are never in memory all at once.
     Features of rows of weight zero need not be finite. The number of features is that of `example`, a block of rows; by
     default it is found from the first row of the source, or from no row at all if `function` has an attribute `width`.
+    With `widen`, the features of a block of float32 rows are in float64 if they overflow in float32.
     """
 
     def __init__(
@@ -30,8 +31,10 @@ class MappedSource(Source):
         weights: Array | None = None,
         start: int = 0,
         example: Array | None = None,
+        widen: bool = False,
     ) -> None:
         self._source, self._function, self._weights, self._start = source, function, weights, start
+        self._widen = widen
         features = self._mapped(self._example() if example is None else example)
         width, in_sparse = int(features.shape[1]), is_sparse(features)
         self.shape = (source.shape[0], width)
@@ -60,12 +63,14 @@ class MappedSource(Source):
     def parts(self, k: int) -> list[Source]:
         parts = self._source.parts(k)
         if len(parts) == 1:
-            return [MappedSource(parts[0], self._function, self._weights, self._start)]
+            return [MappedSource(parts[0], self._function, self._weights, self._start, widen=self._widen)]
         edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
         return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
-        return lazy(MappedSource)(self._source.elsewhere(lazy), self._function, self._weights, self._start)
+        return lazy(MappedSource)(
+            self._source.elsewhere(lazy), self._function, self._weights, self._start, widen=self._widen
+        )
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
@@ -79,7 +84,7 @@ class MappedSource(Source):
     def _part(self, part: Source, i: int, j: int) -> Source:
         """The features of `part`, which holds rows i to j of the source."""
         weights = None if self._weights is None else self._weights[i:j]
-        return MappedSource(part, self._function, weights, self._start + i)
+        return MappedSource(part, self._function, weights, self._start + i, widen=self._widen)
 
     def _mapped(self, block: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -92,6 +97,8 @@ class MappedSource(Source):
         """Features of a block that are not all finite, with zeros for rows of weight zero. If the block itself has an
         entry that is not finite, an error names it. Non-finite features of finite rows are returned unchanged; the
         caller reports them."""
+        if self._widen and self._source.traits.itemsize < 8:
+            features = self._mapped(astype(block, wide_dtype(namespace(block), device(block))))
         weights = None if self._weights is None else self._weights[start : start + block.shape[0]]
         if weights is not None and not is_sparse(features):
             xp = namespace(features)

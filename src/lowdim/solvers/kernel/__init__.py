@@ -215,4 +215,4 @@ def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:
     if sample is None or found.eigenvectors is not None:
         return signs((found.projection if found.eigenvectors is None else found.eigenvectors).T)
     some = rows.of(array_like(sample.rows, rows.empty(0)))
-    return signs(some.mapped(found.phi).map(affine(found.projection, found.offset, 1.0)).T)
+    return signs(some.mapped(found.phi, widen=True).map(affine(found.projection, found.offset, 1.0)).T)

@@ -40,9 +40,9 @@ def mapped_components(
     counts = np.ones(1) if sample is None else sample.weights
     phi = solver.make(kernel, some, counts, seed)
     raw = phi.on(like).raw
-    mapped = rows.mapped(raw)
+    mapped = rows.mapped(raw, widen=True)
     width = mapped.shape[1] if phi.root is None else phi.root.shape[1]
-    request = Request(k=None if job.k is None else min(job.k, width), ddof=1, seed=seed)
+    request = Request(k=None if job.k is None else min(job.k, width), ddof=1, fixed_ddof=True, seed=seed)
     image: Moments | None = None
     if phi.root is None:
         spectrum, _ = spectra.solve(mapped, request, "auto")

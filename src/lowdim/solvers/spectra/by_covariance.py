@@ -65,7 +65,7 @@ class Covariance(Solver):
 
 def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
-    require_rows(moments.n_rows, moments.weight, request.ddof)
+    require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
     S = moments.scatter
     xp = namespace(S)
     squares = xp.linalg.diagonal(S)

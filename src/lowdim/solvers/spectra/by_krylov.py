@@ -86,7 +86,7 @@ class Krylov(Solver):
         p, k = rows.shape[1], request.k
         assert k is not None, "refusal() rejects jobs without a number of components"
         columns = rows.summarize(Columns(p))
-        require_rows(columns.n_rows, columns.weight, request.ddof)
+        require_rows(columns.n_rows, columns.weight, request.ddof, request.fixed_ddof)
         require_size(columns.squares, columns.mean, columns.weight, each=request.standardize)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)

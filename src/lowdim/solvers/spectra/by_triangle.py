@@ -37,7 +37,7 @@ class Triangle(Solver):
         return summaries.Triangle(p)
 
     def solve_summary(self, summary: summaries.Triangle, request: Request) -> Spectrum:
-        require_rows(summary.n_rows, summary.weight, request.ddof)
+        require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
         R = summary.root
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
