@@ -203,9 +203,7 @@ class Rows:
         weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
         return Rows(CountedSource(self.source, keep), weights, self.progress)
 
-    def mapped(
-        self, function: Callable[[Array], Array], example: Array | None = None, *, widen: bool = False
-    ) -> Rows:
+    def mapped(self, function: Callable[[Array], Array], example: Array | None = None, *, widen: bool = False) -> Rows:
         """The rows after a feature map, which is applied block by block each time they are read.
 
         `example` is a block to find the number of features from; by default the first row is. With `widen`, features

@@ -8,6 +8,7 @@ from sklearn.datasets import load_linnerud
 
 import lowdim.sklearn
 from lowdim.errors import RankWarning
+from lowdim.sklearn.sklearn_factor_analysis import increasing
 
 random = np.random.default_rng(0)
 X = random.standard_normal((100, 4)) @ np.diag([4.0, 3, 2, 1])
@@ -76,3 +77,71 @@ def test_directions_without_variance_hold_no_source():
     with pytest.warns(UserWarning):
         theirs = decomposition.FastICA(random_state=0, max_iter=5, whiten_solver="eigh").fit(rows)
     assert np.abs(theirs.components_).max() > 1e6
+
+
+# ---- What is refused here and accepted by scikit-learn; docs/scikit-learn.md lists it
+
+
+ONE_ROW = {
+    "PCA": lambda: lowdim.sklearn.PCA().fit(X[:1]),
+    "PCA of a stream": lambda: lowdim.sklearn.PCA().fit(block for block in [X[:1]]),
+    "IncrementalPCA": lambda: lowdim.sklearn.IncrementalPCA().fit(X[:1]),
+    "IncrementalPCA of a stream": lambda: lowdim.sklearn.IncrementalPCA().fit(block for block in [X[:1]]),
+    "KernelPCA": lambda: lowdim.sklearn.KernelPCA().fit(X[:1]),
+    "KernelPCA of a stream": lambda: lowdim.KernelPCA(kernel="poly", gamma=1.0).fit(block for block in [X[:1]]),
+}
+
+
+@pytest.mark.parametrize("case", list(ONE_ROW))
+def test_one_row_is_refused_without_advice_that_the_class_cannot_follow(case):
+    with pytest.raises(ValueError, match="n_samples=1") as refusal:
+        ONE_ROW[case]()
+    assert "ddof" not in str(refusal.value)
+
+
+REFUSED = {
+    "text": lambda: lowdim.sklearn.PCA().fit(X.astype(str)),
+    "large values": lambda: lowdim.sklearn.PCA().fit(1e200 * X),
+    "small values": lambda: lowdim.sklearn.FastICA().fit(1e-200 * X),
+    "gamma of zero": lambda: lowdim.sklearn.KernelPCA(2, kernel="rbf", gamma=0).fit(X),
+    "constant rows": lambda: lowdim.sklearn.FactorAnalysis(2).fit(np.ones((30, 4))),
+    "one row": lambda: lowdim.sklearn.FactorAnalysis().fit(X[:1]),
+}
+
+
+@pytest.mark.parametrize("what", list(REFUSED))
+def test_what_is_listed_as_refused_is_refused(what):
+    with pytest.raises(ValueError, match=r"not numeric|too (large|small)|positive number|no variance|n_samples=1"):
+        REFUSED[what]()
+
+
+@pytest.mark.parametrize("name", ["IncrementalPCA", "FactorAnalysis", "PLSRegression"])
+def test_float32_rows_give_float32_attributes(name):
+    rows, y = X.astype(np.float32), X[:, :2].astype(np.float32)
+    ours = getattr(lowdim.sklearn, name)(2)
+    theirs = getattr(cross_decomposition if name == "PLSRegression" else decomposition, name)(2)
+    attribute = "x_loadings_" if name == "PLSRegression" else "components_"
+    assert getattr(ours.fit(rows, y), attribute).dtype == np.float32
+    assert getattr(theirs.fit(rows, y), attribute).dtype == np.float64
+
+
+def test_a_response_far_from_zero_beside_float32_rows():
+    rows = X.astype(np.float32)
+    y = 1e9 + rows @ np.array([1.0, 2, 3, 4])
+    for cls in (lowdim.sklearn.PLSRegression, cross_decomposition.PLSRegression):
+        model = cls(4).fit(rows, y)
+        assert model.predict(rows).dtype == model.intercept_.dtype == np.float64
+        assert model.score(rows, y) > 1.0 - 1e-9
+    ours = lowdim.sklearn.PLSRegression(2).fit(rows, y)
+    exact = lowdim.sklearn.PLSRegression(2).fit(X.astype(np.float32).astype(np.float64), y)
+    assert (ours.x_scores_.dtype, ours.y_scores_.dtype) == (np.float32, np.float64)
+    np.testing.assert_allclose(ours.y_scores_, exact.y_scores_, atol=1e-5 * np.abs(exact.y_scores_).max())
+
+
+def test_the_log_likelihood_increases_strictly():
+    """Newton's method may end with steps that change it by rounding only."""
+    assert increasing([-3.0, -2.0, -2.0, -2.5, -1.0, -1.0]) == [-3.0, -2.0, -1.0]
+    for seed in range(5):
+        rows = np.random.default_rng(seed).standard_normal((60, 6))
+        model = lowdim.sklearn.FactorAnalysis(2).fit(rows)
+        assert np.all(np.diff(model.loglike_) > 0)

@@ -29,8 +29,8 @@ _DDOF = 0
 
 
 def count_rows(rows: Rows, ddof: int, fixed: bool = False) -> int | None:
-    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`, which
-    advises to change it unless it is `fixed`."""
+    """The number of rows, each counted with its weight; None if unknown. An error if there are too few for `ddof`; it
+    advises to change that unless it is `fixed`."""
     n = counted_rows(rows)
     if n is not None:
         require_rows(n, total_weight(rows) or 0.0, ddof, fixed)
