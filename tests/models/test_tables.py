@@ -170,6 +170,12 @@ def test_responses_out_of_the_range_of_float32_beside_float32(kind):
     np.testing.assert_allclose(model.predict(X.astype(np.float32)) / 2.0**200, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_predictions_out_of_the_range_of_float32_from_coefficients_within_it():
+    model, plain = (PLSRegression(2).fit(X.astype(np.float32), Y * unit) for unit in (2.0**120, 1.0))
+    far = (X * 2.0**40).astype(np.float32)
+    np.testing.assert_allclose(model.predict(far) / 2.0**120, plain.predict(far), rtol=1e-4)
+
+
 @pytest.mark.parametrize("solver", list(REDUCTIONS))
 @each_model
 def test_sparse_beside_dense(kind, solver):

@@ -58,17 +58,26 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
 def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
     """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit.
 
-    They have the dtype of y in the fit, and are computed in that of X if it is wider.
+    They have the dtype of y in the fit. Products with float32 rows are computed in float32, unless y is in float64 and
+    they leave the range of float32.
     """
     R, Q = in_common_dtype(R, Q)
     few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
-    first = affine(R @ Q.T if few else R, astype(model.x_mean_, R.dtype), 0.0)
+    A = R @ Q.T if few else R
+    first = affine(A, astype(model.x_mean_, R.dtype), 0.0)
     y_mean, one = model.y_mean_, model._one_dimensional
+    narrow = namespace(A).float32
+    fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
+
+    def product(block: Array) -> Array:
+        return first(block) if few else first(block) @ astype(Q.T, block.dtype)
 
     def predict(block: Array) -> Array:
-        block = astype(block, namespace(y_mean).result_type(block.dtype, y_mean.dtype))
-        answer = first(block) if few else first(block) @ astype(Q.T, block.dtype)
-        answer = astype(answer + astype(y_mean, block.dtype), y_mean.dtype)
+        wide = namespace(y_mean).result_type(block.dtype, y_mean.dtype)
+        answer = product(block if fits else astype(block, wide))
+        if block.dtype != wide and not all_finite(answer):
+            answer = product(astype(block, wide))
+        answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
         return answer[:, 0] if one else answer
 
     return model._map(X, predict, "predict")
