@@ -59,6 +59,15 @@ def wide_dtype(xp: Any, dev: Any) -> Any:
     return xp.float32 if getattr(dev, "type", None) == "mps" else xp.float64
 
 
+def dtype_like(dtype: Any, like: Array) -> Any:
+    """The dtype of the same name in the namespace of `like`; `dtype` may be that of another library."""
+    xp = namespace(like)
+    if xp is np:
+        return dtype
+    name = np.dtype(dtype).name if isinstance(dtype, type | np.dtype) else str(dtype).rpartition(".")[2]
+    return getattr(xp, name)
+
+
 def is_complex(x: Array) -> bool:
     """True for arrays of complex numbers."""
     xp = namespace(x)

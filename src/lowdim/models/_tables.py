@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._xp import Array, asarray_like, dense, device, in_range, namespace
+from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -353,8 +353,9 @@ def check_regularization(c: Any, n_tables: int) -> list[float]:
 
 
 def dtypes_of(tables: Sequence[Any]) -> Dtypes:
-    """The dtype of each table."""
-    return tuple(table.dtype for table in tables)
+    """The dtype of each table, in the namespace of the first one."""
+    like = tables[0].empty(0)
+    return tuple(dtype_like(table.dtype, like) for table in tables)
 
 
 def cast(value: Any, like: Array, dtype: Any) -> Array:
