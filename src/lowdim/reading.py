@@ -77,7 +77,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     source = open_source(X)
     if isinstance(summary, type):
         # Moments, Triangle and Columns need only the number of columns; other summaries have to be passed as objects.
-        summary = summary(source.shape[1])  # type: ignore[call-arg]
+        summary = summary(source.shape[1])  # type: ignore[call-arg] # classes take the width
     if not isinstance(summary, Summary):
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
     if weights is not None:

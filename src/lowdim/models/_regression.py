@@ -25,7 +25,7 @@ REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("comp
 
 
 # scikit-learn has no types, so its bases are Any.
-class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc]
+class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the

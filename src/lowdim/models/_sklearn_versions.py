@@ -25,7 +25,7 @@ except ModuleNotFoundError:
             "or fit without callbacks."
         )
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
+    class CallbackSupportMixin:  # type: ignore[no-redef] # in place of the import
         """Says which version of scikit-learn has callbacks."""
 
         @available_if(_refuse_callbacks)

@@ -34,7 +34,7 @@ from ._tables import Dtypes, cast, check_regularization, check_scale
 
 
 # scikit-learn has no types, so its bases are Any.
-class CCA(RegressorMixin, PairModel):  # type: ignore[misc]
+class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import SmallSampleWarning, warn_user
-from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut
+from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..sources import Source
 from .folds import rows_and_counts, tables_in
 from .protocol import CanBePermuted
@@ -220,7 +220,7 @@ def _test_correlations(
     n = len(tables[0][0])
     bases = []
     for (Z, unit), c in zip(tables, ridges, strict=True):
-        U, s, _ = np.linalg.svd(Z, full_matrices=False)
+        U, s, _ = svd_thin(Z)
         keep = s > rank_cut(float(s[0]), max(Z.shape), FLOAT64_EPS)
         variances = s[keep] ** 2 / divisor(n, 1)
         bases.append(U[:, keep] * np.sqrt(variances / ((1.0 - c) * variances + c / unit**2)))

@@ -102,6 +102,20 @@ def test_mixed_pairs_are_found_and_others_left_alone():
         assert unmix_pairs(objective, objective.at(better, curved=False, narrow=False)) is None
 
 
+def test_mixed_pairs_of_many_rows_are_found_in_a_sample():
+    """One pass draws the sample and one confirms what it shows; if it shows nothing, one pass is enough."""
+    S = sources(["laplace", "uniform", "laplace", "two peaks", "laplace", "uniform"], 20_000, 0)
+    W = np.eye(6)
+    W[[0, 3]] = HALF @ W[[0, 3]]
+    W[[1, 4]] = HALF @ W[[1, 4]]
+    objective = Objective(Rows(open_source(S)), np.zeros(6), np.eye(6), Sech())
+    better = unmix_pairs(objective, objective.at(W, curved=False, narrow=False))
+    np.testing.assert_allclose(np.abs(better), np.eye(6), atol=1e-12)
+    assert objective.passes == 1 + 2
+    assert unmix_pairs(objective, objective.at(better, curved=False, narrow=False)) is None
+    assert objective.passes == 1 + 2 + 2
+
+
 @pytest.mark.parametrize("k", range(1, 10))
 def test_every_pair_is_met_once_and_no_source_twice_in_a_round(k):
     rounds = _rounds(k)

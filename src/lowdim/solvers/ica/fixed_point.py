@@ -35,7 +35,8 @@ class FixedPointICA(IcaSolver):
     are the signs of the diagonal of B. For sources with tails that the density does not fit, this is the gradient for
     the flipped density, whether or not flipped densities were requested. The iteration is fast if the sources are
     independent and far from Gaussian, but its convergence is not guaranteed [1]_. It can end where two sources are
-    mixtures of two others; the end is tested for this in k - 1 passes, and the iteration goes on if it is so [2]_.
+    mixtures of two others; the end is tested for this (in k - 1 passes, or on a sample if there are many rows), and the
+    iteration goes on if it is so [2]_.
 
     References
     ----------

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..._xp import Array, asarray_like, eps, to_numpy
 from ...densities import Density
+from ...features import affine
 from ...linalg import FLOAT32_EPS
+from ...summaries import Moments, Sample
 from ...summaries.scores import ScoreMoments
 from ..base import RowsLike
+from .whitener import symmetric_power
 
 #: float32 is accurate enough while the gradient is larger than this.
 NARROW_ABOVE = 1e-5
+#: Maximal distance from one of the eigenvalues of the covariance of the whitened rows in a sample.
+_SAMPLE_UNLIKE = 0.5
 #: A source changes its density at most this many times. After that the loss is one smooth function.
 _CHANGES = 5
 
@@ -102,6 +108,30 @@ class Objective:
         #: Number of passes over the rows so far, and their total weight, known after the first pass.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows; infinity if it is unknown."""
+        n = self._rows.shape[0]
+        return math.inf if n is None else n
+
+    def on_sample(self, size: int, seed: int = 0) -> Objective | None:
+        """The objective for a sample of `size` rows, in one pass; None if the sample does not represent all rows."""
+        k = self._whitening.shape[0]
+        self.passes += 1
+        sample = self._rows.summarize(Sample(self._rows.shape[1], size, seed=seed))
+        weights = None if np.all(sample.weights == 1.0) else sample.weights
+        K = to_numpy(self._whitening)
+        white = affine(K.T, to_numpy(self._mean), 1.0)(sample.rows.astype(np.float64))
+        # Solvers need rows whose own covariance is the identity. If the covariance of the sample is far from it, a few
+        # rows have most of the variance of a source, and a sample does not represent all rows.
+        moments = self._rows.of(white, weights).summarize(Moments(k))
+        C = moments.covariance(ddof=0)
+        if np.abs(np.linalg.eigvalsh(C) - 1.0).max() > _SAMPLE_UNLIKE:
+            return None
+        white = (white - moments.mean) @ symmetric_power(C, -0.5)
+        few = self._rows.of(white.astype(np.float32), weights)
+        return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
     def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
         """The moments at W, in float32 if `narrow`.

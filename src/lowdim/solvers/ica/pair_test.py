@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from ...densities import Density
 from .diagnosis import gaussian_energy
 from .objective import Objective, Point
 
+#: Pairs are looked for in a sample if there are more rows than this.
+_ROWS = 5000
 #: A pair is rotated only if its contrast grows by more than this share.
 _GAIN = 0.01
 
@@ -18,28 +21,43 @@ def unmix_pairs(objective: Objective, point: Point) -> np.ndarray | None:
     """W with pairs of sources rotated by 45 degrees where this increases their contrast, or None if there are none.
 
     Near (y_i + y_j) / sqrt(2) and (y_i - y_j) / sqrt(2) the contrast sum_i |E[-ln p(y_i)] - E[-ln p(v)]|, v Gaussian,
-    can have another local maximum, at which an iteration may end [1]. All pairs are compared in k - 1 passes over the
-    rows (k if k is odd), each with as many pairs as have no source in common.
+    can have another local maximum, at which an iteration may end [1]. All pairs are compared in k - 1 rounds (k if k is
+    odd), each with as many pairs as have no source in common. If there are many rows, the pairs are looked for in a
+    sample, and one pass over all rows confirms them.
 
     References
     ----------
     [1] Tichavsky, Koldovsky, Oja (2006), Performance analysis of the FastICA algorithm and Cramer-Rao bounds for linear
     independent component analysis, section IV.
     """
-    contrast = _contrast(point, objective.density)
+    few = objective.on_sample(_ROWS) if objective.n_rows > _ROWS else None
+    if few is None:
+        chosen = _mixed_pairs(objective, point)
+    else:
+        chosen = _mixed_pairs(few, few.at(point.W, curved=False, narrow=True))
+        chosen = _gains(objective, point, chosen) if chosen else {}
+    return _rotated(point.W, list(chosen)) if chosen else None
+
+
+def _mixed_pairs(objective: Objective, point: Point) -> dict[tuple[int, int], float]:
+    """Pairs whose contrast grows, the largest gains first, without a source in common."""
     gains: dict[tuple[int, int], float] = {}
     for pairs in _rounds(len(point.W)):
-        mixed = _contrast(objective.at(_rotated(point.W, pairs), curved=False, narrow=True), objective.density)
-        for i, j in pairs:
-            before = contrast[i] + contrast[j]
-            gain = mixed[i] + mixed[j] - before
-            if gain > _GAIN * before:
-                gains[i, j] = float(gain)
-    chosen: list[tuple[int, int]] = []
-    for i, j in sorted(gains, key=lambda pair: -gains[pair]):
-        if not any({i, j} & set(pair) for pair in chosen):
-            chosen.append((i, j))
-    return _rotated(point.W, chosen) if chosen else None
+        gains |= _gains(objective, point, pairs)
+    chosen: dict[tuple[int, int], float] = {}
+    for pair in sorted(gains, key=lambda pair: -gains[pair]):
+        if not any(set(pair) & set(other) for other in chosen):
+            chosen[pair] = gains[pair]
+    return chosen
+
+
+def _gains(objective: Objective, point: Point, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """By how much the contrast of pairs without a common source grows, for those in which it does; one pass."""
+    pairs = list(pairs)
+    contrast = _contrast(point, objective.density)
+    mixed = _contrast(objective.at(_rotated(point.W, pairs), curved=False, narrow=True), objective.density)
+    gains = {(i, j): float(mixed[i] + mixed[j] - contrast[i] - contrast[j]) for i, j in pairs}
+    return {(i, j): gain for (i, j), gain in gains.items() if gain > _GAIN * (contrast[i] + contrast[j])}
 
 
 def _contrast(point: Point, density: Density) -> np.ndarray:

@@ -10,8 +10,6 @@ import numpy as np
 from ..._xp import Array, to_numpy
 from ...densities import Density
 from ...errors import NoMaximum
-from ...features import affine
-from ...summaries import Moments, Sample
 from ..base import RowsLike
 from ..escalate import refine
 from ..results import Status, Unmixing
@@ -21,14 +19,11 @@ from .ica_job import IcaJob
 from .ica_solver import IcaSolver
 from .objective import Objective, nearest_orthogonal
 from .quasi_newton import QuasiNewtonICA
-from .whitener import symmetric_power
 
 #: Tolerance of the iteration on the sample, in units of n^{-1/2} (the sampling error is larger), and its maximal number
 #: of steps.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
-#: Maximal distance from one of the eigenvalues of the covariance of the whitened rows in a sample.
-_SAMPLE_UNLIKE = 0.5
 #: For fewer numbers float32 is not worthwhile: its rounding could make the results of several starts look alike.
 _MANY = 100_000
 #: Number of initial steps of the fixed-point iteration, which is fastest far from a solution.
@@ -55,7 +50,7 @@ class Unmixer:
         quick, careful = (
             Objective(self.rows, self.mean, self.whitening, self.density, may_narrow=narrow) for narrow in (many, False)
         )
-        on_sample = self._sample_objective() if self.job.draws_sample else None
+        on_sample = quick.on_sample(self.job.sample_rows, self.seed) if self.job.draws_sample else None
         answers = []
 
         def stuck(end: Unmixing) -> bool:
@@ -75,7 +70,7 @@ class Unmixer:
 
             refine(quick, solve, lambda objective, end: careful if objective is quick and stuck(end) else None)
             answers.append(min(ends, key=lambda end: (end.status is Status.NOT_CONVERGED, self.loss(end))))
-        return answers, quick.passes + careful.passes + (on_sample is not None)
+        return answers, quick.passes + careful.passes
 
     def loss(self, end: Unmixing) -> float:
         """The loss by which ends are compared."""
@@ -98,23 +93,6 @@ class Unmixer:
         """The result of the solver from W, without initial steps."""
         flipped = np.zeros(len(W), dtype=bool) if flipped is None else flipped
         return self.solver.run(objective, W, flipped, self.extended)
-
-    def _sample_objective(self) -> Objective | None:
-        """The objective for a sample of the rows; None if the sample does not represent all rows."""
-        k = self.whitening.shape[0]
-        sample = self.rows.summarize(Sample(self.rows.shape[1], self.job.sample_rows, seed=self.seed))
-        weights = None if np.all(sample.weights == 1.0) else sample.weights
-        K = to_numpy(self.whitening)
-        white = affine(K.T, to_numpy(self.mean), 1.0)(sample.rows.astype(np.float64))
-        # Solvers need rows whose own covariance is the identity. If the covariance of the sample is far from it, a few
-        # rows have most of the variance of a source, and a sample does not represent all rows.
-        moments = self.rows.of(white, weights).summarize(Moments(k))
-        C = moments.covariance(ddof=0)
-        if np.abs(np.linalg.eigvalsh(C) - 1.0).max() > _SAMPLE_UNLIKE:
-            return None
-        white = (white - moments.mean) @ symmetric_power(C, -0.5)
-        few = self.rows.of(white.astype(np.float32), weights)
-        return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
     def _improve_on_sample(
         self, objective: Objective, W: np.ndarray, flipped: np.ndarray
