@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -114,9 +113,12 @@ class LatentModel(Model):
         except MissingValues as error:
             raise _rule_needs_complete_rows(name) from error
         request = self._latent_request(at_least_one(self.choice_.k, name))
-        fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
-        passes = self.choice_.cross_validation.n_passes
-        return replace(fit, passes=passes), replace(the_plan, passes=passes)
+        if total is None:
+            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
+        else:
+            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
+        passes = self.choice_.cross_validation.n_passes + (fit.passes if total is None else 0)
+        return with_passes(fit, passes), with_passes(the_plan, passes)
 
     def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
         """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..linalg import most_components, require_rows
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
 from ..solvers import Plan, Request, Spectrum, Status, spectra
-from ..solvers.base import counted_rows, repeated_rows, total_weight
+from ..solvers.base import counted_rows, repeated_rows, total_weight, with_passes
 from ..solvers.results import count_to_reach
 from ._rule_choice import apply_cv_rule, apply_rule, at_least_one, check_rule, eigenvalues_for
 
@@ -130,11 +129,11 @@ def _solve_by_rule(rows: Rows, request: Request, name: str) -> tuple[Spectrum, P
     """All eigenpairs, the plan, and the number of components that a rule chooses."""
     if name == "cv":
         choice, total = apply_cv_rule(SpectralScorer(request.standardize), rows.source, rows.weights, request.seed)
-        # The spectrum is computed from the merged summaries of the folds.
-        spectrum, the_plan = spectra.solve_summary(total, request)
         assert choice.k is not None and choice.cross_validation is not None
-        passes = choice.cross_validation.n_passes
-        return replace(spectrum, passes=passes), replace(the_plan, passes=passes), at_least_one(choice.k, name)
+        # The spectrum is computed from the merged summaries of the folds, if there are any.
+        spectrum, the_plan = spectra.solve(rows, request) if total is None else spectra.solve_summary(total, request)
+        passes = choice.cross_validation.n_passes + spectrum.passes
+        return with_passes(spectrum, passes), with_passes(the_plan, passes), at_least_one(choice.k, name)
     spectrum, the_plan = spectra.solve(rows, request)
     rule = check_rule(name)
     _, k = apply_rule(rule, eigenvalues_for(rule, spectrum, rows.shape[1], request.ddof), request.seed)

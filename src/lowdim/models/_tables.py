@@ -217,14 +217,16 @@ class TablesModel(Model):
         joint: Any = rows.joint
         dtypes = dtypes_of(rows.each)
         self.__dict__.pop("choice_", None)
+        passes = 0
         if self._is_cross_validated():
             self.choice_, total = apply_cv_rule(self.held_out_scorer(), joint.source, joint.weights)
-            if self.solver == "auto":
+            passes = self.choice_.cross_validation.n_passes
+            if self.solver == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
-                self._fit_from(total, dtypes, passes=self.choice_.cross_validation.n_passes)
+                self._fit_from(total, dtypes, passes=passes)
                 return
         solution, the_plan = tables.solve(rows, self._request(rows.widths), self.solver)
-        self._finish(solution, the_plan, dtypes)
+        self._finish(replace(solution, passes=passes + solution.passes), the_plan, dtypes)
 
     def _fit_from(self, summary: Any, dtypes: Dtypes, asked: Any = "auto", passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""

@@ -174,7 +174,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""
         self._check_parameters()
-        return CorrelationScorer(self, self._most)
+        return CorrelationScorer(self, self._most, self._standardize_tables(2))
 
     def permutation_options(self) -> PermutationOptions:
         """The options of `permutation_test`, which shuffles the rows of y against those of X."""

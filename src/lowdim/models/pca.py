@@ -15,6 +15,7 @@ from ..selection.likelihood import SpectralScorer
 from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
+from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
 from ._principal import count_pairs, with_variance
 from ._rule_choice import (
@@ -145,15 +146,17 @@ class PCA(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
+        passes = 0
         if is_cv(self.n_components):
             scorer = SpectralScorer(bool(self.standardize))
             self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
-            if self._solver() == "auto":
+            passes = self.choice_.cross_validation.n_passes
+            if self._solver() == "auto" and total is not None:
                 # The model is fitted to the merged summaries of the folds.
-                passes = self.choice_.cross_validation.n_passes
                 self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
                 return
         spectrum, the_plan = spectra.solve(rows, self._request(rows), self._solver())
+        spectrum = with_passes(spectrum, passes + spectrum.passes)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def scores(self, X: Any) -> Array:

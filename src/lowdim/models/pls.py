@@ -115,7 +115,7 @@ class PLSRegression(LatentRegression):
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the mean squared error of their responses."""
         self._check_parameters()
-        return ErrorScorer(self, self._most)
+        return ErrorScorer(self, self._most, self._standardize_tables(2))
 
     def _most(self, groups: Sequence[int]) -> int:
         return groups[0]

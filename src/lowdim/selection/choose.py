@@ -207,8 +207,6 @@ def _cross_validate(
         return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
     n, p = source.shape
-    if n is not None and n < p and p > _MATRIX_UP_TO:
-        return source, sample_weight, None, f"needs a {p} x {p} matrix for each fold; use fewer columns"
     if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
         return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
     weights = None if sample_weight is None else check_weights(sample_weight, source)

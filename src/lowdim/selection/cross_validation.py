@@ -10,21 +10,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .._blas import available
-from .._memory import memory_bytes
-from .._threads import run_in_parallel
 from .._xp import compute_lazy, to_numpy
-from ..errors import LowdimWarning, MissingValues, NonFiniteBlock, needs_second_reading, without_warnings
+from ..errors import MissingValues, needs_second_reading
 from ..reading import check_weights
-from ..solvers.escalate import refine
+from ..solvers import Plan, Status
+from ..solvers.escalate import finer_plan, refine
+from ..solvers.plan import cheapest_plan, checked_plan
 from ..sources import Source
-from ..summaries.base import union
-from .folds import Folds, folds_of, split_summaries, summarize_by_label
-from .protocol import CanBeValidated, HeldOutScorer, HeldOutScores
+from .fold_scores import FOLD_SCORES, FoldJob, FoldResult, FoldRun, RefitFolds
+from .folds import Folds, folds_of, tables_in
+from .protocol import CanBeValidated, HeldOutScorer
 from .validation_table import CrossValidation
 
-#: The fraction of memory that the summaries of all folds, and merges of them, may take.
-_SHARE = 0.5
+
+_NO_SUMMARIES = (
+    "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "
+    "lowdim.cross_validate instead, which can also fit the rows of each fold."
+)
 
 
 class NoFoldSummaries(ValueError):
@@ -75,8 +77,13 @@ def cross_validate(
     In one pass over the rows, a summary of each fold is computed. The model without a fold is solved from the merged
     summaries of the other folds, with its own means and scales, and the fold is scored from its summary. The summaries
     are merged from both ends, so that none is ever subtracted from another. This takes about 2 p^2 numbers for each
-    fold. Rows with missing values, and tables too wide for these summaries, are fitted again for each fold instead;
-    `n_passes` tells how often the rows were read.
+    fold.
+
+    If there are fewer rows than columns, one pass over the columns gives the n x n inner products of the rows, and each
+    split is a choice of their rows and columns, centred by its training rows. If columns are divided by the standard
+    deviations of the training rows, each split has its own products, from the same pass. Rows with missing values, and
+    factor analysis of many columns, are fitted again for each fold. `plan` says which of these was done and why, and
+    `n_passes` how often the rows were read; `lowdim.plan(estimator, X, y, cv=5)` tells beforehand.
 
     Examples
     --------
@@ -117,8 +124,18 @@ def cross_validate(
 class CrossValidator:
     """One cross-validation of scorers on the rows of a source.
 
-    After `run`, `total` is a summary of all rows, or None if there is none. `tables` are the X and y that models are
-    fitted to if summaries cannot be used.
+    Parameters
+    ----------
+    tables : pair, optional
+        X and y, to which models are fitted for each split if there is no other way. Without them, models are fitted to
+        the source, but not if it has missing values.
+
+    Attributes
+    ----------
+    total : Summary or None
+        After `run`, a summary of all rows, if one was made.
+    plan : Plan
+        After `run`, how the held-out rows were scored.
     """
 
     def __init__(
@@ -135,40 +152,47 @@ class CrossValidator:
         self.weights = weights
         self.total: Any = None
         self.passes = 0
-        self._found: list[list[HeldOutScores]] | None = None
 
     def run(self, n_components: Any = None, *, from_zero: bool = False) -> CrossValidation:
-        """The scores, from summaries if possible and otherwise from fits of the rows.
+        """The scores, by the cheapest way that is possible.
 
         If the products of rows have lost too many digits, the rows are read a second time for finer summaries. With
         `from_zero`, a model without components is tried as well.
         """
+        run = self._prepared(n_components, from_zero)
+        job = run.job()
+        first = _cheapest(job)
+        try:
+            found, self.plan = refine(first, partial(self._score, run), partial(_finer, job))
+        except MissingValues:
+            if not self.scorers[0].takes_nan:
+                raise
+            if self.tables is None:
+                raise NoFoldSummaries(_NO_SUMMARIES) from None
+            self.plan = checked_plan(RefitFolds(), job, "the rows have missing values, so each split is fitted")
+            found = self._score(run, self.plan)
+        self.total = found.total
+        return self._result(np.array([[each.scores for each in row] for row in found.scores]))
+
+    def make_plan(self, n_components: Any = None, *, from_zero: bool = False) -> Plan:
+        """How `run` would score the held-out rows, as far as that is known before a row is read."""
+        return _cheapest(self._prepared(n_components, from_zero).job())
+
+    def _prepared(self, n_components: Any, from_zero: bool) -> FoldRun:
+        """What is scored, after a check of the numbers of components."""
         self.counts = self._counts(n_components)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
-        found, _ = refine(False, self._score_summaries, self._finer)
-        if found is None:
-            return self._result(self._refit_scores())
-        return self._result(np.array([[each.scores for each in row] for row in found]))
+        members = tables_in(self.source)
+        tables = self.tables or (members[0], members[1] if len(members) > 1 else None)
+        return FoldRun(self.scorers, self.source, self.folds, self.weights, self.counts, tables)
 
-    def _score_summaries(self, fine: bool) -> list[list[HeldOutScores]] | None:
-        """Scores of each split and setting from summaries, or from finer ones if `fine`.
-
-        If these summaries are not possible, the scores found before (or None) are returned.
-        """
-        parts = self._parts(fine)
-        if parts is not None:
-            self._found = self._scores(parts)
-            left_out = self.folds.labels[:, 0] < 0
-            missing = left_out if self.weights is None else left_out & (to_numpy(self.weights) > 0)
-            self.total = None if np.any(missing) else union(parts[0])
-        return self._found
-
-    def _finer(self, fine: bool, found: list[list[HeldOutScores]] | None) -> bool | None:
-        """True if the rows should be read again for finer summaries, otherwise None."""
-        if fine or found is None or not self.source.traits.rereadable:
-            return None
-        return None if all(each.resolved for row in found for each in row) else True
+    def _score(self, run: FoldRun, plan: Plan) -> FoldResult:
+        if self.passes and not self.source.traits.rereadable:
+            raise needs_second_reading("for a second pass over the held-out rows")
+        found: FoldResult = plan.solver.score(run)
+        self.passes += plan.solver.passes(run)
+        return found
 
     def _counts(self, asked: Any) -> np.ndarray:
         """Numbers of components that are possible in every fold."""
@@ -192,62 +216,6 @@ class CrossValidator:
         ]
         return np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
 
-    def _parts(self, fine: bool) -> list[list[Any]] | None:
-        """Summaries of all cells, from one pass over the rows; None if they are not possible."""
-        likes = [scorer.summary(self.source, fine) for scorer in self.scorers]
-        if any(like is None for like in likes) or not self._fits_memory():
-            return None
-        if self.passes and not self.source.traits.rereadable:
-            raise needs_second_reading("for a second pass over the held-out rows")
-        try:
-            parts = summarize_by_label(self.source, likes[0], self.folds.labels, self.folds.counts, self.weights)
-        except MissingValues:
-            if not self.scorers[0].takes_nan:
-                raise
-            return None
-        self.passes += 1
-        return parts
-
-    def _fits_memory(self) -> bool:
-        p, have = self.source.shape[1], memory_bytes()
-        return not have or 8 * p * p * (2 * sum(self.folds.counts) + 4) < _SHARE * have
-
-    def _scores(self, parts: list[list[Any]]) -> list[list[HeldOutScores]]:
-        """Scores of each split and setting; each split runs in its own thread with a single-threaded BLAS."""
-        try:
-            pairs = list(split_summaries(parts, self.folds))
-        except NonFiniteBlock as error:
-            # The sums of squares of each fold are finite, but their total overflows.
-            raise ValueError(str(error)) from None
-
-        def score(pair: tuple[Any, Any], tick: Any) -> list[HeldOutScores]:
-            tick()
-            return [scorer.scores(*pair, self.counts) for scorer in self.scorers]
-
-        # The same warning for each fold would not be helpful.
-        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-            return list(run_in_parallel([partial(score, pair) for pair in pairs], n_threads=available()))
-
-    def _refit_scores(self) -> np.ndarray:
-        """Scores from fits to the rows, in which held-out rows have weight zero."""
-        if not self.source.traits.rereadable:
-            raise needs_second_reading("for fits without a part of the rows")
-        if self.tables is None:
-            raise NoFoldSummaries(
-                "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "
-                "lowdim.cross_validate instead, which can also fit the rows of each fold."
-            )
-        n = len(self.folds.labels)
-        weights = np.ones(n) if self.weights is None else to_numpy(self.weights).astype(float)
-        scores = []
-        with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-            for split in self.folds.splits:
-                column = self.folds.labels[:, split.labelling]
-                train, test = (weights * np.isin(column, cells) for cells in (split.train, split.test))
-                scores.append([s.refit_scores(*self.tables, train, test, self.counts) for s in self.scorers])
-                self.passes += len(self.scorers)
-        return np.array(scores)
-
     def _result(self, scores: np.ndarray) -> CrossValidation:
         scorer = self.scorers[0]
         by_response = scores.ndim == 4
@@ -262,7 +230,23 @@ class CrossValidator:
             weights=self._sizes()[:, 1],
             n_samples=len(self.folds.labels),
             n_passes=self.passes,
+            plan=self.plan,
         )
+
+
+def _cheapest(job: FoldJob) -> Plan:
+    """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
+    try:
+        return cheapest_plan(job, FOLD_SCORES)
+    except MemoryError as error:
+        raise NoFoldSummaries(_NO_SUMMARIES) from error
+
+
+def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:
+    """The plan for finer summaries, if the scores are not accurate and the rows can be read again."""
+    if found.resolved or not job.traits.rereadable:
+        return None
+    return finer_plan(plan, Status.UNRESOLVED, job)
 
 
 def _classes(y: Any) -> np.ndarray | None:

@@ -84,6 +84,7 @@ def spectral_densities(
     outside: float,
     counts: np.ndarray,
     p: int,
+    log_scale: float = 0.0,
 ) -> HeldOutScores:
     """Average log-density of the held-out rows under N(centre, C_K), for each K in `counts`, of p columns.
 
@@ -93,6 +94,8 @@ def spectral_densities(
         All eigenpairs with nonzero eigenvalues of the covariance of the training rows (divided by `scale`, if given).
     outside : float
         Sum of the other eigenvalues.
+    log_scale : float
+        Sum of the logarithms of further divisors, by which the columns were divided before.
 
     Notes
     -----
@@ -116,7 +119,7 @@ def spectral_densities(
     beyond = held_out.beyond(centre, divisors, vectors) if r < len(divisors) else 0.0
     left = beyond + np.concatenate([np.cumsum(along[::-1])[::-1], [0.0]])
     sums = outside + np.concatenate([np.cumsum(variances[::-1])[::-1], [0.0]])
-    constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(divisors)))
+    constant = p * math.log(2 * math.pi) + 2.0 * (float(np.sum(np.log(divisors))) + log_scale)
     scores = np.full(len(counts), -math.inf)
     resolved = True
     for i, k in enumerate(counts):

@@ -12,6 +12,7 @@ from ..reading import check_weights
 from ..solvers import Request, Status, spectra
 from ..sources import Source
 from ..summaries import Moments, Triangle
+from .coordinates import Frame
 from .cross_validation import CrossValidator, check_counts
 from .folds import folds_of
 from .held_out_scores import HeldOutMoments, spectral_densities
@@ -20,15 +21,25 @@ from .validation_table import CrossValidation
 
 
 def score_spectrum(
-    train: Any, test: Any, counts: np.ndarray, *, ddof: int, standardize: bool, constant: bool = True
+    train: Any,
+    test: Any,
+    counts: np.ndarray,
+    *,
+    ddof: int,
+    standardize: bool,
+    constant: bool = True,
+    frame: Frame | None = None,
 ) -> HeldOutScores:
     """Average log-likelihood of the rows in `test` under PCA of those in `train`, for each number of components.
 
-    Unless `constant`, columns that are constant in both are left out.
+    Unless `constant`, columns that are constant in both are left out. If the rows are coordinates, `frame` says of how
+    many columns, and by what these were divided.
     """
     spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
     p, rank = train.n_features, spectrum.rank
-    if not constant:
+    if frame is not None:
+        p = max(frame.n_columns, rank)
+    elif not constant:
         p = max(int(np.count_nonzero(HeldOutMoments(train).columns() + HeldOutMoments(test).columns() > 0.0)), rank)
     values = to_numpy(spectrum.variances(ddof))
     cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
@@ -42,6 +53,7 @@ def score_spectrum(
         beyond if beyond > cut * (p - rank) else 0.0,
         counts,
         p,
+        0.0 if frame is None else frame.log_scale,
     )
     # Directions below the rounding error of the products of rows are lost, and they may contain all the noise.
     lost = isinstance(train, Moments) and spectrum.status is Status.UNRESOLVED
@@ -59,11 +71,25 @@ class SpectralScorer:
 
     standardize: bool = False
     ddof: int = 0
+    frame: Frame | None = None
     estimator: ClassVar[str] = "PPCA"
     what: ClassVar[str] = "log-likelihood"
     greater_is_better: ClassVar[bool] = True
     takes_nan: ClassVar[bool] = False
     from_zero: ClassVar[bool] = True
+    refits: ClassVar[bool] = False
+    fits_each_count: ClassVar[bool] = False
+    rotates: ClassVar[tuple[bool, ...]] = (True,)
+    leaves_out_constant: ClassVar[bool] = True
+
+    @property
+    def scaled(self) -> tuple[bool, ...]:
+        """Whether the columns are divided by their standard deviations over the training rows."""
+        return (self.standardize,)
+
+    def in_coordinates(self, frame: Frame) -> SpectralScorer:
+        """The scorer for coordinates of the rows."""
+        return SpectralScorer(False, self.ddof, frame)
 
     def summary(self, source: Source, fine: bool) -> Moments | Triangle:
         """An empty summary for the rows of a fold."""
@@ -77,7 +103,8 @@ class SpectralScorer:
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         """Scores for each count, from summaries."""
-        return score_spectrum(train, test, counts, ddof=self.ddof, standardize=self.standardize, constant=False)
+        options: Any = {"ddof": self.ddof, "standardize": self.standardize, "frame": self.frame}
+        return score_spectrum(train, test, counts, constant=False, **options)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Not available: this scorer needs summaries."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..sources import Source
+from .coordinates import Frame
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,34 @@ class HeldOutScorer(Protocol):
     @property
     def from_zero(self) -> bool:
         """Whether a rule may choose a model without components."""
+
+    @property
+    def refits(self) -> bool:
+        """Whether there is `refit_scores`."""
+
+    @property
+    def fits_each_count(self) -> bool:
+        """Whether each number of components needs its own fit."""
+
+    @property
+    def rotates(self) -> tuple[bool, ...]:
+        """For each table, whether the scores stay the same if all of its rows are rotated."""
+
+    @property
+    def scaled(self) -> tuple[bool, ...]:
+        """For each table, whether its columns are divided by their standard deviations over the training rows."""
+
+    @property
+    def ddof(self) -> int:
+        """These standard deviations have the divisor weight - ddof."""
+
+    @property
+    def leaves_out_constant(self) -> bool:
+        """Whether columns that are constant in the training rows and the held-out rows are left out."""
+
+    def in_coordinates(self, frame: Frame) -> HeldOutScorer:
+        """The scorer for rows of which some tables are replaced by coordinates; only for tables that `rotates` names.
+        Their columns are already divided by their standard deviations."""
 
     def summary(self, source: Source, fine: bool) -> Any:
         """An empty summary for the rows of a fold; one that does not square the entries if `fine`. None if held-out

@@ -18,6 +18,7 @@ from .._xp import compute_lazy, to_numpy
 from ..solvers import Status
 from ..sources import Source
 from ..summaries import Moments, Triangle
+from .coordinates import Frame
 from .cross_validation import check_counts
 from .folds import tables_in
 from .held_out_scores import HeldOutMoments, correlations, gaussian_density, squared_errors
@@ -35,6 +36,12 @@ class Scorer(ABC):
     greater_is_better = True
     takes_nan = False
     from_zero = False
+    refits = True
+    fits_each_count = False
+    leaves_out_constant = False
+    rotates: tuple[bool, ...] = (False,)
+    scaled: tuple[bool, ...] = (False,)
+    ddof = 1
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -63,6 +70,10 @@ class Scorer(ABC):
     @abstractmethod
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The same from rows."""
+
+    def in_coordinates(self, frame: Frame) -> Scorer:
+        """The scorer for coordinates of the rows."""
+        raise TypeError(f"the scores of {self.estimator} depend on the columns, so coordinates are not enough.")
 
 
 class DensityScorer(Scorer):
@@ -99,12 +110,19 @@ class DensityScorer(Scorer):
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
-    def __init__(self, model: Any, ddof: int) -> None:
+    rotates = (True,)
+
+    def __init__(self, model: Any, ddof: int, frame: Frame | None = None) -> None:
         super().__init__(model)
-        self._ddof = ddof
+        self.ddof, self._frame = ddof, frame
+        self.scaled = (bool(model.standardize),)
+
+    def in_coordinates(self, frame: Frame) -> PrincipalScorer:
+        return PrincipalScorer(clone(self.model).set_params(standardize=False), self.ddof, frame)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        return score_spectrum(train, test, counts, ddof=self._ddof, standardize=bool(self.model.standardize))
+        standardize = bool(self.model.standardize)
+        return score_spectrum(train, test, counts, ddof=self.ddof, standardize=standardize, frame=self._frame)
 
 
 class LatentScorer(DensityScorer):
@@ -131,6 +149,7 @@ class LatentScorer(DensityScorer):
         fits_triangles: bool = True,
     ) -> None:
         super().__init__(model)
+        self.fits_each_count = True
         self._independent, self._most = independent, most
         self._fits = {False: fits_summaries, True: fits_summaries and fits_triangles}
 
@@ -167,14 +186,21 @@ class TablesScorer(Scorer):
     model : PLSRegression, PCR or CCA
     most : callable
         Function from the widths of the tables to the largest number of components.
+    scaled : pair of bools
+        Whether the columns of each table are divided by their standard deviations.
     """
 
     #: The smallest number of components that can be tried.
     least = 1
 
-    def __init__(self, model: Any, most: Callable[[Sequence[int]], int]) -> None:
+    def __init__(self, model: Any, most: Callable[[Sequence[int]], int], scaled: Sequence[bool]) -> None:
         super().__init__(model)
         self._most = most
+        self.scaled = tuple(scaled)
+
+    def in_coordinates(self, frame: Frame) -> TablesScorer:
+        scale = tuple(bool(s) and not replaced for s, replaced in zip(self.scaled, frame.replaced, strict=True))
+        return type(self)(clone(self.model).set_params(scale=scale), self._most, scale)
 
     def summary(self, source: Source, fine: bool) -> Any:
         p, groups = source.shape[1], [table.shape[1] for table in tables_in(source)]
@@ -194,6 +220,7 @@ class ErrorScorer(TablesScorer):
 
     what = "mean squared error"
     greater_is_better = False
+    rotates = (True, False)
     #: The model without components predicts the mean.
     least = 0
 
@@ -219,6 +246,7 @@ class CorrelationScorer(TablesScorer):
     """Scores by the sum of the correlations of pairs of variates over the held-out rows."""
 
     what = "sum of correlations"
+    rotates = (True, True)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         model = self.fit_model(train, counts)

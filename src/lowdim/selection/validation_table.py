@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers import Plan
 from .tabular import Tabular
 
 
@@ -32,6 +33,10 @@ class CrossValidation(Tabular):
         The number of components with the best mean, and the smallest number within one standard error of it.
     best_setting : dict
         The setting with the best mean.
+    plan : Plan
+        How the held-out rows were scored, and why so.
+    n_passes : int
+        How often the rows were read.
     """
 
     estimator: str
@@ -44,6 +49,7 @@ class CrossValidation(Tabular):
     weights: np.ndarray
     n_samples: int
     n_passes: int
+    plan: Plan
 
     @property
     def mean(self) -> np.ndarray:

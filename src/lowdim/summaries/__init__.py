@@ -12,6 +12,7 @@ from .observed import Observed
 from .sample import Sample
 from .scores import ScoreMoments
 from .sketch import Sketch
+from .standardized_grams import StandardizedGrams
 from .triangle import Triangle
 
 #: All summaries, by name.
@@ -24,6 +25,7 @@ SUMMARIES: dict[str, type[Summary]] = {
         Columns,
         Gram,
         GramRoot,
+        StandardizedGrams,
         Sketch,
         Observed,
         Latent,
@@ -49,6 +51,7 @@ __all__ = [
     "Sample",
     "ScoreMoments",
     "Sketch",
+    "StandardizedGrams",
     "Summary",
     "Triangle",
 ]

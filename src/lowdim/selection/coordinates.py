@@ -1,0 +1,114 @@
+"""Rows of wide tables as coordinates in the space that the rows span, from their inner products.
+
+A table with n rows and p > n columns is Z = A Q^T with an n x n table A of coordinates and orthonormal columns of Q. All
+that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances, fits of
+PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns instead of p.
+If columns are divided by the standard deviations of training rows, each set of training rows has its own A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from .._xp import Array, asarray_like, dense, namespace, to_numpy
+from ..reading import Rows
+from ..sources import Source
+from ..summaries import Gram, GramRoot, StandardizedGrams
+
+#: Bytes of the inner products that are held at a time, if each set of training rows has its own.
+_AT_A_TIME = 1 << 28
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What coordinates do not tell about the columns that they replace."""
+
+    #: For each table, whether its columns were replaced by coordinates.
+    replaced: tuple[bool, ...]
+    #: The number of columns of the first table.
+    n_columns: int
+    #: The sum of the logarithms of the standard deviations by which the columns of the first table were divided.
+    log_scale: float = 0.0
+
+
+class UsedRows:
+    """Some rows of a table in memory, or of one that can be read by columns."""
+
+    def __init__(self, source: Source, used: np.ndarray) -> None:
+        self.source, self.used = source, used
+        mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
+        self.rows = Rows(source, mask).counted()
+        self.n, self.p = int(np.count_nonzero(used)), source.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """The rows themselves, as a dense float64 array."""
+        blocks = [to_numpy(dense(block)) for block in self.source.blocks(len(self.used))]
+        return np.concatenate(blocks).astype(np.float64)[self.used]
+
+    def coordinates(self, width: int, fine: bool) -> np.ndarray:
+        """Coordinates of the centred rows, with at least `width` columns, of which the last ones may be zero.
+
+        If `fine`, they come from a QR decomposition and not from inner products, so that nothing is squared.
+        """
+        if fine:
+            return _at_least(to_numpy(self.rows.summarize_features(GramRoot(self.n)).product).T, width)
+        return _at_least(root_of(to_numpy(self.rows.summarize_features(Gram(self.n)).centred())), width)
+
+    def standardized(
+        self, training: np.ndarray, ddof: int, width: int, fine: bool
+    ) -> Iterator[tuple[np.ndarray, float]]:
+        """For each set of training rows (rows of `training` hold their weights) the coordinates of all rows, divided by
+        the standard deviations of that set, and the sum of the logarithms of these deviations."""
+        chunk = max(1, _AT_A_TIME // (8 * self.n**2))
+        for i in range(0, len(training), chunk):
+            some = training[i : i + chunk]
+            found = self.rows.summarize_features(StandardizedGrams(some, ddof, root=fine))
+            for product, log_scale, weights in zip(found.product, found.log_scale, some, strict=True):
+                A = product.T if fine else root_of(_centred(product, weights))
+                yield _at_least(A, width), float(log_scale)
+
+    def count_varying(self, groups: Sequence[np.ndarray]) -> list[int]:
+        """For each group of these rows (a mask), the number of columns that are not constant in it."""
+
+        def varies(block: Array) -> Array:
+            A = dense(block)
+            xp = namespace(A)
+            each = [A[:, asarray_like(np.flatnonzero(g), A)] for g in groups]
+            return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
+
+        return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]
+
+
+def root_of(G: np.ndarray) -> np.ndarray:
+    """A lower triangular matrix A, up to the order of its rows, with A A^T = G, for a positive semi-definite G.
+
+    Cholesky's decomposition with pivoting [1]_ ends where the rest of G is zero up to rounding; the other columns of A
+    are zero.
+
+    References
+    ----------
+    .. [1] Higham (1990), Analysis of the Cholesky decomposition of a semi-definite matrix.
+    """
+    unit = float(np.abs(np.diagonal(G)).max()) or 1.0
+    L, pivots, rank, _ = lapack.dpstrf(G / unit, lower=1)
+    A = np.zeros_like(L)
+    A[pivots - 1, :rank] = np.tril(L)[:, :rank]
+    return A * np.sqrt(unit)
+
+
+def _centred(G: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Inner products about the weighted mean of the rows, from those about any other point."""
+    share = weights / weights.sum()
+    means = G @ share
+    centred: np.ndarray = G - means[:, None] - means[None, :] + means @ share
+    return centred
+
+
+def _at_least(A: np.ndarray, width: int) -> np.ndarray:
+    """`A` with columns of zeros up to this width."""
+    missing = width - A.shape[1]
+    return A if missing <= 0 else np.concatenate([A, np.zeros((len(A), missing))], axis=1)
