@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from .._xp import Array, asarray_like, dense, namespace, to_numpy
 from ..reading import Rows
 from ..sources import Source
-from ..summaries import Gram, GramRoot, StandardizedGrams
+from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
 
 #: Bytes of the inner products that are held at a time, if each set of training rows has its own.
 _AT_A_TIME = 1 << 28
@@ -33,6 +33,12 @@ class Frame:
     n_columns: int
     #: The sum of the logarithms of the standard deviations by which the columns of the first table were divided.
     log_scale: float = 0.0
+
+
+class CoordinateRows(Triangle):
+    """The centred rows themselves, or their R factor, where these are coordinates from inner products."""
+
+    squared = True
 
 
 class UsedRows:

@@ -23,6 +23,7 @@ from ..errors import LowdimWarning, NonFiniteBlock, needs_second_reading, withou
 from ..reading import summarize
 from ..solvers.base import EIGH_WORK, AnySolver, Cost, Job
 from ..sources import ArraySource, BesideSource, Source
+from ..summaries import Moments
 from ..summaries.base import union
 from .coordinates import Frame, UsedRows
 from .folds import Folds, split_summaries, summarize_by_label, tables_in
@@ -271,16 +272,15 @@ class _CoordinateFolds:
     def scores(self) -> Scores:
         frames = self._frames()
         fixed = [None if scaled else self._columns(i) for i, scaled in enumerate(self._scaled)]
-        if not any(self._scaled):
-            source = _beside(fixed)
-            like = self._scorers(frames[0])[0].summary(source, self._fine)
-            parts = summarize_by_label(source, like, self._labels, self._run.folds.counts, self._weights)
-            pairs = list(split_summaries(parts, self._run.folds))
+        like = None if any(self._scaled) else self._scorers(frames[0])[0].summary(_beside(fixed), self._fine)
+        if isinstance(like, Moments):
+            parts = summarize_by_label(_beside(fixed), like, self._labels, self._run.folds.counts, self._weights)
+            pairs = split_summaries(parts, self._run.folds)
             return _score_pairs([(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)], self._run)
-        return _score_pairs(self._standardized_pairs(fixed, frames), self._run)
+        return _score_pairs(self._pairs(fixed, frames), self._run)
 
-    def _standardized_pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
-        """The scorers and the summaries of each split, whose coordinates are its own."""
+    def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
+        """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
         training = np.stack([train for train, _ in self._splits])
         ddof = self._run.scorers[0].ddof
         own = {

@@ -31,6 +31,7 @@ class HeldOutMoments:
         self._rest = np.zeros_like(self._mean) if rest is None else to_numpy(rest)
         self._groups = summary.groups
         self.squared = isinstance(summary, Moments)
+        self._lossy = self.squared or summary.squared  # type: ignore[union-attr] # only a Triangle is asked
         if isinstance(summary, Moments):
             self._scatter = to_numpy(summary.scatter)
         else:
@@ -68,6 +69,10 @@ class HeldOutMoments:
     def columns(self) -> np.ndarray:
         """The diagonal of S: the sum of squares of each centred column."""
         return np.diagonal(self._scatter) if self.squared else np.sum(self._root**2, axis=0)
+
+    def resolves(self, squares: np.ndarray, largest: np.ndarray) -> bool:
+        """Whether sums of squares are accurate, beside the largest ones that they were computed from."""
+        return not self._lossy or bool(np.all(squares >= _RESOLVED * largest))
 
     def group(self, i: int) -> slice:
         """The columns of table i."""
@@ -185,11 +190,11 @@ def squared_errors(
             M = G * Q[c] * Q[c][:, None]
             steps = 2.0 * np.tril(M, -1).sum(axis=1) + np.diagonal(M) - 2.0 * Q[c] * H[:, c]
             spread[:, c] = total[c] + np.concatenate([[0.0], np.cumsum(steps)])
-        resolved = bool(np.all(spread[counts] >= _RESOLVED * total))
+        resolved = held_out.resolves(spread[counts], total)
         spread = np.clip(spread, 0.0, None)
     else:
         spread = np.stack([held_out.lengths(E - A[:, :j] @ Q[:, :j].T) for j in range(k + 1)])
-        resolved = True
+        resolved = held_out.resolves(spread[counts], spread[0])
     return HeldOutScores((spread / held_out.weight + offsets**2)[counts], resolved)
 
 

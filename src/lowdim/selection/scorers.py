@@ -18,7 +18,7 @@ from .._xp import compute_lazy, to_numpy
 from ..solvers import Status
 from ..sources import Source
 from ..summaries import Moments, Triangle
-from .coordinates import Frame
+from .coordinates import CoordinateRows, Frame
 from .cross_validation import check_counts
 from .folds import tables_in
 from .held_out_scores import HeldOutMoments, correlations, gaussian_density, squared_errors
@@ -197,14 +197,20 @@ class TablesScorer(Scorer):
         super().__init__(model)
         self._most = most
         self.scaled = tuple(scaled)
+        self._coarse: type[Moments | Triangle] = Moments
 
     def in_coordinates(self, frame: Frame) -> TablesScorer:
         scale = tuple(bool(s) and not replaced for s, replaced in zip(self.scaled, frame.replaced, strict=True))
-        return type(self)(clone(self.model).set_params(scale=scale), self._most, scale)
+        scorer = type(self)(clone(self.model).set_params(scale=scale), self._most, scale)
+        # There are fewer training rows than coordinates, so that the rows themselves are the smallest summary.
+        scorer._coarse = CoordinateRows
+        return scorer
 
     def summary(self, source: Source, fine: bool) -> Any:
         p, groups = source.shape[1], [table.shape[1] for table in tables_in(source)]
-        return Triangle(p, groups=groups) if fine else Moments(p, groups=groups, wide=True)
+        if fine:
+            return Triangle(p, groups=groups)
+        return Moments(p, groups=groups, wide=True) if self._coarse is Moments else self._coarse(p, groups=groups)
 
     def counts(self, asked: Any, n_train: float, source: Source) -> np.ndarray:
         most = min(int(n_train), self._most([table.shape[1] for table in tables_in(source)]))

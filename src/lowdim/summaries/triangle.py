@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from .._xp import Array, astype, column_sums, dense, device, namespace, wide_dtype
 from ..linalg import r_factor
@@ -43,6 +43,8 @@ class Triangle(ScatterSummary):
     """
 
     state = ("n_features", "groups", "n_rows", "weight", "mean", "rest", "rows")
+    #: Whether the rows themselves were computed from products, which have lost the digits of small directions.
+    squared: ClassVar[bool] = False
 
     def __init__(self, n_features: int, *, groups: Sequence[int] | None = None) -> None:
         super().__init__(n_features, groups=groups)

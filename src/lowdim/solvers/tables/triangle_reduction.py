@@ -47,7 +47,7 @@ class TriangleReduction(Reduction):
             ddof=ddof,
             n_columns=summary.n_features,
             epsilon=FLOAT64_EPS,
-            squared=False,
+            squared=summary.squared,
             reduction=self.name,
         )
 
