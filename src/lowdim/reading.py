@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, islice, pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from .sources import (
     tree,
     unusable_block_error,
 )
+from .summaries import Gram
 from .summaries.base import Summary, union
 from .summaries.scatter import ScatterSummary
 
@@ -177,7 +178,9 @@ class Rows:
         return Rows(open_source(X), weights, progress)
 
     def summarize_features(self, summary: S) -> S:
-        """One pass over the columns."""
+        """One pass over the columns, or none if the inner products of the rows are known and all that is needed."""
+        if self.source.products is not None and type(summary) is Gram and summary.ddof is None:
+            return cast(S, self.source.products.reweighted(summary.sample_weight))
         return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
@@ -201,7 +204,10 @@ class Rows:
         if len(keep) == self.weights.shape[0]:
             return self
         weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
-        return Rows(CountedSource(self.source, keep), weights, self.progress)
+        counted: Source = CountedSource(self.source, keep)
+        if self.source.products is not None:
+            counted.products = self.source.products.of_samples(keep)
+        return Rows(counted, weights, self.progress)
 
     def mapped(self, function: Callable[[Array], Array], example: Array | None = None, *, widen: bool = False) -> Rows:
         """The rows after a feature map, which is applied block by block each time they are read.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,25 +11,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-from .._memory import memory_bytes
 from .._xp import to_numpy
-from ..errors import LowdimWarning, MissingValues, SmallSampleWarning, choice, warn_user, without_warnings
-from ..reading import check_weights
-from ..sources import Source
-from ..sources.base import cut
-from ..summaries import Moments
-from .folds import is_whole, rows_and_counts, summarize_by_label, tables_in
+from ..errors import LowdimWarning, MissingValues, choice, without_warnings
+from .pieces import find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
 
-#: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
-_ROW_DRAWS, _ROW_WORK = 1e7, 3e10
-#: The default number of blocks, and the number below which there is a warning.
-_BLOCKS = 200
-_FEWEST = 20
-#: Replicates are computed in groups whose scatter matrices have at most this many entries.
-_CHUNK = 1 << 22
 _KINDS = ("auto", "row", "block")
 _SHOWN = 12
 
@@ -174,6 +161,10 @@ def bootstrap(
     from the summaries of the blocks [1]_. The model is solved from these, so one pass over the rows is enough for any
     number of samples. Many blocks of equal size give nearly the same intervals as single rows.
 
+    If there are fewer rows than columns, the model is fitted to the rows of each sample, weighted by how often they
+    were drawn. The inner products of all rows are computed once, and those of a sample are a choice of them. If columns
+    are divided by their standard deviations, each sample has its own products.
+
     References
     ----------
     .. [1] Kunsch (1989), The jackknife and the bootstrap for general stationary observations.
@@ -204,153 +195,31 @@ def bootstrap(
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
-        used, moments = _pieces(source, kind, n_blocks, groups, int(n_boot), sample_weight)
+        pieces = find_pieces(model, source, kind, n_blocks, groups, int(n_boot), sample_weight)
     except MissingValues as error:
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
     # The same warning for each bootstrap sample would not be helpful.
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-        whole = clone(model).fit_summary(_union(moments))
+        whole = pieces.fit_all(model)
         fixed = clone(model)
         if hasattr(whole, "n_components_"):
             fixed.set_params(n_components=int(whole.n_components_))
         estimates = _statistics(whole)
         draws = [
-            _align(_statistics(clone(fixed).fit_summary(drawn)), estimates, ALIGNMENTS[align])
-            for drawn in _draw_all(moments, int(n_boot), random)
+            _align(_statistics(drawn), estimates, ALIGNMENTS[align])
+            for counts in pieces.draw(int(n_boot), random)
+            for drawn in pieces.fits(fixed, counts)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, name, value) for name, value in estimates.items()}
-    return Bootstrap(type(model).__name__, estimates, replicates, used, int(moments.copies.sum()), level, labels)
+    return Bootstrap(type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, level, labels)
 
 
 def _statistics(model: Any) -> dict[str, np.ndarray]:
     """The statistics of a fitted model as float64 NumPy arrays."""
     return {name: np.asarray(to_numpy(getattr(model, f"{name}_")), dtype=np.float64) for name in model.bootstrap_axes}
-
-
-@dataclass(frozen=True)
-class _Stack:
-    """Weights, means and scatters of all pieces that are resampled. For single rows, `means` are the rows themselves,
-    and there are no scatters."""
-
-    like: Moments
-    #: How often each piece occurs among those that are resampled.
-    copies: np.ndarray
-    #: Total weight and number of the rows of one copy.
-    weights: np.ndarray
-    rows: np.ndarray
-    means: np.ndarray
-    scatters: np.ndarray | None
-
-
-def _pieces(
-    source: Source, kind: str, n_blocks: int | None, groups: Any, n_boot: int, sample_weight: Any
-) -> tuple[str, _Stack]:
-    """The pieces that are resampled: rows, or the summaries of blocks or groups."""
-    n, p = source.shape
-    like = Moments(p, groups=[table.shape[1] for table in tables_in(source)], wide=True)
-    if n is None and groups is None:
-        raise ValueError(
-            "the bootstrap needs to know the number of rows; pass arrays, tables or lists of blocks, or groups "
-            "with the label of each row."
-        )
-    if kind == "row" and n_blocks is not None:
-        raise ValueError("n_blocks is a number of blocks, but kind='row' resamples rows; pass only one of them.")
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    if groups is None and n_blocks is None and kind != "block":
-        here = source.traits.host and not source.traits.remote
-        few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
-        if kind == "row" or (here and few and (weights is None or is_whole(weights))):
-            rows, copies = rows_and_counts(source, sample_weight)
-            if len(rows) < 2:
-                raise ValueError(f"the bootstrap needs at least 2 rows of positive weight, got {len(rows)}.")
-            return "row", _Stack(like, copies, np.ones(len(rows)), np.ones(len(rows), dtype=np.int64), rows, None)
-    if groups is not None:
-        if kind == "row" or n_blocks is not None:
-            raise ValueError("with groups, whole groups are resampled: leave out kind='row' and n_blocks.")
-        labels = np.unique(to_numpy(groups), return_inverse=True)[1].reshape(-1)
-        if n is not None and len(labels) != n:
-            raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(labels)}.")
-    else:
-        assert n is not None
-        labels = _cut_labels(n, p, n_blocks)
-    count = len(np.unique(labels if weights is None else labels[to_numpy(weights) > 0]))
-    if count < 2:
-        raise ValueError("the bootstrap needs at least 2 blocks or groups, got 1.")
-    if count < _FEWEST:
-        warn_user(
-            f"{count} blocks or groups are few for a bootstrap: standard errors are accurate only to about "
-            f"{1 / math.sqrt(2 * count):.0%}, and the ends of intervals are coarse. Use at least {_FEWEST}.",
-            SmallSampleWarning,
-        )
-    all_parts = summarize_by_label(source, like, labels[:, None], [int(labels.max()) + 1], weights)[0]
-    parts = [m for m in all_parts if m.weight > 0]
-    copies = np.ones(len(parts), dtype=np.int64)
-    totals, n_rows = np.array([m.weight for m in parts]), np.array([m.n_rows for m in parts])
-    means = np.stack([to_numpy(m.mean) for m in parts])
-    scatters = np.stack([to_numpy(m.scatter).reshape(-1) for m in parts])
-    return ("block" if groups is None else "groups"), _Stack(like, copies, totals, n_rows, means, scatters)
-
-
-def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
-    """The block of each row; blocks consist of consecutive rows and have nearly equal lengths."""
-    have = memory_bytes()
-    most = int(0.25 * have / (8 * p * p)) if have else n
-    if n_blocks is None:
-        n_blocks = min(n, _BLOCKS, max(most, 1))
-        if n_blocks < min(n, _FEWEST):
-            raise ValueError(
-                f"the summaries of {_FEWEST} blocks of {p} columns do not fit into memory; use fewer columns, or set "
-                "n_blocks."
-            )
-    if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer) or not 2 <= n_blocks <= n:
-        raise ValueError(f"n_blocks={n_blocks!r} must be a whole number between 2 and {n}, the number of rows.")
-    labels = np.empty(n, dtype=np.int64)
-    for label, (i, j) in enumerate(cut(n, int(n_blocks))):
-        labels[i:j] = label
-    return labels
-
-
-def _union(stack: _Stack) -> Moments:
-    """Moments of all pieces."""
-    return next(_draw_moments(stack, stack.copies[None, :]))
-
-
-def _draw_all(stack: _Stack, n_boot: int, random: Any) -> Iterator[Moments]:
-    """Moments of each bootstrap sample."""
-    n, p = int(stack.copies.sum()), stack.means.shape[1]
-    shares = stack.copies / n
-    chunk = max(1, min(n_boot, _CHUNK // max(p * p, len(shares))))
-    for start in range(0, n_boot, chunk):
-        size = min(chunk, n_boot - start)
-        counts = random.multinomial(n, shares, size=size)
-        # A sample that consists of copies of a single row has no variance; draw again.
-        while np.any(alone := (counts > 0) @ stack.rows < 2):
-            counts[alone] = random.multinomial(n, shares, size=int(alone.sum()))
-        yield from _draw_moments(stack, counts)
-
-
-def _draw_moments(stack: _Stack, counts: np.ndarray) -> Iterator[Moments]:
-    """Moments of bootstrap samples; each row of `counts` says how often each piece occurs in the sample."""
-    centre = np.average(stack.means, axis=0, weights=stack.weights)
-    D = stack.means - centre
-    within = None if stack.scatters is None else counts.astype(np.float64) @ stack.scatters
-    p = len(centre)
-    for b, c in enumerate(counts):
-        w = c * stack.weights
-        total = float(w.sum())
-        d = (w @ D) / total
-        E = (D - d) * np.sqrt(w)[:, None]
-        S = E[c > 0].T @ E[c > 0]
-        if within is not None:
-            S = S + within[b].reshape(p, p)
-        moments = stack.like.fresh()
-        moments.n_rows, moments.weight = int(c @ stack.rows), total
-        moments.mean, moments.rest = centre + d, np.zeros(p)
-        moments.scatter = 0.5 * (S + S.T)
-        yield moments
 
 
 def _align(

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from .._xp import Array, asarray_like, dense, namespace, to_numpy
 from ..reading import Rows
-from ..sources import Source
+from ..sources import KnownSource, Source
 from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
+from .folds import tables_in
 
 #: Bytes of the inner products that are held at a time, if each set of training rows has its own.
 _AT_A_TIME = 1 << 28
@@ -87,6 +89,22 @@ class UsedRows:
             return xp.stack([xp.astype(xp.any(a != a[:, :1], axis=1), A.dtype) for a in each], axis=1)
 
         return [int(c) for c in to_numpy(self.rows.map_features(varies)).sum(axis=0)]
+
+
+def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
+    """The tables of a source, for fits of a model to many choices of their rows.
+
+    Tables with fewer rows than columns keep their inner products, which are computed here, if the model uses them: not
+    if it divides columns by standard deviations, which are others for each choice of rows.
+    """
+    scorer, members = model.held_out_scorer(), tables_in(source)
+    tables: list[Any] = []
+    for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
+        n = member.shape[0]
+        if rotates and not scaled and n is not None and member.traits.by_feature and n < member.shape[1]:
+            member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
+        tables.append(member)
+    return tables[0], tables[1] if len(tables) > 1 else None
 
 
 def root_of(G: np.ndarray) -> np.ndarray:

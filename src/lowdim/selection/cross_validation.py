@@ -22,7 +22,6 @@ from .folds import Folds, folds_of, tables_in
 from .protocol import CanBeValidated, HeldOutScorer
 from .validation_table import CrossValidation
 
-
 _NO_SUMMARIES = (
     "n_components='cv' needs complete rows (without NaN), and memory for a summary of each fold; use "
     "lowdim.cross_validate instead, which can also fit the rows of each fold."

@@ -105,7 +105,10 @@ class FoldRun:
             splits=len(self.folds.splits),
             n_fits=len(self.counts) if scorer.fits_each_count else 1,
             scaled=scaled,
-            from_summaries=(scorer.summary(self.source, False) is not None, scorer.summary(self.source, True) is not None),
+            from_summaries=(
+                scorer.summary(self.source, False) is not None,
+                scorer.summary(self.source, True) is not None,
+            ),
             refits=scorer.refits,
         )
 

@@ -121,12 +121,18 @@ def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarr
     rows = np.concatenate(tables, axis=1).astype(np.float64)
     if sample_weight is None:
         return rows, np.ones(len(rows), dtype=np.int64)
+    counts = check_whole(sample_weight)
+    used = counts > 0
+    return rows[used], counts[used]
+
+
+def check_whole(sample_weight: Any) -> np.ndarray:
+    """Weights as whole numbers; an error if they are not."""
     counts = to_numpy(sample_weight).astype(np.float64)
     if not is_whole(counts):
         i = int(np.flatnonzero(counts != np.round(counts))[0])
         raise bad_weights("must hold whole numbers where single rows are drawn", f"{counts[i]:g} in row {i}")
-    used = counts > 0
-    return rows[used], counts[used].astype(np.int64)
+    return counts.astype(np.int64)
 
 
 def is_whole(weights: Any) -> bool:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import bad_weights, needs_second_reading
+from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
 #: The largest number of coefficients that are printed.
@@ -120,10 +121,11 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     if len(parts) < 2:
         raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
     replicates = []
+    tables = with_known_products(model, model.open_rows(X, y, fitted=True))
     for left_out in parts:
         kept = weights.copy()
         kept[left_out] = 0.0
-        fit = clone(model).fit(X, y, sample_weight=kept)
+        fit = clone(model).fit(*tables, sample_weight=kept)
         replicates.append(to_numpy(fit.coef_).astype(float))
     coef = to_numpy(model.coef_).astype(float)
     stack = np.stack(replicates)

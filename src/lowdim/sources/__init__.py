@@ -17,6 +17,7 @@ from .beside import BesideSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
+from .known import KnownSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
 from .shaped import ShapedSource
@@ -164,6 +165,7 @@ __all__ = [
     "CountedSource",
     "DaskSource",
     "FilledSource",
+    "KnownSource",
     "MappedSource",
     "ObjectSource",
     "ShapedSource",

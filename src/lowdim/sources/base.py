@@ -33,6 +33,8 @@ class Traits:
     remote: bool = False
     #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
+    #: The inner products of all rows are known (`Source.products`).
+    known_products: bool = False
     #: Size of all rows in bytes, 0 if unknown.
     n_bytes: int = 0
     #: Size of one number in bytes.
@@ -59,6 +61,8 @@ class Source(ABC):
     #: Whether scikit-learn can count and name the columns of the object that was opened.
     known_to_sklearn: bool = False
     traits: Traits
+    #: The inner products of all rows if they are known, otherwise None.
+    products: Any = None
 
     @property
     def members(self) -> list[Source]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, dense, device, namespace, wide_dtype
+from .._xp import Array, Scratch, asarray_like, astype, dense, device, namespace, wide_dtype
 from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 
@@ -104,6 +104,21 @@ class Gram(Summary):
         means = G @ share
         root = xp.sqrt(w)
         return (G - means[:, None] - means[None, :] + means @ share) * root[:, None] * root[None, :]
+
+    def of_samples(self, keep: np.ndarray) -> Gram:
+        """The products of some samples only, without weights."""
+        P = self.product
+        xp = namespace(P)
+        index = asarray_like(keep, P)
+        some = Gram(len(keep))
+        some.n_rows, some.product = self.n_rows, xp.take(xp.take(P, index, axis=0), index, axis=1)
+        return some
+
+    def reweighted(self, sample_weight: Array | None) -> Gram:
+        """The same products with other weights of the samples, which only `centred` uses."""
+        other = Gram(self.n_samples, sample_weight=sample_weight)
+        other.n_rows, other.product = self.n_rows, self.product
+        return other
 
     @property
     def threaded_blas(self) -> bool:

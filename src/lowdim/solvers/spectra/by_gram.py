@@ -84,8 +84,10 @@ class Gram(Solver):
     def cost(self, job: Job) -> Cost:
         n, p = job.rows, job.p
         k = min(n, p) if job.k is None else job.k
-        why = f"inner products are cheapest for {n} rows of {p} columns"
-        return Cost(n * n * p + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
+        known = job.traits.known_products
+        state = "known" if known else f"cheapest for {n} rows of {p} columns"
+        products, why = 0 if known else n * n * p, f"inner products are {state}"
+        return Cost(products + EIGH_WORK * n**3, 2, 8 * (3 * n * n + (p + max(1024, 2 * n)) * max(k, n)), why)
 
     def refusal(self, job: Job) -> Exception | None:
         if job.n is None or not job.traits.by_feature:

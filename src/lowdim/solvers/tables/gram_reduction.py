@@ -71,8 +71,10 @@ class GramReduction(Reduction):
 
     def cost(self, job: TablesJob) -> Cost:
         n, p = job.rows, job.p
-        why = f"inner products are cheapest for {n} rows of {p} columns in all"
-        return Cost(n * n * p + len(job.widths) * EIGH_WORK * n**3, self.passes, job.gram_bytes, why)
+        known = job.traits.known_products
+        state = "known" if known else f"cheapest for {n} rows of {p} columns in all"
+        products, why = 0 if known else n * n * p, f"inner products are {state}"
+        return Cost(products + len(job.widths) * EIGH_WORK * n**3, self.passes, job.gram_bytes, why)
 
     def refusal(self, job: TablesJob) -> Exception | None:
         refusal = super().refusal(job)
