@@ -73,13 +73,13 @@ PUBLIC = {
         Solver Spectrum Status Tail Triangle TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """
-        ArraySource BesideSource CountedSource DaskSource FilledSource MappedSource ObjectSource SOURCES
+        ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource SOURCES
         ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened holds_objects
         open_source open_target stacked tasks tree unusable_block_error
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed SUMMARIES
-        Sample ScoreMoments Sketch Summary Triangle
+        Sample ScoreMoments Sketch StandardizedGrams Summary Triangle
     """,
 }
 

@@ -12,7 +12,14 @@ from .sources import ShapedSource, Source, Traits, open_source
 
 
 def plan(
-    what: Any, X: Any = None, y: Any = None, *, k: int | None = None, solver: Any = "auto", traits: Traits | None = None
+    what: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    k: int | None = None,
+    solver: Any = "auto",
+    traits: Traits | None = None,
+    cv: Any = None,
 ) -> Plan:
     """Which solver would run and why, how many passes over the rows it makes, and how many bytes it needs besides them.
 
@@ -33,6 +40,8 @@ def plan(
     traits : Traits, optional
         Properties of the source of the rows (`open_source(X).traits`), used only if `what` is a shape. The default is
         those of a dense array.
+    cv : int, labels, splitter, or iterable of pairs, optional
+        If `what` is a model, the plan of `cross_validate` with this `cv` instead of the plan of `fit`.
 
     Returns
     -------
@@ -46,6 +55,8 @@ def plan(
     covariance: 1 pass over the rows, about 6.0 MiB beside them; one product of the rows is cheapest for 256 columns
     >>> print(plan(PCA(10), (500, 20_000)))
     gram: 2 passes over the rows, about 0.1 GiB beside them; inner products are cheapest for 500 rows of 20000 columns
+    >>> print(plan(PCA(), (60, 5_000), cv=5))
+    gram: 1 pass over the rows, about 0.4 MiB beside them; inner products are cheapest for 60 rows of 5000 columns
     """
     if isinstance(what, type):
         raise TypeError(
@@ -59,7 +70,7 @@ def plan(
     if hasattr(what, "fit") and hasattr(what, "plan"):
         if k is not None or traits is not None or not is_auto(solver):
             raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
-        return what.plan(_tables(X), None if y is None else _rows_or_shape(y))
+        return what.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
     return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
 
 

@@ -179,8 +179,9 @@ class Rows:
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns, or none if the inner products of the rows are known and all that is needed."""
-        if self.source.products is not None and type(summary) is Gram and summary.ddof is None:
-            return cast(S, self.source.products.reweighted(summary.sample_weight))
+        known, asked = self.source.products, cast(Any, summary)
+        if known is not None and type(summary) is Gram and asked.ddof is None:
+            return cast(S, known.reweighted(asked.sample_weight))
         return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:

@@ -21,6 +21,8 @@ WIDTH = 4
 V = np.random.default_rng(3).standard_normal((WIDTH, 2))
 ABOUT = np.array([1.0, -2.0, 0.5, 0.0])
 SAMPLE_WEIGHT = np.array([1.0, 2.0, 0.5, 3.0])
+#: Weights of two sets of training samples.
+TRAINING = np.array([[1.0, 2.0, 0.0, 1.0], [2.0, 1.0, 1.5, 0.0]])
 
 
 def moments(s):
@@ -67,6 +69,14 @@ def sampled(s):
     rows = dense(s.rows)
     Z = rows - np.average(rows, axis=0, weights=s.weights)
     return {"weight": s.weights.sum(), "scatter": (Z.T * s.weights) @ Z}
+
+
+def standardized_products(s):
+    """The products of each set of training samples, and the logarithms of the scales."""
+    if s.product is None:
+        return {"product": None, "log_scale": None}
+    product = np.stack([R.T @ R for R in s.product]) if s.root else s.product
+    return {"product": product, "log_scale": s.log_scale, "n_rows": s.n_rows}
 
 
 def scored(s):
@@ -131,6 +141,12 @@ FACTORIES = {
         "": Case(lambda cls, width, offset: cls(width), squared_root, row_weights=False),
         "weighted": Case(
             lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), squared_root, row_weights=False
+        ),
+    },
+    "StandardizedGrams": {
+        "": Case(lambda cls, width, offset: cls(TRAINING[:, :width], 1), standardized_products, row_weights=False),
+        "root": Case(
+            lambda cls, width, offset: cls(TRAINING[:, :width], 0, root=True), standardized_products, row_weights=False
         ),
     },
     "Sketch": {

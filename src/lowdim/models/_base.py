@@ -24,6 +24,7 @@ from ..errors import (
     sklearn_argument,
 )
 from ..reading import Rows, check_weights, map_rows
+from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, open_source
 from ._derived import derived
@@ -118,11 +119,14 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._check_parameters()
         return self._open_tables(X, y, reset=not fitted)
 
-    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None, *, cv: Any = None) -> Plan:
         """What `fit` would do with these rows: the solver and why it was chosen, its passes and its memory.
 
-        The rows are not read, and the model is not changed. What `fit` would refuse raises the same error here.
+        With `cv`, what `cross_validate` would do with them. The rows are not read, and the model is not changed. What
+        would be refused raises the same error here.
         """
+        if cv is not None:
+            return plan_cross_validation(self, X, y, cv=cv)
         model = clone(self)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 

@@ -31,6 +31,7 @@ from ..errors import (
 from ..linalg import divisor
 from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Status, tables
+from ..solvers.base import with_passes
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ..summaries.base import require_seen
@@ -209,7 +210,7 @@ class TablesModel(Model):
             return tables.plan(rows, self._request(rows.widths), self.solver)
         check_cv_rows(rows.joint.shape[0])
         job = TablesJob.of(rows)
-        if self.solver == "auto":
+        if self.solver == "auto" and not (job.is_wide and job.allows_gram):
             return tables.CovarianceReduction().plan(job, "the merged summaries of the folds are all that it needs")
         return tables.plan_job(job, self.solver)
 
@@ -226,7 +227,8 @@ class TablesModel(Model):
                 self._fit_from(total, dtypes, passes=passes)
                 return
         solution, the_plan = tables.solve(rows, self._request(rows.widths), self.solver)
-        self._finish(replace(solution, passes=passes + solution.passes), the_plan, dtypes)
+        passes += solution.passes
+        self._finish(with_passes(solution, passes), with_passes(the_plan, passes), dtypes)
 
     def _fit_from(self, summary: Any, dtypes: Dtypes, asked: Any = "auto", passes: int = 0) -> None:
         """Fit to a summary that was made in `passes` passes over the rows."""

@@ -156,7 +156,7 @@ class PCA(SpectralModel):
                 self._fit_summary(total, spectra.solver_for(total), rows.dtype, passes)
                 return
         spectrum, the_plan = spectra.solve(rows, self._request(rows), self._solver())
-        spectrum = with_passes(spectrum, passes + spectrum.passes)
+        the_plan = with_passes(the_plan, passes + the_plan.passes)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
 
     def scores(self, X: Any) -> Array:

@@ -1,9 +1,10 @@
 """Rows of wide tables as coordinates in the space that the rows span, from their inner products.
 
-A table with n rows and p > n columns is Z = A Q^T with an n x n table A of coordinates and orthonormal columns of Q. All
-that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances, fits of
-PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns instead of p.
-If columns are divided by the standard deviations of training rows, each set of training rows has its own A.
+A table with n rows and p > n columns is Z = A Q^T, with an n x n table A of coordinates and orthonormal columns of Q.
+All that depends on the rows only through their inner products Z Z^T = A A^T is the same for A: principal variances,
+fits of PLS and CCA, distances between rows. So rows can be left out, drawn or shuffled in A, which has n columns
+instead of p. If columns are divided by the standard deviations of training rows, each set of training rows has its own
+A.
 """
 
 from __future__ import annotations

@@ -101,6 +101,18 @@ def cross_validate(
       6   3011.201     225.070
     within one standard error of the best: K = 2
     """
+    return _validator(estimator, X, y, cv, parameters, groups, sample_weight).run(n_components)
+
+
+def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5) -> Plan:
+    """How `cross_validate` would score held-out rows with its other options as by default; no row is read."""
+    return _validator(estimator, X, y, cv, None, None, None).make_plan()
+
+
+def _validator(
+    estimator: Any, X: Any, y: Any, cv: Any, parameters: Any, groups: Any, sample_weight: Any
+) -> CrossValidator:
+    """The cross-validation of an estimator, after a check of the arguments."""
     if not isinstance(estimator, CanBeValidated):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
@@ -117,7 +129,7 @@ def cross_validate(
     source = models[0].open_rows(X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     folds = folds_of(cv, source.shape[0], groups, _classes(y), weights)
-    return CrossValidator(scorers, source, folds, weights, settings, (X, y)).run(n_components)
+    return CrossValidator(scorers, source, folds, weights, settings, (X, y))
 
 
 class CrossValidator:

@@ -200,7 +200,7 @@ class GramFolds(FoldScores):
         replaced = sum(p for p, r in zip(job.widths, widths, strict=True) if r < p)
         width = sum(widths)
         products = n * n * replaced * (job.splits if job.scaled else 1)
-        why = f"inner products are cheapest for {n} rows of {job.p} columns in all"
+        why = f"inner products are cheapest for {n} rows of {job.p} columns"
         return Cost(
             products + n * width**2 + job.splits * job.n_fits * EIGH_WORK * width**3,
             1,

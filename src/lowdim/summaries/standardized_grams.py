@@ -44,7 +44,7 @@ class StandardizedGrams(Summary):
     nonnegative: ClassVar[tuple[str, ...]] = ("training",)
 
     def __init__(self, training: Array, ddof: int, root: bool = False) -> None:
-        self.training = to_numpy(training).astype(np.float64)
+        self.training = training
         self.ddof, self.root = ddof, bool(root)
         self.n_rows = 0
         self.product: Any = None
@@ -63,7 +63,7 @@ class StandardizedGrams(Summary):
         X = to_numpy(dense(block)).astype(np.float64)
         shift = feature_means(X, None)
         Z = X - shift
-        means, scales = self._columns(Z, shift[:, 0])
+        means, scales = self._columns(X, Z, shift[:, 0])
         parts = []
         for mean, scale in zip(means.T, scales.T, strict=True):
             A = (Z - mean[:, None]) / scale[:, None]
@@ -72,21 +72,27 @@ class StandardizedGrams(Summary):
             parts.append(part)
         return self._joined(parts, np.log(scales).sum(axis=0)) | {"n_rows": self.n_rows + len(Z)}
 
-    def _columns(self, Z: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and standard deviations of the features of Z in each set, shape (features, sets)."""
-        W = self.training.T
+    def _columns(self, X: np.ndarray, Z: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means of the features of Z = X - shift, and their standard deviations, in each set: (features, sets)."""
+        W = to_numpy(self.training).astype(np.float64).T
         totals = W.sum(axis=0)
         means = (Z @ W) / totals
         squares = (Z * Z) @ W
         left = squares - totals * means**2
-        for i, s in np.argwhere(left < _NEAR * squares):
-            left[i, s] = W[:, s] @ (Z[i] - means[i, s]) ** 2
-        check_squares(left)
-        counts = np.count_nonzero(W > 0, axis=0)
-        scales = [
-            standard_deviations(left[:, s], shift + means[:, s], int(counts[s]), float(totals[s]), self.ddof)
-            for s in range(len(totals))
-        ]
+        scales = []
+        for s, total in enumerate(totals):
+            places, centres = np.flatnonzero(W[:, s] > 0), shift + means[:, s]
+            again = np.flatnonzero(left[:, s] <= _NEAR * squares[:, s])
+            if len(again):
+                # About one of the training samples, so that features that are constant in the set are so exactly.
+                A, w = X[np.ix_(again, places)], W[places, s]
+                first = A[:, 0]
+                D = A - first[:, None]
+                mean = (D @ w) / total
+                left[again, s] = (D - mean[:, None]) ** 2 @ w
+                means[again, s], centres[again] = (first - shift[again]) + mean, first + mean
+            check_squares(left[:, s])
+            scales.append(standard_deviations(left[:, s], centres, len(places), float(total), self.ddof))
         return means, np.stack(scales, axis=1)
 
     def _merged(self, other: Self) -> Changes:
@@ -97,7 +103,9 @@ class StandardizedGrams(Summary):
     def _joined(self, parts: list[np.ndarray], log_scale: np.ndarray) -> Changes:
         """The products and logarithms of the scales, together with those of further features."""
         if self.root:
-            both = parts if self.product is None else [np.concatenate(pair) for pair in zip(self.product, parts)]
+            both = parts
+            if self.product is not None:
+                both = [np.concatenate(pair) for pair in zip(self.product, parts, strict=True)]
             product = np.stack([r_factor(A) if len(A) > A.shape[1] else A for A in both])
         else:
             product = np.stack(parts) if self.product is None else self.product + np.stack(parts)
