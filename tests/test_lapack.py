@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from lowdim._lapack import largest_eigenpairs
+from lowdim._lapack import largest_eigenpairs, swap_entries
 
 
 def symmetric(p, dtype=np.float64):
@@ -64,3 +64,24 @@ def test_other_threads_go_on():
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 1000])
+def test_swaps_in_turn(n):
+    random = np.random.default_rng(n)
+    x, others = random.standard_normal(n), random.integers(1, n + 1, n, dtype=np.int32) if n else np.empty(0, np.int32)
+    expected = x.copy()
+    for i, other in enumerate(others):
+        expected[[i, other - 1]] = expected[[other - 1, i]]
+    swap_entries(x, others)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_swaps_outside_the_vector_are_refused():
+    for others in ([0, 1], [1, 3], [1]):
+        with pytest.raises(IndexError, match="2 numbers between 1 and 2"):
+            swap_entries(np.zeros(2), np.array(others, np.int32))
+    with pytest.raises(TypeError, match="int32"):
+        swap_entries(np.zeros(2), np.array([1, 2]))
+    with pytest.raises(TypeError, match="contiguous"):
+        swap_entries(np.zeros(4)[::2], np.array([1, 2], np.int32))

@@ -1,8 +1,8 @@
-"""The largest eigenpairs of a symmetric matrix, by a call of LAPACK during which other threads run.
+"""Calls of LAPACK during which other threads run.
 
-`scipy.linalg.eigh` can compute some of the eigenpairs too, with the same routine and the same result. But it keeps
-Python's global lock during the call, which takes seconds for a large matrix: meanwhile no other thread runs, and Ctrl-C
-is not heard. `ctypes` releases the lock.
+SciPy has functions for the same routines, with the same results. But they keep Python's global lock during the call,
+which takes seconds for the eigenpairs of a large matrix: meanwhile no other thread runs, and Ctrl-C is not heard.
+`ctypes` releases the lock.
 """
 
 from __future__ import annotations
@@ -58,3 +58,18 @@ def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     work, iwork = np.empty(int(work[0]), dtype), np.empty(int(iwork[0]), np.int32)
     call(len(work), len(iwork))
     return values[: found[0]], vectors[:, : found[0]]
+
+
+def swap_entries(x: np.ndarray, others: np.ndarray) -> None:
+    """Swap entries of the vector `x` (float64) in place: the first entry with entry number `others[0]`, then the second
+    one with number `others[1]`, and so on to the last.
+
+    `others` are 32-bit integers and count from 1, as LAPACK's laswp does. It swaps rows of a matrix, here of one column.
+    """
+    n = len(x)
+    if x.dtype != np.float64 or others.dtype != np.int32 or not (x.flags.c_contiguous and others.flags.c_contiguous):
+        raise TypeError("x must be a contiguous vector of float64, and others one of int32.")
+    if x.ndim != 1 or others.shape != x.shape or (n > 0 and not 1 <= int(others.min()) <= int(others.max()) <= n):
+        raise IndexError(f"others must hold {n} numbers between 1 and {n}.")
+    one, last = np.array(1, np.int32), np.array(n, np.int32)
+    _routine("dlaswp", 7)(*(array.ctypes.data for array in (one, x, last, one, last, others, one)))

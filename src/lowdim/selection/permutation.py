@@ -16,6 +16,7 @@ from ..sources import Source
 from .folds import rows_and_counts, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
+from .shuffled_columns import shuffled_products
 from .tabular import Tabular
 
 
@@ -196,15 +197,17 @@ def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.n
 def _test_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
     """Proportions of variance of the rows, and of independently shuffled columns."""
     m = min(Z.shape[0] - 1, int(np.count_nonzero(np.any(Z != 0, axis=0))))
-    statistic = _shares(Z, m)
-    generator = np.random.default_rng(random.randint(2**31 - 1))
-    null = np.stack([_shares(generator.permuted(Z, axis=0), m) for _ in range(n_permutations)])
-    return statistic, null
+    seed = random.randint(2**31 - 1)
+    if Z.shape[1] <= Z.shape[0]:
+        null = np.stack([_shares(S, m) for S in shuffled_products(Z, n_permutations, seed)])
+        return _shares(Z.T @ Z, m), null
+    generator = np.random.default_rng(seed)
+    shuffled = (generator.permuted(Z, axis=0) for _ in range(n_permutations))
+    return _shares(Z @ Z.T, m), np.stack([_shares(Y @ Y.T, m) for Y in shuffled])
 
 
-def _shares(Z: np.ndarray, m: int) -> np.ndarray:
-    """The m largest lambda_k / (lambda_1 + lambda_2 + ...)."""
-    S = Z.T @ Z if Z.shape[1] <= Z.shape[0] else Z @ Z.T
+def _shares(S: np.ndarray, m: int) -> np.ndarray:
+    """The m largest lambda_k / (lambda_1 + lambda_2 + ...) of a matrix of products."""
     values = np.clip(np.linalg.eigvalsh(S)[::-1], 0.0, None)
     return values[:m] / values.sum()
 
