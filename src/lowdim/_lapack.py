@@ -64,7 +64,8 @@ def swap_entries(x: np.ndarray, others: np.ndarray) -> None:
     """Swap entries of the vector `x` (float64) in place: the first entry with entry number `others[0]`, then the second
     one with number `others[1]`, and so on to the last.
 
-    `others` are 32-bit integers and count from 1, as LAPACK's laswp does. It swaps rows of a matrix, here of one column.
+    `others` are 32-bit integers and count from 1, as in LAPACK's laswp, which swaps rows of a matrix; here it has one
+    column.
     """
     n = len(x)
     if x.dtype != np.float64 or others.dtype != np.int32 or not (x.flags.c_contiguous and others.flags.c_contiguous):

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 import lowdim
 from inputs import INPUTS, with_holes
-from lowdim import CCA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, cross_validate
+from lowdim import CCA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, bootstrap, cross_validate, permutation_test
 from lowdim.errors import SmallSampleWarning
 from lowdim.selection import choose_n_components
 from selection.test_cross_validation import MODELS, SPLITTERS, slow
@@ -258,3 +258,22 @@ def test_sparse_tables():
         np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-8)
     a, b = (bootstrap(PCA(2), A, n_boot=3, random_state=0) for A in (S, S.toarray()))
     np.testing.assert_allclose(a.replicates["explained_variance"], b.replicates["explained_variance"], rtol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, random.integers(0, 3, N).astype(float)], ids=["", "weights"])
+@pytest.mark.parametrize("model", [CCA(regularization=0.3), CCA(regularization=0.6, scale=False)], ids=str)
+def test_permutation_test_of_wide_tables(model, weights):
+    """The same statistics as from the rows in any other orthonormal basis, in which they have no more columns than
+    rows; scaled columns are scaled before."""
+    rows = np.arange(N) if weights is None else np.repeat(np.arange(N), weights.astype(int))
+    found = permutation_test(model, X, Z, n_permutations=19, random_state=0, sample_weight=weights)
+    turned = []
+    for A in (X[rows], Z[rows]):
+        A = (A - A.mean(axis=0)) / (A.std(axis=0, ddof=1) if model.scale else 1.0)
+        U, s, _ = np.linalg.svd(A, full_matrices=False)
+        rank = int(np.sum(s > 1e-10 * s[0]))
+        turned.append((U * s)[:, :rank])
+    expected = permutation_test(clone(model).set_params(scale=False), *turned, n_permutations=19, random_state=0)
+    k = len(expected.statistic)
+    np.testing.assert_allclose(found.statistic[:k], expected.statistic, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.null[:, 0], expected.null[:, 0], rtol=1e-8)

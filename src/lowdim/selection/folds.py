@@ -108,6 +108,12 @@ def tables_in(source: Source) -> list[Source]:
     return list(source.members)
 
 
+def is_wide(source: Source) -> bool:
+    """Whether a table has fewer rows than columns, and all tables can be read by columns."""
+    n, members = source.shape[0], tables_in(source)
+    return n is not None and all(m.traits.by_feature for m in members) and n < max(m.shape[1] for m in members)
+
+
 def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows of positive weight of a source of known length, as a dense float64 array, and for how many rows each
     stands; an error if they are not finite."""

@@ -12,8 +12,10 @@ from sklearn.base import clone
 
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
+from ..reading import check_weights
 from ..sources import Source
-from .folds import rows_and_counts, tables_in
+from .coordinates import UsedRows
+from .folds import check_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .shuffled_columns import shuffled_products
@@ -159,8 +161,10 @@ def permutation_test(
     model = clone(estimator)
     source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
+    members = tables_in(source)
     tables = [
-        _centre_rows(s, scaled, sample_weight) for s, scaled in zip(tables_in(source), options.scaled, strict=True)
+        (_centre_coordinates if len(members) > 1 and is_wide(s) else _centre_rows)(s, scaled, sample_weight)
+        for s, scaled in zip(members, options.scaled, strict=True)
     ]
     if len(tables) > 1:
         statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
@@ -179,19 +183,49 @@ def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.n
         raise TypeError(f"a permutation test needs all rows of {source.table} at once: pass an array or a table.")
     Z = np.repeat(*rows_and_counts(source, sample_weight), axis=0)
     n = len(Z)
-    if n < 3:
-        raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
+    _require_three_rows(n)
     # Centred twice, since the first mean has a rounding error if the rows are far from zero.
     mean = Z.mean(axis=0)
     Z -= mean
     Z -= Z.mean(axis=0)
     deviation = column_lengths(Z) / math.sqrt(divisor(n, 1))
     deviation = np.where(is_constant(deviation, mean), 0.0, deviation)
-    if not np.any(deviation > 0):
-        raise ValueError(f"all columns of {source.table} are constant, so there is nothing to test.")
+    _require_variance(bool(np.any(deviation > 0)), source)
     unit = 1.0 if scaled else float(deviation.max())
     units = np.where(deviation > 0, deviation, 1.0) if scaled else unit
     return np.where(deviation > 0, Z / units, 0.0), unit
+
+
+def _centre_coordinates(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.ndarray, float]:
+    """As `_centre_rows`, for fewer rows than columns: coordinates of the rows, with the same inner products.
+
+    A test of canonical correlations needs no more. The unit is the largest standard deviation of a coordinate.
+    """
+    n = int(source.shape[0] or 0)
+    counts = np.ones(n, dtype=np.int64) if sample_weight is None else check_whole(check_weights(sample_weight, source))
+    _require_three_rows(int(counts.sum()))
+    used = counts > 0
+    rows = UsedRows(source, used)
+    if scaled:
+        A, _ = next(rows.standardized(counts[used][None, :].astype(np.float64), 1, 1, fine=True))
+    else:
+        A = rows.coordinates(1, fine=True)
+    A = np.repeat(A, counts[used], axis=0)
+    A -= A.mean(axis=0)
+    largest = float(column_lengths(A).max()) / math.sqrt(divisor(len(A), 1))
+    _require_variance(largest > 0.0, source)
+    unit = 1.0 if scaled else largest
+    return A / unit, unit
+
+
+def _require_three_rows(n: int) -> None:
+    if n < 3:
+        raise ValueError(f"n_samples={n} is too few for a permutation test: at least 3 are needed.")
+
+
+def _require_variance(varies: bool, source: Source) -> None:
+    if not varies:
+        raise ValueError(f"all columns of {source.table} are constant, so there is nothing to test.")
 
 
 def _test_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from ..sources import Source
 from ..sources.base import cut
 from ..summaries import Columns, Moments
 from .coordinates import with_known_products
-from .folds import check_whole, is_whole, rows_and_counts, summarize_by_label, tables_in
+from .folds import check_whole, is_whole, is_wide, rows_and_counts, summarize_by_label, tables_in
 
 #: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
@@ -165,12 +165,6 @@ def find_pieces(
         )
     name = "block" if groups is None else "groups"
     return (_weighted_blocks if wide else _summed_blocks)(name, model, source, labels, weights)
-
-
-def is_wide(source: Source) -> bool:
-    """Whether a table has fewer rows than columns, and all tables can be read by columns."""
-    n, members = source.shape[0], tables_in(source)
-    return n is not None and all(m.traits.by_feature for m in members) and n < max(m.shape[1] for m in members)
 
 
 def _single_rows(source: Source, sample_weight: Any) -> Pieces:
