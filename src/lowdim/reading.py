@@ -181,7 +181,9 @@ class Rows:
         """One pass over the columns, or none if the inner products of the rows are known and all that is needed."""
         known, asked = self.source.products, cast(Any, summary)
         if known is not None and type(summary) is Gram and asked.ddof is None:
-            return cast(S, known.reweighted(asked.sample_weight))
+            found = known.reweighted(asked.sample_weight)
+            if found is not None:
+                return cast(S, found)
         return summarize(self.source.features(), summary, progress=self.progress)
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:

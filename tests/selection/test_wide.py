@@ -277,3 +277,27 @@ def test_permutation_test_of_wide_tables(model, weights):
     k = len(expected.statistic)
     np.testing.assert_allclose(found.statistic[:k], expected.statistic, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.null[:, 0], expected.null[:, 0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["PCA", "PCA standardize", "PLSRegression", "PLSRegression simpls", "CCA"])
+def test_held_out_rows_far_away_do_not_blur_the_training_rows(name):
+    """Inner products about the mean of all rows would lose nine of the digits of the training rows."""
+    model, y = WIDE[name]
+    far = X.copy()
+    far[:8] += 1e6
+    found = cross_validate(model, far, y, n_components=COUNTS)
+    first = list(KFold(5).split(far))[:1]
+    expected = slow(clone(model).set_params(solver="triangle"), far, y, first, COUNTS)
+    np.testing.assert_allclose(found.scores[:1, 0], expected, rtol=1e-8)
+
+
+def test_rows_far_away_do_not_blur_bootstrap_samples_without_them():
+    far = X.copy()
+    far[0] += 1e8
+    found = bootstrap(PCA(2), far, n_boot=6, random_state=0)
+    counts = np.random.RandomState(0).multinomial(N, np.full(N, 1 / N), size=6)
+    without = np.flatnonzero(counts[:, 0] == 0)
+    assert len(without)
+    for b in without:
+        expected = PCA(2).fit(np.repeat(far, counts[b], axis=0)).explained_variance_
+        np.testing.assert_allclose(found.replicates["explained_variance"][b], expected, rtol=1e-8)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._blas import available
 from .._memory import memory_bytes
-from .._threads import run_in_parallel
+from .._threads import check_stop, run_in_parallel
 from .._xp import to_numpy
 from ..errors import LowdimWarning, NonFiniteBlock, needs_second_reading, without_warnings
 from ..reading import summarize
@@ -33,6 +33,9 @@ from .protocol import HeldOutScorer, HeldOutScores
 _SHARE = 0.5
 #: Fits to rows are considered if there are at least this many times as many columns as rows.
 _WIDE = 2.0
+
+#: Products of rows about a point have lost too many digits if less than this share of the squares is variance.
+_NEAR = 1e-6
 
 Scores = list[list[HeldOutScores]]
 
@@ -189,7 +192,9 @@ class GramFolds(FoldScores):
             groups.setdefault(tuple(scorer.scaled), []).append(i)
         for which in groups.values():
             some = replace(run, scorers=[run.scorers[i] for i in which])
-            each = _CoordinateFolds(some, self.fine).scores()
+            # Products of float32 rows would be no more accurate than the rows.
+            narrow = any(member.traits.itemsize < 8 for member in tables_in(run.source))
+            each = _CoordinateFolds(some, self.fine or narrow).scores()
             for j, i in enumerate(which):
                 found[i] = [row[j] for row in each]
         return FoldResult([list(row) for row in zip(*(found[i] for i in range(len(run.scorers))), strict=True)])
@@ -279,8 +284,26 @@ class _CoordinateFolds:
         if isinstance(like, Moments):
             parts = summarize_by_label(_beside(fixed), like, self._labels, self._run.folds.counts, self._weights)
             pairs = split_summaries(parts, self._run.folds)
-            return _score_pairs([(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)], self._run)
-        return _score_pairs(self._pairs(fixed, frames), self._run)
+            all_pairs: Any = [(self._scorers(f), *pair) for f, pair in zip(frames, pairs, strict=True)]
+        else:
+            all_pairs = self._pairs(fixed, frames)
+        found = _score_pairs(all_pairs, self._run)
+        shared = [A for A, r in zip(fixed, self._replaced, strict=True) if r and A is not None]
+        if self._fine or all(self._is_near(A) for A in shared):
+            return found
+        return [[replace(each, resolved=False) for each in row] for row in found]
+
+    def _is_near(self, A: np.ndarray) -> bool:
+        """Whether the training rows of each split are near the mean of all rows, about which the products were taken.
+
+        If the held-out rows lie far away from the training rows, the differences between the latter lose digits.
+        """
+        squares = np.einsum("ij,ij->i", A, A)
+        for train, _ in self._splits:
+            mean, total = train @ A, float(train @ squares)
+            if total - float(mean @ mean) / float(train.sum()) < _NEAR * total:
+                return False
+        return True
 
     def _pairs(self, fixed: list[np.ndarray | None], frames: list[Frame]) -> Iterator[Any]:
         """The scorers and the summaries of each split, whose coordinates are its own if columns are standardized."""
@@ -345,4 +368,6 @@ def _score_pairs(pairs: Any, run: FoldRun) -> Scores:
 
     # The same warning for each fold would not be helpful.
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
+        if available() == 1:
+            return [score(pair, check_stop) for pair in pairs]
         return list(run_in_parallel([partial(score, pair) for pair in pairs], n_threads=available()))

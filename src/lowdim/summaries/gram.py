@@ -14,6 +14,9 @@ from .._xp import Array, Scratch, asarray_like, astype, dense, device, namespace
 from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 
+#: Products about a point have lost too many digits if less than this share of the squares is variance.
+_NEAR = 1e-6
+
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
     """Features (rows of `block`, with one entry for each sample) centred over the samples; their means and scales.
@@ -114,10 +117,20 @@ class Gram(Summary):
         some.n_rows, some.product = self.n_rows, xp.take(xp.take(P, index, axis=0), index, axis=1)
         return some
 
-    def reweighted(self, sample_weight: Array | None) -> Gram:
-        """The same products with other weights of the samples, which only `centred` uses."""
+    def reweighted(self, sample_weight: Array | None) -> Gram | None:
+        """The same products with other weights of the samples, which only `centred` uses.
+
+        None if the weighted mean is far from the point about which the products were taken, beside the differences
+        between the samples: `centred` would then lose digits.
+        """
+        P = self.product
+        xp = namespace(P)
+        w = xp.ones_like(P[:, 0]) if sample_weight is None else astype(sample_weight, P.dtype)
+        total, offset = float(w @ xp.linalg.diagonal(P)), float(w @ (P @ w)) / float(xp.sum(w))
+        if total - offset < _NEAR * total:
+            return None
         other = Gram(self.n_samples, sample_weight=sample_weight)
-        other.n_rows, other.product = self.n_rows, self.product
+        other.n_rows, other.product = self.n_rows, P
         return other
 
     @property

@@ -65,8 +65,11 @@ class StandardizedGrams(Summary):
         Z = X - shift
         means, scales = self._columns(X, Z, shift[:, 0])
         parts = []
-        for mean, scale in zip(means.T, scales.T, strict=True):
-            A = (Z - mean[:, None]) / scale[:, None]
+        room = np.empty_like(Z)
+        for mean, factor in zip(means.T, 1.0 / scales.T, strict=True):
+            # Only roots are kept; products are done with when the next set overwrites the features.
+            A = np.subtract(Z, mean[:, None], out=None if self.root else room)
+            A *= factor[:, None]
             part = A if self.root else A.T @ A
             check_squares(np.einsum("ij,ij->i", A, A) if self.root else np.diagonal(part))
             parts.append(part)
