@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .._xp import to_numpy
-from ..summaries import Moments, Triangle
+from ..summaries import Columns, Moments, Triangle
 from .protocol import HeldOutScores
 
 #: Variances below this fraction of the largest have lost too many digits in products of rows.
@@ -155,6 +155,14 @@ def gaussian_density(held_out: HeldOutMoments, centre: np.ndarray, covariance: n
     spread = float(held_out.lengths(A).sum()) / held_out.weight + float(np.sum((d @ A) ** 2))
     log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(L))) + np.sum(np.log(unit)))
     return -0.5 * (len(unit) * math.log(2 * math.pi) + log_determinant + spread)
+
+
+def independent_density(held_out: Columns, centre: np.ndarray, variances: np.ndarray) -> float:
+    """Average log-density of the held-out rows under N(centre, C), where C is diagonal: the sum over the columns of
+    -(1/2) [ln 2 pi + ln v + (s / w + d^2) / v], with s the sum of squares of a column and d = mean - centre."""
+    d = (to_numpy(held_out.mean).astype(np.float64) - centre) + to_numpy(held_out.rest)
+    spread = to_numpy(held_out.squares).astype(np.float64) / held_out.weight + d * d
+    return -0.5 * float(np.sum(math.log(2 * math.pi) + np.log(variances) + spread / variances))
 
 
 def squared_errors(

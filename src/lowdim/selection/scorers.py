@@ -15,13 +15,15 @@ from sklearn.base import clone
 
 from .._threads import check_stop
 from .._xp import compute_lazy, to_numpy
+from ..errors import MissingValues
+from ..reading import summarize
 from ..solvers import Status
-from ..sources import Source
-from ..summaries import Moments, Triangle
+from ..sources import Source, open_source
+from ..summaries import Columns, Moments, Triangle
 from .coordinates import CoordinateRows, Frame
 from .cross_validation import check_counts
 from .folds import tables_in
-from .held_out_scores import HeldOutMoments, correlations, gaussian_density, squared_errors
+from .held_out_scores import HeldOutMoments, correlations, gaussian_density, independent_density, squared_errors
 from .likelihood import density_summary, score_spectrum
 from .protocol import HeldOutScores
 
@@ -95,16 +97,20 @@ class DensityScorer(Scorer):
         return check_counts(asked, 0, most, max(most - 1, 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        if counts[0] == 0:
-            raise ValueError(
-                "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
-            )
         scores = []
         for k in counts:
+            check_stop()
+            if k == 0:
+                scores.append(self._score_without_components(X, weights, test))
+                continue
             model = self.copy(k).fit(X, sample_weight=weights)
             each = to_numpy(model.score_samples(X)).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
+
+    def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
+        """The score of the model without components, from rows."""
+        raise _no_fit_without_components()
 
 
 class PrincipalScorer(DensityScorer):
@@ -162,6 +168,17 @@ class LatentScorer(DensityScorer):
         p = source.shape[1]
         most = min(int(n_train), p)
         return check_counts(asked, 0, most, min(self._most(most, p), MAX_TRIED))
+
+    def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:
+        source = open_source(X)
+        if has_unstored_holes(self.model, source):
+            raise _no_fit_without_components()
+        try:
+            train, left_out = (summarize(source, Columns, weights=w) for w in (weights, test))
+        except MissingValues:
+            raise _no_fit_without_components() from None
+        variances = self._independent(to_numpy(train.squares).astype(np.float64) / train.weight)
+        return independent_density(left_out, to_numpy(train.mean), variances)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         held_out = HeldOutMoments(test)
@@ -276,6 +293,12 @@ class CorrelationScorer(TablesScorer):
 def has_unstored_holes(model: Any, source: Source) -> bool:
     """Whether the model treats the entries that a sparse matrix does not store as missing."""
     return bool(source.traits.sparse and getattr(model, "missing", "nan") == "unstored")
+
+
+def _no_fit_without_components() -> ValueError:
+    return ValueError(
+        "n_components=0 cannot be fitted to rows with missing values, or with so many columns; begin with 1."
+    )
 
 
 def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
