@@ -406,3 +406,16 @@ def test_printing():
     assert "CrossValidation(CCA, best n_components=" in repr(result)
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     assert isinstance(result.to_pandas(), pd.DataFrame)
+
+
+def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkeypatch):
+    import lowdim.selection.fold_scores as module
+
+    model = MODELS["FactorAnalysis"]
+    expected = cross_validate(model, X, cv=3, n_components=[0, 1])
+    monkeypatch.setattr(module, "memory_bytes", lambda: 1)
+    found = cross_validate(model, X, cv=3, n_components=[0, 1])
+    assert (expected.plan.solver.name, found.plan.solver.name) == ("summaries", "refit")
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-7)
+    with pytest.raises(ValueError, match="n_components=0"):
+        cross_validate(PPCA(), with_holes(X, 0.05), cv=3, n_components=[0, 1])
