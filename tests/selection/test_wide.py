@@ -129,6 +129,20 @@ def test_every_input_that_can_be_read_by_columns(name):
         np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-4)
 
 
+def test_a_stream_of_known_length_is_gathered():
+    blocks = [X[:15], X[15:]]
+    for model, y in ((PCA(), None), (PLSRegression(), Y)):
+        found, expected = (cross_validate(model, A, y, n_components=COUNTS) for A in (blocks, X))
+        assert found.plan.solver.name == "gram"
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-12)
+    assert PCA("cv").fit(blocks).n_components_ == PCA("cv").fit(X).n_components_
+    for model, y in ((PCA(2), None), (PLSRegression(2), Y)):
+        found, expected = (bootstrap(model, A, y, n_boot=3, random_state=0) for A in (blocks, X))
+        np.testing.assert_allclose(
+            found.replicates["explained_variance"], expected.replicates["explained_variance"], rtol=1e-12
+        )
+
+
 def test_more_components_than_the_rank_of_the_rows():
     """Three distinct rows, repeated, have rank 2: further components change nothing."""
     few = np.repeat(X[:3], 8, axis=0)

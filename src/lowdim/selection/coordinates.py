@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from .._xp import Array, asarray_like, dense, namespace, to_numpy
 from ..reading import Rows
-from ..sources import KnownSource, Source
+from ..sources import ArraySource, KnownSource, Source
 from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
 from .folds import tables_in
 
@@ -45,9 +45,10 @@ class CoordinateRows(Triangle):
 
 
 class UsedRows:
-    """Some rows of a table in memory, or of one that can be read by columns."""
+    """Some rows of a table that is read by columns; a stream of known length is gathered in memory first."""
 
     def __init__(self, source: Source, used: np.ndarray) -> None:
+        source = source if source.traits.by_feature else _gathered(source)
         self.source, self.used = source, used
         mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
         self.rows = Rows(source, mask).counted()
@@ -102,7 +103,9 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
     tables: list[Any] = []
     for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
         n = member.shape[0]
-        if rotates and not scaled and n is not None and member.traits.by_feature and n < member.shape[1]:
+        wide = n is not None and n < member.shape[1]
+        member = _gathered(member) if wide and not member.traits.by_feature else member
+        if n is not None and wide and rotates and not scaled:
             member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
         tables.append(member)
     return tables[0], tables[1] if len(tables) > 1 else None
@@ -123,6 +126,14 @@ def root_of(G: np.ndarray) -> np.ndarray:
     A = np.zeros_like(L)
     A[pivots - 1, :rank] = np.tril(L)[:, :rank]
     return A * np.sqrt(unit)
+
+
+def _gathered(source: Source) -> Source:
+    """The rows of a stream, which cannot be read by columns, as one array."""
+    blocks = [to_numpy(dense(block)) for block in source.blocks(int(source.shape[0] or 1))]
+    array = ArraySource(np.concatenate(blocks))
+    array.names, array.table = source.names, source.table
+    return array
 
 
 def _centred(G: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -172,7 +172,7 @@ class CrossValidator:
         """
         run = self._prepared(n_components, from_zero)
         job = run.job()
-        first = _cheapest(job)
+        first = self._cheapest(job)
         try:
             found, self.plan = refine(first, partial(self._score, run), partial(_finer, job))
         except MissingValues:
@@ -187,7 +187,7 @@ class CrossValidator:
 
     def make_plan(self, n_components: Any = None, *, from_zero: bool = False) -> Plan:
         """How `run` would score the held-out rows, as far as that is known before a row is read."""
-        return _cheapest(self._prepared(n_components, from_zero).job())
+        return self._cheapest(self._prepared(n_components, from_zero).job())
 
     def _prepared(self, n_components: Any, from_zero: bool) -> FoldRun:
         """What is scored, after a check of the numbers of components."""
@@ -197,6 +197,15 @@ class CrossValidator:
         members = tables_in(self.source)
         tables = self.tables or (members[0], members[1] if len(members) > 1 else None)
         return FoldRun(self.scorers, self.source, self.folds, self.weights, self.counts, tables)
+
+    def _cheapest(self, job: FoldJob) -> Plan:
+        """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
+        try:
+            return cheapest_plan(job, FOLD_SCORES)
+        except MemoryError as error:
+            if self.tables is not None:
+                raise
+            raise NoFoldSummaries(_NO_SUMMARIES) from error
 
     def _score(self, run: FoldRun, plan: Plan) -> FoldResult:
         if self.passes and not self.source.traits.rereadable:
@@ -243,14 +252,6 @@ class CrossValidator:
             n_passes=self.passes,
             plan=self.plan,
         )
-
-
-def _cheapest(job: FoldJob) -> Plan:
-    """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
-    try:
-        return cheapest_plan(job, FOLD_SCORES)
-    except MemoryError as error:
-        raise NoFoldSummaries(_NO_SUMMARIES) from error
 
 
 def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:

@@ -19,7 +19,7 @@ from .._blas import available
 from .._memory import memory_bytes
 from .._threads import check_stop, run_in_parallel
 from .._xp import to_numpy
-from ..errors import LowdimWarning, NonFiniteBlock, needs_second_reading, without_warnings
+from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, without_warnings
 from ..reading import summarize
 from ..solvers.base import EIGH_WORK, AnySolver, Cost, Job
 from ..sources import ArraySource, BesideSource, Source
@@ -93,8 +93,7 @@ class FoldRun:
         """The job that a plan is made for."""
         n, p = self.source.shape
         scorer, members = self.scorers[0], tables_in(self.source)
-        by_column = n is not None and all(m.traits.by_feature for m in members)
-        able = [_turns(m, n, t) for m, t in zip(members, scorer.rotates, strict=False)] if by_column and n else []
+        able = [] if n is None else [_turns(m, n, t) for m, t in zip(members, scorer.rotates, strict=False)]
         reduced = [min(n or 0, m.shape[1]) if t else m.shape[1] for m, t in zip(members, able, strict=False)]
         scaled = any(t and s for each in self.scorers for t, s in zip(able, each.scaled, strict=False))
         return FoldJob(
@@ -138,6 +137,10 @@ class FoldScores(AnySolver):
     def passes(self, run: FoldRun) -> int:
         """How often `score` reads the rows."""
         return 1
+
+    def too_large(self, job: FoldJob, n_bytes: int) -> MemoryError:
+        advice = "Pass rows that can be read again, such as an array, or use fewer columns."
+        return needs_memory(f"a cross-validation of {job.p} columns", n_bytes, memory_bytes(), advice)
 
 
 @dataclass(frozen=True)
@@ -204,12 +207,14 @@ class GramFolds(FoldScores):
         widths = job.widths if job.reduced is None else job.reduced
         replaced = sum(p for p, r in zip(job.widths, widths, strict=True) if r < p)
         width = sum(widths)
+        # Streams, which cannot be read by columns, are gathered.
+        gathered = 0 if job.traits.whole else 8 * n * job.p
         products = n * n * replaced * (job.splits if job.scaled else 1)
         why = f"inner products are cheapest for {n} rows of {job.p} columns"
         return Cost(
             products + n * width**2 + job.splits * job.n_fits * EIGH_WORK * width**3,
             1,
-            8 * width * width * (2 * job.cells + 4),
+            8 * width * width * (2 * job.cells + 4) + gathered,
             why,
         )
 

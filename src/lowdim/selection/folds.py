@@ -109,9 +109,9 @@ def tables_in(source: Source) -> list[Source]:
 
 
 def is_wide(source: Source) -> bool:
-    """Whether a table has fewer rows than columns, and all tables can be read by columns."""
-    n, members = source.shape[0], tables_in(source)
-    return n is not None and all(m.traits.by_feature for m in members) and n < max(m.shape[1] for m in members)
+    """Whether a table has fewer rows than columns."""
+    n = source.shape[0]
+    return n is not None and n < max(table.shape[1] for table in tables_in(source))
 
 
 def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
