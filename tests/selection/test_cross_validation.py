@@ -419,3 +419,9 @@ def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkey
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-7)
     with pytest.raises(ValueError, match="n_components=0"):
         cross_validate(PPCA(), with_holes(X, 0.05), cv=3, n_components=[0, 1])
+
+
+def test_sparse_responses():
+    y = np.round(Y[:, :1] / 40)
+    found = cross_validate(PLSRegression(), X, sparse.csr_array(y), n_components=[1, 2])
+    np.testing.assert_allclose(found.scores, cross_validate(PLSRegression(), X, y, n_components=[1, 2]).scores)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .._xp import compute_lazy, to_numpy
+from .._xp import compute_lazy, is_sparse, to_numpy
 from ..errors import MissingValues, needs_second_reading
 from ..reading import check_weights
 from ..solvers import Plan, Status
@@ -263,7 +263,7 @@ def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:
 
 def _classes(y: Any) -> np.ndarray | None:
     """y as a vector, for splitters that use it; None if it is not a vector."""
-    if y is None or callable(y) or hasattr(y, "__next__"):
+    if y is None or callable(y) or hasattr(y, "__next__") or is_sparse(y):
         return None
     y = compute_lazy(y)
     values = np.asarray(y) if isinstance(y, list | tuple) else y
