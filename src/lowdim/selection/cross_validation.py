@@ -17,7 +17,8 @@ from ..solvers import Plan, Status
 from ..solvers.escalate import finer_plan, refine
 from ..solvers.plan import cheapest_plan, checked_plan
 from ..sources import Source
-from .fold_scores import FOLD_SCORES, FoldJob, FoldResult, FoldRun, RefitFolds
+from .fold_run import FoldJob, FoldResult, FoldRun
+from .fold_scores import FOLD_SCORES, RefitFolds
 from .folds import Folds, folds_of, tables_in
 from .protocol import CanBeValidated, HeldOutScorer
 from .validation_table import CrossValidation

@@ -60,7 +60,7 @@ class StandardizedGrams(Summary):
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.training.shape[1], block)
-        X = to_numpy(dense(block)).astype(np.float64)
+        X = to_numpy(dense(block)).astype(np.float64, copy=False)
         shift = feature_means(X, None)
         Z = X - shift
         means, scales = self._columns(X, Z, shift[:, 0])
