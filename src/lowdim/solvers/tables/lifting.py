@@ -36,13 +36,12 @@ class IdentityLift:
 
 @dataclass(frozen=True)
 class GramLift:
-    """The lift Z^T M v of vectors v, in one pass over the columns.
+    """The map of combinations v of the rows to Z^T v, in one pass over the columns.
 
     Z are the centred (and scaled) rows times the square roots of their weights.
     """
 
     rows: RowsLike
-    M: np.ndarray
     scaled: bool
     ddof: int
 
@@ -50,7 +49,7 @@ class GramLift:
         rows = self.rows
         like = rows.empty(0)
         xp = namespace(like)
-        right = asarray_like(self.M @ vectors, like, dtype=xp.float64)
+        right = asarray_like(np.ascontiguousarray(vectors), like, dtype=xp.float64)
         if rows.weights is not None:
             right = right * astype(xp.sqrt(rows.weights), xp.float64)[:, None]
         products = FeatureProducts(rows.weights, self.ddof, right)
