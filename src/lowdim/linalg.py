@@ -257,6 +257,23 @@ def with_zeros(values: Array, n: int) -> Array:
     return xp.concat([values, zeros], axis=-1)
 
 
+def orthonormal_in_turn(rows: Array) -> Array:
+    """The rows orthonormalised one after the other, up to sign, as Gram and Schmidt do.
+
+    If the rows are nearly orthogonal already, the Cholesky factor L of their inner products is well conditioned, and
+    L^{-1} times the rows is as accurate as Householder's method and several times as fast.
+    """
+    xp = namespace(rows)
+    if isinstance(rows, np.ndarray) and rows.shape[0] >= _PARTIAL_FROM:
+        lengths = np.sqrt(_row_squares(rows))
+        if np.all(lengths > 0.0):
+            unit = rows / lengths[:, None]
+            products = unit @ unit.T
+            if float(np.abs(products - np.eye(len(rows))).sum(axis=1).max()) < 0.5:
+                return np.linalg.inv(np.linalg.cholesky(products)) @ unit
+    return xp.linalg.qr(rows.T, mode="reduced")[0].T
+
+
 def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:
     """Q, R and C with `Z = basis C + Q R`, where Q has orthonormal columns that are orthogonal to `basis`.
 

@@ -107,12 +107,13 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
 def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
     """The stacked results of `function(block)` for all blocks of `X`: one pass, without a copy of all rows.
 
-    `function` maps b rows to an array of length b, with one or two axes. NaN and infinity in the rows are detected in
+    `function` maps b rows to an array of length b, with one or two axes. If it has an attribute `keeps_sparse` that is
+    true, sparse blocks have as many rows as their stored entries allow. NaN and infinity in the rows are detected in
     the results, so `function` must propagate them. With `takes_nan`, `function` treats NaN as missing and must return
     finite results. For a Dask collection the result is a Dask array, and no rows are read until it is computed.
     """
     source = open_source(X)
-    rows = _rows_to_map(source)
+    rows = _rows_to_map(source, getattr(function, "keeps_sparse", False))
     n = source.shape[0]
     parts = _parts(source, threaded_blas=False)
     if source.traits.remote:
@@ -302,9 +303,10 @@ def _shows_holes(source: Source, weights: Array | None) -> bool:
     return bool(np.any(with_holes[keep]))
 
 
-def _rows_to_map(source: Source) -> int:
-    """The number of rows of a block for `map_rows`."""
-    return _block_rows(source, max(64, _MAP_BYTES // (source.shape[1] * source.traits.itemsize)))
+def _rows_to_map(source: Source, keeps_sparse: bool = False) -> int:
+    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse."""
+    entries = max(1.0, source.shape[1] * (source.traits.stored if keeps_sparse else 1.0))
+    return _block_rows(source, max(64, int(_MAP_BYTES / (entries * source.traits.itemsize))))
 
 
 def _block_rows(source: Source, wanted: int) -> int:

@@ -149,8 +149,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The function of a block of rows that `transform` applies."""
 
     @abstractmethod
-    def _lift(self) -> Array:
-        """The matrix B that maps the result of `transform` back to centred rows."""
+    def _lift(self) -> Any:
+        """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
 
     # ---- How a fit runs
 
@@ -254,14 +254,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
-    def _reconstruct(self, X: Any, B: Array, mean: Array, table: str = "X") -> Array:
-        """mean + z B for each row z of `X`."""
+    def _reconstruct(self, X: Any, B: Any, mean: Array, table: str = "X") -> Array:
+        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it."""
         source = open_source(X)
         if source.shape[1] != self.n_components_:
             width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
         self._check_namespace(source, "inverse_transform")
-        return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
+        times = B if callable(B) else lambda Z: Z @ astype(B, Z.dtype)
+        return map_rows(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype))
 
     # ---- How a model is printed
 

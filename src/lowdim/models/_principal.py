@@ -53,6 +53,12 @@ def count_pairs(n_components: Any, n: int | None, p: int, *, of_rows: bool = Fal
     raise n_components_out_of_range(k, upper, n, p, of_rows=of_rows)
 
 
+def share_of(n_components: Any) -> float | None:
+    """The share of the variance that `n_components` asks for; None if it is a number of components, a rule or None."""
+    is_share = isinstance(n_components, numbers.Real) and not isinstance(n_components, numbers.Integral)
+    return float(n_components) if is_share else None
+
+
 def with_variance(spectrum: Spectrum, k: int) -> int:
     """The number of components with variance among the first k, for models that divide by it; warns of the others."""
     rank = min(spectrum.rank, k)
@@ -102,7 +108,8 @@ def principal_request(rows: Rows, n_components: Any) -> Request:
         k = None
     else:
         k = count_pairs(n_components, n, p)
-    return Request(k=k, ddof=_DDOF, standardize=n_components is None or n_components == p)
+    standardize = n_components is None or n_components == p
+    return Request(k=k, share=share_of(n_components), ddof=_DDOF, standardize=standardize)
 
 
 def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
@@ -115,8 +122,8 @@ def principal_spectrum(rows: Rows, n_components: Any) -> tuple[Spectrum, Plan]:
         spectrum, the_plan, k = _solve_by_rule(rows, request, n_components)
     else:
         spectrum, the_plan = spectra.solve(rows, request)
-        is_share = n_components is not None and 0.0 < n_components < 1.0
-        k = count_to_reach(spectrum, float(n_components)) if is_share else int(spectrum.values.shape[0])
+        share = share_of(n_components)
+        k = int(spectrum.values.shape[0]) if share is None else count_to_reach(spectrum, share)
     n, p = spectrum.n_rows, rows.shape[1]
     most = most_components(n, spectrum.weight, p)
     if spectrum.values.shape[0] > most:

@@ -127,8 +127,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
         x_dtype, y_dtype = dtypes
         x, y = views.tables
         like = self.x_mean_
-        total_x = float(np.sum(x.table**2)) * x.unit**2
-        total_y = float(np.sum(y.table**2)) * y.unit**2
+        total_x = x.total() * x.unit**2
+        total_y = y.total() * y.unit**2
         lengths = fit.x_lengths
         in_x = (lengths * column_lengths(fit.x_loadings)) ** 2
         in_y = (lengths * column_lengths(fit.y_on_x)) ** 2

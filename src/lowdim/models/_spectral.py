@@ -17,7 +17,7 @@ from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ..summaries.base import require_seen
 from ._base import Model
-from ._principal import count_pairs, count_rows, warn_of_status
+from ._principal import count_pairs, count_rows, share_of, warn_of_status
 from ._rule_choice import check_cv_rows, is_cv, no_partial_fit
 
 
@@ -65,8 +65,14 @@ class SpectralModel(Model):
         return self._request_of(self._k(count_rows(rows, self.ddof, self._fixed_ddof), rows.shape[1]))
 
     def _request_of(self, k: int | None) -> Request:
-        standardize, seed = self._standardize(), self._seed()
-        return Request(k=k, ddof=self.ddof, standardize=standardize, fixed_ddof=self._fixed_ddof, seed=seed)
+        return Request(
+            k=k,
+            share=share_of(self.n_components),
+            ddof=self.ddof,
+            standardize=self._standardize(),
+            fixed_ddof=self._fixed_ddof,
+            seed=self._seed(),
+        )
 
     def _k(self, n: int | None, p: int) -> int | None:
         """The number of eigenpairs that `n_components` needs; None means all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
@@ -60,6 +60,10 @@ class TablesModel(Model):
     @abstractmethod
     def _components(self, n_tables: int) -> ComponentsFunction:
         """The function that computes the components of `n_tables` tables from their coordinates."""
+
+    def _narrowing(self) -> Callable[[Views, int], Views] | None:
+        """The function that reduces coordinates to those that so many components need, if there is one."""
+        return None
 
     @abstractmethod
     def _unpack(self, views: Views, fit: Any, dtypes: Dtypes) -> None:
@@ -200,7 +204,7 @@ class TablesModel(Model):
             return self._k(n if n is None or weight is None else max(n, int(weight)), groups)
 
         standardize = tuple(self._standardize_tables(len(groups)))
-        return TablesRequest(standardize, count, self._components(len(groups)), self.ddof)
+        return TablesRequest(standardize, count, self._components(len(groups)), self.ddof, self._narrowing())
 
     def _is_cross_validated(self) -> bool:
         return is_cv(self.n_components) and hasattr(self, "held_out_scorer")

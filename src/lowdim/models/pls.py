@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,15 @@ from ..errors import choice
 from ..selection.protocol import HeldOutScorer
 from ..selection.scorers import ErrorScorer
 from ..solvers.results import PairFit
-from ..solvers.tables import ComponentsFunction, Reduction, Views, pls_canonical, pls_regression, pls_svd
+from ..solvers.tables import (
+    ComponentsFunction,
+    Reduction,
+    Views,
+    krylov_views,
+    pls_canonical,
+    pls_regression,
+    pls_svd,
+)
 from ._pair import PairModel
 from ._regression import REGRESSION_AXES, LatentRegression
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
@@ -122,6 +130,9 @@ class PLSRegression(LatentRegression):
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(pls_regression, simpls=self.algorithm == "simpls")
+
+    def _narrowing(self) -> Callable[[Views, int], Views]:
+        return krylov_views
 
     def _describe_limit(self) -> str:
         return "up to rounding, nothing of y that X could explain is left after them"

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
 import numpy as np
 
-from .._xp import Array, asarray_like, astype, device, in_range, namespace
+from .._xp import Array, asarray_like, astype, dense, in_range, namespace
 from ..errors import RankWarning, choice, no_variance, warn_user
+from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
 from ..reading import Rows
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
 from ..solvers.spectra import SHRINKAGE
 from ..summaries import FourthMoments, Moments
+from ._derived import derived
 from ._spectral import SpectralModel
+from ._symmetric import SymmetricFactors
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 
@@ -47,9 +51,9 @@ class Whitening(SpectralModel):
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features_in_)
-        W.
+        W. For the "zca" kinds with few rows, this p x p matrix is computed when it is asked for.
     inverse_ : array of shape (n_features_in_, n_components_)
-        The (pseudo-)inverse of W.
+        The (pseudo-)inverse of W; computed when it is asked for if W is.
     mean_, explained_variance_ (regularised eigenvalues, of P for the "-cor" kinds), shrinkage_
     n_components_, n_samples_, n_features_in_, feature_names_in_, solver_, plan_, status_, residual_
 
@@ -58,6 +62,10 @@ class Whitening(SpectralModel):
     Without regularization, directions of zero variance cannot be whitened. They are dropped ("pca" kinds) or left out
     of W ("zca" kinds), with a warning; "cholesky" raises an error. The solver `covariance` needs one pass over the
     rows.
+
+    If fewer than p / 2 directions have variance, as with n < p / 2 rows, the matrix of the "zca" kinds is kept as
+    V^T diag(f) V + c (I - V^T V) (times T^{-1/2}), where V are the r eigenvectors with variance: `transform` and
+    `inverse_transform` take 2 p r multiplications a row, and memory for p r numbers. Without regularization c = 0.
 
     References
     ----------
@@ -93,13 +101,28 @@ class Whitening(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        if self.regularization == "ledoit-wolf":
+        wide = self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns
+        if self.regularization == "ledoit-wolf" and not wide:
             # The shrinkage intensity needs fourth moments, so the whole fit uses a summary with them.
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
             return
         spectrum, the_plan = spectra.solve(rows, self._request(rows), self.solver)
+        if self.regularization == "ledoit-wolf":
+            self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+
+    @derived
+    def components_(self) -> Array:
+        """W, a p x p matrix that is not kept. A MemoryError says how large it is if it does not fit into memory."""
+        W = self._whitener.dense("components_")
+        return W if self._column_scale is None else W / self._column_scale[None, :]
+
+    @derived
+    def inverse_(self) -> Array:
+        """The (pseudo-)inverse of W, a p x p matrix that is not kept."""
+        B = self._colourer.dense("inverse_")
+        return B if self._column_scale is None else B * self._column_scale[:, None]
 
     def _projection(self) -> Array:
         return self.components_.T
@@ -107,8 +130,32 @@ class Whitening(SpectralModel):
     def _deviation(self) -> float:
         return 1.0
 
-    def _lift(self) -> Array:
-        return self.inverse_.T
+    def _scoring(self) -> Any:
+        if "_whitener" not in self.__dict__:
+            return super()._scoring()
+        W, scale, mean = self._whitener, self._column_scale, self.mean_
+        A = W.vectors.T if scale is None else W.vectors.T / scale[:, None]
+        coordinates = affine(A, mean, math.sqrt(float(self.explained_variance_[0])))
+
+        def whiten(block: Array) -> Array:
+            rows = None
+            if W.beyond != 0.0:
+                rows = dense(block) - astype(mean, block.dtype)
+                rows = rows if scale is None else rows / astype(scale, block.dtype)
+            return W.times(coordinates(block), rows)
+
+        return whiten
+
+    def _lift(self) -> Any:
+        if "_colourer" not in self.__dict__:
+            return self.inverse_.T
+        B, scale = self._colourer, self._column_scale
+
+        def colour(Z: Array) -> Array:
+            X = B.times(Z @ astype(B.vectors, Z.dtype).T, Z)
+            return X if scale is None else X * astype(scale, Z.dtype)
+
+        return colour
 
     def _k(self, n: int | None, p: int) -> int | None:
         # The shrinkage intensity is estimated from all eigenvalues, even if few are kept.
@@ -158,13 +205,17 @@ class Whitening(SpectralModel):
                 raise TypeError(
                     "regularization='ledoit-wolf' needs FourthMoments; pass that summary, rows, or use 'oas'."
                 )
-            if summary.n_rows > 1 and not have_digits(np.array([summary.fourth]), summary.weight):
-                raise ValueError(
-                    "regularization='ledoit-wolf': the fourth moments are zero or have lost digits, because all rows "
-                    "are the same or so small that fourth powers underflow. Multiply them by a constant, or use 'oas'."
-                )
-            self._fourth = summary.fourth
+            self._set_fourth(summary.fourth, summary.n_rows, summary.weight)
         super()._fit_summary(summary, solver, dtype, passes)
+
+    def _set_fourth(self, fourth: float, n_rows: int, weight: float) -> None:
+        """Keep the fourth moment, an error if it has lost its digits."""
+        if n_rows > 1 and not have_digits(np.array([fourth]), weight):
+            raise ValueError(
+                "regularization='ledoit-wolf': the fourth moments are zero or have lost digits, because all rows "
+                "are the same or so small that fourth powers underflow. Multiply them by a constant, or use 'oas'."
+            )
+        self._fourth = fourth
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
         p = self.n_features_in_
@@ -173,12 +224,16 @@ class Whitening(SpectralModel):
         rows = p
         if self.kind.startswith("pca"):
             rows = rank = min(rank, self._count_kept(spectrum))
-        M, inverse = self._matrices(spectrum, rank)
         like = spectrum.values
         self.n_components_ = rows
         self.mean_ = asarray_like(spectrum.mean, like, dtype=dtype)
-        self.components_ = astype(M, dtype)
-        self.inverse_ = astype(inverse, dtype)
+        for name in ("components_", "inverse_", "_whitener", "_colourer", "_column_scale"):
+            self.__dict__.pop(name, None)
+        if self.kind.startswith("zca") and 2 * rank < p:
+            self._set_factors(spectrum, rank, dtype)
+        else:
+            M, inverse = self._matrices(spectrum, rank)
+            self.components_, self.inverse_ = astype(M, dtype), astype(inverse, dtype)
         self.explained_variance_ = in_range(self._regularised_eigenvalues(spectrum)[:rank], dtype)
         del self._added, self._keep
         self.__dict__.pop("_fourth", None)
@@ -226,6 +281,18 @@ class Whitening(SpectralModel):
             )
         return rank
 
+    def _set_factors(self, spectrum: Spectrum, rank: int, dtype: Any) -> None:
+        """Keep W and its inverse by their eigenvectors, in the units of the (standardized) columns."""
+        root = namespace(spectrum.values).sqrt(self._regularised_eigenvalues(spectrum)[:rank])
+        V = astype(spectrum.vectors[:rank, :], dtype)
+        self._whitener = SymmetricFactors(V, 1.0 / root, self._beyond(-0.5, rank))
+        self._colourer = SymmetricFactors(V, root, self._beyond(0.5, rank))
+        self._column_scale = None if spectrum.scale is None else astype(spectrum.scale, dtype)
+
+    def _beyond(self, power: float, rank: int) -> float:
+        """added^power, the eigenvalue in the directions outside `rank` eigenvectors; zero without regularization."""
+        return float(self._added**power) if self._added > 0.0 and rank < self.n_features_in_ else 0.0
+
     def _matrices(self, spectrum: Spectrum, rank: int) -> tuple[Array, Array]:
         """The whitening matrix and its inverse."""
         xp = namespace(spectrum.values)
@@ -244,10 +311,7 @@ class Whitening(SpectralModel):
 
     def _symmetric(self, W: Array, along: Array, power: float) -> Array:
         """W^T diag(along) W plus added^power in the directions outside `W` (zero without regularization)."""
-        xp = namespace(W)
-        beyond = self._added**power if self._added > 0.0 and W.shape[0] < W.shape[1] else 0.0
-        identity = xp.eye(W.shape[1], dtype=W.dtype, device=device(W))
-        return (W.T * (along - beyond)[None, :]) @ W + beyond * identity
+        return SymmetricFactors(W, along, self._beyond(power, int(W.shape[0]))).dense(f"kind={self.kind!r}")
 
     def _cholesky(self, W: Array, root: Array) -> tuple[Array, Array]:
         """Upper triangular M with positive diagonal and M^T M = S^{-1}, the R factor of S^{-1/2}; and its inverse."""
@@ -256,3 +320,16 @@ class Whitening(SpectralModel):
         diagonal = xp.linalg.diagonal(R)
         M = R * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))[:, None]
         return M, self._symmetric(W, root * root, 1.0) @ M.T
+
+
+def _fourth_moment(rows: Rows, spectrum: Spectrum) -> float:
+    """sum_i w_i |x_i - mean|^4 in one pass over the rows."""
+    mean = spectrum.mean
+
+    def squares(block: Array) -> Array:
+        Z = astype(dense(block), mean.dtype) - mean
+        return namespace(Z).sum(Z * Z, axis=1)
+
+    fourth = rows.map(squares) ** 2
+    xp = namespace(fourth)
+    return float(xp.sum(fourth if rows.weights is None else fourth * astype(rows.weights, fourth.dtype)))

@@ -10,11 +10,10 @@ import numpy as np
 
 from .. import summaries
 from .._xp import namespace, to_numpy
-from ..linalg import divisor, is_constant, require_rows
+from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..solvers.spectra import is_resolved
 from ..sources import open_source
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
@@ -179,20 +178,40 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
 
 
 def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
-    """Whether all eigenvalues that can be nonzero are distinguishable from rounding."""
+    """Whether the summary has lost no eigenvalue that the rules distinguish from zero."""
     if isinstance(summary, summaries.Triangle):
         return True
-    return is_resolved(e.values, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
+    return are_settled(e, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
+
+
+def are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
+    """Whether each of the first `n_free` eigenvalues is resolved, or so small that it counts as zero.
+
+    Rules count eigenvalues up to p eps lambda_1 as zero, however accurate they are. The rounding error of products in
+    float64 is far below that if there are many columns, so what is a tenth of it or less need not be computed again.
+    """
+    shares = e.values[:n_free] / e.values[0]
+    zero = 0.1 * rank_cut(1.0, e.p, FLOAT64_EPS) if product_eps <= FLOAT64_EPS else 0.0
+    return not bool(np.any((shares < resolution(product_eps)) & (shares > zero)))
 
 
 def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     """From inner products of the rows, or from their R factor if those lose small eigenvalues."""
-    spectrum, _ = spectra.solve(rows, request)
     columns = rows.summarize(Columns(rows.shape[1]))
-    variances = to_numpy(columns.squares).astype(np.float64) / divisor(columns.weight, request.ddof)
-    varying = ~is_constant(np.sqrt(variances), to_numpy(columns.mean).astype(np.float64))
-    known = np.where(varying, 1.0 if request.standardize else variances, 0.0)
-    return Eigenvalues.from_spectrum(spectrum, rows.shape[1], request.ddof, variances=known, varying=varying)
+    rows = rows.counted()
+    n, p = int(rows.shape[0] or 0), rows.shape[1]
+    ddof = request.ddof if request.standardize else None
+    narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.standardize
+
+    def solve(kind: Any) -> Eigenvalues:
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
+        return Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
+
+    def finer(kind: Any, found: Eigenvalues) -> Any:
+        settled = are_settled(found, min(n - 1, p), FLOAT32_EPS if narrow else FLOAT64_EPS)
+        return None if kind is summaries.GramRoot or settled else summaries.GramRoot
+
+    return refine(summaries.Gram, solve, finer)[0]
 
 
 def _cross_validate(

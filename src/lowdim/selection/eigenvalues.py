@@ -11,7 +11,7 @@ from .._xp import to_numpy
 from ..errors import no_variance, too_few_rows
 from ..linalg import FLOAT64_EPS, divisor, is_constant, most_components, quiet_blas, rank_cut, require_size, svd_thin
 from ..solvers import Spectrum
-from ..summaries import Moments, Triangle
+from ..summaries import Columns, Gram, GramRoot, Moments, Triangle
 from ..summaries.base import require_seen
 
 
@@ -90,6 +90,37 @@ class Eigenvalues:
         )
 
     @classmethod
+    def from_gram(cls, gram: Gram, columns: Columns, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
+        """The eigenvalues of the inner products of the rows (the squared singular values of their root, for a
+        GramRoot), and the variances of the columns."""
+        _require_two_rows(columns.n_rows, columns.weight)
+        per = divisor(columns.weight, ddof)
+        squares, mean = _to_float64(columns.squares), _to_float64(columns.mean)
+        varying = ~is_constant(np.sqrt(squares / per), mean)
+        if not varying.any():
+            raise no_variance("choosing how many components to keep")
+        if isinstance(gram, GramRoot):
+            root = _to_float64(gram.product)
+            unit = float(np.abs(root).max()) or 1.0
+            values = (svd_thin(root / unit)[1] * unit) ** 2
+        else:
+            values, _ = _scatter_eigenvalues(_to_float64(gram.centred()), gram.n_samples)
+        require_size(values[:1], mean, columns.weight)
+        values = values / per
+        m = _max_rank(columns.n_rows, columns.weight, int(np.count_nonzero(varying)))
+        return cls(
+            values=_pad(values, m),
+            n=float(columns.weight),
+            p=columns.n_features,
+            ddof=ddof,
+            total=float(values.sum()),
+            variances=np.where(varying, 1.0 if standardize else squares / per, 0.0),
+            matrix=None,
+            standardize=bool(standardize),
+            varying=varying,
+        )
+
+    @classmethod
     def from_spectrum(
         cls, spectrum: Spectrum, p: int, ddof: int = 1, *, variances: Any = None, varying: Any = None
     ) -> Eigenvalues:
@@ -156,7 +187,7 @@ def _max_rank(n_rows: int, weight: float, p: int) -> int:
 def _scatter_eigenvalues(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of a scatter matrix, descending, and the matrix itself."""
     assert S is not None
-    unit = float(np.diagonal(S).max())
+    unit = float(np.diagonal(S).max()) or 1.0
     with quiet_blas(p):
         values = np.linalg.eigvalsh(S / unit)[::-1]
     return np.clip(values, 0.0, None) * unit, S

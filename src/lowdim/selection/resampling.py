@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,15 @@ import numpy as np
 from .._xp import Array
 from ..linalg import quiet_blas
 from .eigenvalues import Eigenvalues, Unavailable
+from .noise_spectrum import NoiseSpectrum
 from .picking import leading_above
 
 #: The number of simulated columns that are drawn at a time.
 _AT_A_TIME = 4096
+#: Whole tables are drawn if that takes at most this many multiplications.
+_WHOLE_UP_TO = 2e10
+#: The number of draws that tell how many leading eigenvalues are needed.
+_PILOT = 20
 
 
 def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, seed: int = 0) -> tuple[int, np.ndarray]:
@@ -29,7 +35,8 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
         The threshold for lambda_k is this quantile (or the mean) of the k-th eigenvalue over the simulations. Horn used
         the mean; 0.95 keeps fewer components [2]_.
 
-    The curve consists of the thresholds for k = 1, ..., min(n - 1, p).
+    The curve consists of the thresholds for k = 1, ..., min(n - 1, p); for large tables it ends soon after the first
+    threshold that is not exceeded, because the others decide nothing.
 
     Notes
     -----
@@ -37,6 +44,11 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     is distributed as L L^T, where L is lower triangular, its diagonal has chi distributions with n - 1, n - 2, ...
     degrees of freedom, and the entries below are standard normal [3]_. The cost of p^3 does not depend on n. Otherwise
     n - 1 rows are drawn, some columns at a time, which costs n^2 p.
+
+    For large tables only the leading eigenvalues are computed, and of the simulated rows only what that needs is drawn
+    (`noise_spectrum`). If there are many different variances, small ones are replaced by a few with the same sums of
+    powers, and standardized columns are replaced by Gaussian ones; both change the thresholds by far less than another
+    seed does.
 
     References
     ----------
@@ -52,17 +64,60 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
         raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
     deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
+    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have n - 1 degrees of freedom.
+    scale = unit if e.standardize else unit / (e.n - 1.0)
+
+    def thresholds_of(draws: np.ndarray) -> np.ndarray:
+        over = draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0)
+        return np.asarray(over * scale)
+
+    noise = _noise_spectrum(e.n - 1.0, deviations, e.standardize, int(n_draws))
+    if noise is None:
+        thresholds = thresholds_of(_all_eigenvalues(e, deviations, int(n_draws), seed))
+    else:
+        thresholds = _as_far_as_needed(e.values, noise, int(n_draws), seed, thresholds_of)
+    return leading_above(e.values[: len(thresholds)], thresholds), thresholds
+
+
+def _all_eigenvalues(e: Eigenvalues, deviations: np.ndarray, n_draws: int, seed: int) -> np.ndarray:
+    """All eigenvalues of each simulated table, (draws, min(n - 1, p))."""
     rng = np.random.default_rng(seed)
     m = len(e.values)
-    draws = np.zeros((int(n_draws), m))
+    draws = np.zeros((n_draws, m))
     with quiet_blas(min(m, len(deviations))):
         for draw in draws:
             values = simulate_eigenvalues(rng, e.n, deviations, e.standardize)[:m]
             draw[: len(values)] = values
-    over = draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0)
-    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have n - 1 degrees of freedom.
-    thresholds = over * (unit if e.standardize else unit / (e.n - 1.0))
-    return leading_above(e.values, thresholds), thresholds
+    return draws
+
+
+def _noise_spectrum(free: float, deviations: np.ndarray, standardize: bool, n_draws: int) -> NoiseSpectrum | None:
+    """What leading eigenvalues are simulated with, or None if whole tables are simulated, because that is quick."""
+    p = len(deviations)
+    if n_draws * min(free, float(p)) ** 2 * p < _WHOLE_UP_TO:
+        return None
+    return NoiseSpectrum.of_standardized(p, free) if standardize else NoiseSpectrum.of_columns(deviations**2, free)
+
+
+def _as_far_as_needed(
+    values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, thresholds_of: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The thresholds for k = 1, 2, ..., at least up to the first that is not exceeded.
+
+    The time increases with the cube of the largest k, which is found out with the first of the draws.
+    """
+    k = 8
+    for some in (min(n_draws, _PILOT), n_draws):
+        while True:
+            draws = noise.leading(some, k, seed)
+            m = min(draws.shape[1], len(values))
+            thresholds = thresholds_of(draws[:, :m])
+            chosen = leading_above(values[:m], thresholds)
+            if m < k or chosen < m:
+                break
+            k *= 2
+        k = min(k, chosen + 3)
+    return thresholds
 
 
 def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndarray, standardize: bool) -> np.ndarray:

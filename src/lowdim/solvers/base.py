@@ -33,6 +33,9 @@ class Request:
 
     #: Number of leading eigenpairs; None for all min(n, p).
     k: int | None = None
+    #: With k = None: the share of the variance that the leading eigenpairs have to reach. Solvers return as many as
+    #: reach it and one more, and the sums over the others.
+    share: float | None = None
     #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
     ddof: int = 1
     standardize: bool = False

@@ -209,8 +209,12 @@ class Unmixing:
 
 def count_to_reach(spectrum: Any, proportion: float) -> int:
     """The smallest number of pairs whose proportion of variance reaches `proportion` (up to rounding)."""
-    total = spectrum.total
+    return leading_count(spectrum.values, spectrum.total, proportion)
+
+
+def leading_count(values: Array, total: float, proportion: float) -> int:
+    """The smallest number of leading `values` whose proportion of `total` reaches `proportion` (up to rounding)."""
     if total <= 0.0:
         return 1
-    reached = cumulative_sum(spectrum.values / total) >= proportion - 1e-12
-    return min(count_true(~reached) + 1, int(spectrum.values.shape[0]))
+    reached = cumulative_sum(values / total) >= proportion - 1e-12
+    return min(count_true(~reached) + 1, int(values.shape[0]))

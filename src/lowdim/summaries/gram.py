@@ -10,12 +10,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, asarray_like, astype, dense, device, namespace, wide_dtype
+from .._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from ..linalg import divisor, is_constant, r_factor, require_rows, require_size
 from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, check_squares, products_in_range
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
 _NEAR = 1e-6
+#: Features of a sparse block of which more than this share is stored are multiplied as dense ones, which is then faster.
+_DENSE_FROM = 0.1
+#: The weight of the samples at which a feature is stored may be at most this share, if the feature is to be centred
+#: after its products were computed: the subtraction then costs at most one binary digit.
+_CENTRED_AFTER = 0.5
 
 
 def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
@@ -63,6 +68,11 @@ def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | 
     return first + (Z @ w)[:, None] / xp.sum(w)
 
 
+def _dense_rows(n_samples: int, itemsize: int) -> int:
+    """The number of features of a dense block: half of the cache, but at least 2 n."""
+    return max(CACHE_BYTES // 2 // (n_samples * itemsize), 2 * n_samples)
+
+
 class Gram(Summary):
     """`product` = sum over features of z z^T, z the centred feature: the n x n inner products of samples.
 
@@ -80,6 +90,14 @@ class Gram(Summary):
     Each feature is centred before it is multiplied, so that a large offset costs no digits. `centred` removes what is
     left by the rounding of the means, and multiplies by the weights. One pass over the features, n^2 numbers. Weights
     passed to `update` would be weights of features; they are ignored.
+
+    Sparse features F, one in each row, stay sparse: with their means m,
+
+        sum_j (f_j - m_j 1)(f_j - m_j 1)^T = F^T F - (F^T m) 1^T - 1 (F^T m)^T + (m^T m) 1 1^T.
+
+    If a feature is stored at samples of a share a of the total weight, n m^2 is at most a sum f^2 by the inequality of
+    Cauchy and Schwarz. So the subtraction costs at most one binary digit up to a = 1/2. Features that are stored at
+    more samples than that, or at so many that a dense product is faster, are made dense, a few at a time.
     """
 
     parameters = ("n_samples", "sample_weight", "ddof")
@@ -140,7 +158,8 @@ class Gram(Summary):
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_samples, block)
-        return {"product": self._joined(self._product_of(dense(block))), "n_rows": self.n_rows + int(block.shape[0])}
+        P = self._sparse_product(block) if is_sparse(block) else self._product_of(block)
+        return {"product": self._joined(P), "n_rows": self.n_rows + int(block.shape[0])}
 
     def _merged(self, other: Self) -> Changes:
         if other.product is None:
@@ -148,7 +167,8 @@ class Gram(Summary):
         return {"product": self._joined(other.product), "n_rows": self.n_rows + other.n_rows}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
+        # Adding the product of a block costs n^2 operations, so blocks of few stored entries have more features.
+        return int(_dense_rows(n_columns, itemsize) / max(min(stored / _DENSE_FROM, 1.0), 1e-6))
 
     def _layout(self) -> Layout:
         n = self.n_samples
@@ -163,6 +183,36 @@ class Gram(Summary):
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
         return astype(P, wide_dtype(namespace(P), device(P)))
+
+    def _sparse_product(self, block: Any) -> Array:
+        """The product of a sparse block of features, in float64."""
+        n = self.n_samples
+        block = block.astype(np.float64, copy=False)
+        w = np.ones(n) if self.sample_weight is None else np.asarray(self.sample_weight, dtype=np.float64)
+        weight = float(w.sum())
+        stored = type(block)((np.ones_like(block.data), block.indices, block.indptr), shape=block.shape) @ w
+        crowded = (np.diff(block.indptr) > _DENSE_FROM * n) | (stored > _CENTRED_AFTER * weight)
+        P = np.zeros((n, n)) if crowded.all() else self._product_of_few(block[~crowded], w, weight)
+        rest = np.flatnonzero(crowded)
+        step = _dense_rows(n, 8)
+        for i in range(0, len(rest), step):
+            P += self._product_of(block[rest[i : i + step]].toarray())
+        check_squares(np.diagonal(P))
+        return P
+
+    def _product_of_few(self, F: Any, w: np.ndarray, weight: float) -> Array:
+        """The product of features of which few entries are stored, centred after it."""
+        mean = F @ w / weight
+        if self.ddof is not None:
+            squares = np.clip(F.multiply(F) @ w - weight * mean * mean, 0.0, None)
+            check_squares(squares)
+            scale = standard_deviations(squares, mean, self.n_samples, weight, self.ddof)
+            F, mean = F.multiply(1.0 / scale[:, None]).tocsr(), mean / scale
+        P: Array = (F.T @ F).toarray()
+        cross = F.T @ mean
+        P -= cross[:, None]
+        P -= cross - mean @ mean
+        return P
 
     def _standardized(self, Z: Array, mean: Array, ddof: int) -> Array:
         """Centred features divided by their standard deviation, in place for NumPy arrays."""
@@ -190,6 +240,12 @@ class GramRoot(Gram):
     def centred(self) -> Array:
         """R^T R."""
         return self.product.T @ self.product
+
+    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
+        return _dense_rows(n_columns, itemsize)
+
+    def _sparse_product(self, block: Any) -> Array:
+        return self._product_of(dense(block))
 
     def _product_of(self, block: Array) -> Array:
         xp = namespace(block)

@@ -11,7 +11,7 @@ from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_triangle import Triangle
-from .spectral_solver import Solver, is_resolved, scales
+from .spectral_solver import Solver, is_resolved, scales, wanted_pairs
 
 #: With more columns, the trace of S^3 would cost as much as the eigenproblem.
 _CUBES_UP_TO = 512
@@ -74,12 +74,12 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     if scale is not None:
         S = S / scale[:, None] / scale[None, :]
         squares = xp.linalg.diagonal(S)
-    p = moments.n_features
-    k = most_components(moments.n_rows, moments.weight, p) if request.k is None else request.k
     unit = float(xp.max(squares)) or 1.0
     S = S / unit
-    values, vectors = eigh_descending(S, at_least=k)
+    values, vectors = eigh_descending(S, at_least=request.k)
     values = xp.clip(values, 0.0, None)
+    most = most_components(moments.n_rows, moments.weight, moments.n_features)
+    k = wanted_pairs(values, float(xp.sum(squares)) / unit, request, most)
     tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
     n_free = min(count_true(squares > 0), moments.n_rows - 1)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ... import summaries
-from ..._xp import Array, asarray_like, astype, dense, namespace
+from ..._xp import Array, asarray_like, astype, count_true, is_sparse, namespace
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
     eigh_descending,
+    is_constant,
     most_components,
     numerical_rank,
+    orthonormal_in_turn,
+    rank_cut,
     require_size,
+    resolution,
     signs,
     svd_thin,
     with_zeros,
 )
+from ...summaries.feature_products import FeatureProducts
 from ...summaries.gram import centred_features
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
-from .spectral_solver import Solver, is_resolved
+from .spectral_solver import Solver, is_resolved, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -53,20 +59,24 @@ class Gram(Solver):
         ddof = request.ddof if request.standardize else None
         kind = summaries.GramRoot if self.root else summaries.Gram
         gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
-        values, vectors, tail, residual = _eigenpairs(
-            gram.product if self.root else gram.centred(), request.k or n, self.root
-        )
-        xp = namespace(values)
+        product = gram.product if self.root else gram.centred()
+        xp = namespace(product)
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
-        k = most_components(n, weight, p) if request.k is None else request.k
+        most = most_components(n, weight, p)
+        values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
+        k = values.shape[0] if request.share is not None else most if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof)
         require_size(values[:1], mean, weight)
-        narrow = rows.traits.itemsize < 8 and not self.root and not request.standardize
+        # Sparse rows are multiplied in float64.
+        narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
+        n_free = min(n - 1, p, values.shape[0])
+        if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, max(n, p)):
+            values, n_free = with_zeros(values[:first], values.shape[0] - first), first
         rank = min(numerical_rank(values, max(n, p), epsilon), k)
         W = orthonormal_rows(W, rank, k)
         values = with_zeros(values, max(0, k - values.shape[0]))[:k]
-        resolved = self.root or is_resolved(values, min(n - 1, p), epsilon)
+        resolved = self.root or is_resolved(values, n_free, epsilon)
         return Spectrum(
             values=values,
             vectors=W * signs(W)[:, None],
@@ -98,22 +108,45 @@ class Gram(Solver):
         return None if self.root else Gram(root=True)
 
 
-def _eigenpairs(G: Array, k: int, root: bool) -> tuple[Array, Array, Tail, float]:
-    """The leading eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
+def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Array, Array, Tail, float]:
+    """The requested eigenpairs of G (of G^T G if `root`), the tail, and the residual."""
     xp = namespace(G)
     unit = float(xp.max(xp.abs(G))) or 1.0
     A = G / unit
     if root:
         _, s, Vt = svd_thin(A)
-        values, action, unit = s * s, (Vt @ A.T) @ A, unit * unit
+        values = s * s
     else:
         values, Vt = eigh_descending(A)
-        values, action = xp.clip(values, 0.0, None), Vt @ A
-    k = min(k, values.shape[0])
+        values = xp.clip(values, 0.0, None)
+    values = values[:most]
+    k = min(wanted_pairs(values, float(xp.sum(values)), request, most), values.shape[0])
     tail = Tail().plus(values[k:])
-    D = action[:k, :] - values[:k, None] * Vt[:k, :]
+    values, Vt = values[:k], Vt[:k, :]
+    D = ((Vt @ A.T) @ A if root else Vt @ A) - values[:, None] * Vt
     residual = float(xp.sqrt(xp.max(xp.sum(D * D, axis=1)))) / (float(values[0]) or 1.0)
-    return values[:k] * unit, Vt[:k, :], replace(tail, total=tail.total * unit), residual
+    unit = unit * unit if root else unit
+    return values * unit, Vt, replace(tail, total=tail.total * unit), residual
+
+
+def _count_resolved(values: Array) -> int:
+    """The number of leading eigenvalues that are more than rounding, in float64."""
+    return count_true(values >= resolution(FLOAT64_EPS) * values[0])
+
+
+def _are_zero(values: Array, W: Array, first: int, last: int, width: int) -> bool:
+    """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
+
+    The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If none
+    of these is longer than `width` eps sqrt(lambda_1), the R factor of Z^T would find no variance there either.
+    """
+    if first >= last:
+        return False
+    xp = namespace(W)
+    W = W[first:last, :]
+    unit = float(xp.max(xp.abs(W))) or 1.0
+    length = unit * math.sqrt(float(xp.max(xp.sum((W / unit) ** 2, axis=1))))
+    return length <= rank_cut(math.sqrt(float(values[0])), width, FLOAT64_EPS)
 
 
 def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
@@ -126,14 +159,35 @@ def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Arra
     if rows.weights is not None:
         w = astype(rows.weights, vectors.dtype)
         rooted = rooted * xp.sqrt(w)[:, None]
-
-    def lift(block: Array) -> Array:
-        Z, mean, scale = centred_features(dense(block), rows.weights, ddof)
-        return xp.concat([Z @ astype(rooted, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
-
-    lifted = rows.map_features(lift)
+    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof))
     k = vectors.shape[0]
     return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
+
+
+class _Lift:
+    """Maps a block of features to (centred and scaled features times `right`, their means, their scales)."""
+
+    keeps_sparse = True
+
+    def __init__(self, right: Array, weights: Array | None, ddof: int | None) -> None:
+        self._right, self._weights, self._ddof = right, weights, ddof
+
+    def __call__(self, block: Array) -> Array:
+        if is_sparse(block):
+            return self._of_sparse(block)
+        xp = namespace(block)
+        Z, mean, scale = centred_features(block, self._weights, self._ddof)
+        return xp.concat([Z @ astype(self._right, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
+
+    def _of_sparse(self, block: Array) -> Array:
+        found = FeatureProducts(self._weights, self._ddof or 0, self._right)(block)
+        mean, deviation = found[:, -2], found[:, -1]
+        if self._ddof is None:
+            found[:, -1] = 1.0
+        else:
+            found[:, -1] = np.where(is_constant(deviation, mean), 1.0, deviation)
+            found[:, :-2] /= found[:, -1:]
+        return found
 
 
 def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
@@ -145,8 +199,10 @@ def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
     xp = namespace(W)
     rows = W[:rank, :]
     if rank:
-        rows = rows / xp.max(xp.abs(rows))
+        rows = orthonormal_in_turn(rows / xp.max(xp.abs(rows)))
     if rank < k:
-        noise = np.random.default_rng(0).standard_normal((k - rank, W.shape[1]))
-        rows = xp.concat([rows, asarray_like(noise, W, dtype=W.dtype)], axis=0)
-    return xp.linalg.qr(rows.T, mode="reduced")[0].T
+        noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, W.shape[1])), W, dtype=W.dtype)
+        for _ in range(2):
+            noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
+        rows = xp.concat([rows, noise], axis=0)
+    return rows

@@ -10,7 +10,7 @@ from ...linalg import fix_signs, most_components, numerical_rank, require_rows, 
 from ..base import Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .by_gram import Gram, orthonormal_rows
-from .spectral_solver import Solver, scales
+from .spectral_solver import Solver, scales, wanted_pairs
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Triangle(Solver):
         unit = float(xp.max(xp.abs(R))) or 1.0
         R = R / unit
         _, s, Vt = svd_thin(R)
-        n_all = most_components(summary.n_rows, summary.weight, summary.n_features)
-        k = n_all if request.k is None else request.k
+        most = most_components(summary.n_rows, summary.weight, summary.n_features)
+        k = wanted_pairs(s * s, float(xp.sum(s * s)), request, most)
         values, vectors = with_zeros(s * s, max(0, k - s.shape[0])), Vt
         rank = numerical_rank(s, max(R.shape))
         if rank < k:

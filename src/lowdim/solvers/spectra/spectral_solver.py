@@ -9,7 +9,7 @@ from ..._xp import Array, astype, namespace
 from ...linalg import divisor, is_constant, resolution
 from ...summaries.base import Summary
 from ..base import AnySolver, Request, RowsLike
-from ..results import Spectrum
+from ..results import Spectrum, leading_count
 
 
 class Solver(AnySolver):
@@ -49,6 +49,13 @@ def scales(squares: Array, mean: Array, weight: float, request: Request) -> Arra
     xp = namespace(squares)
     sd = xp.sqrt(squares / divisor(weight, request.ddof))
     return xp.where(is_constant(sd, astype(mean, sd.dtype)), xp.ones_like(sd), sd)
+
+
+def wanted_pairs(values: Array, total: float, request: Request, most: int) -> int:
+    """The number of leading eigenpairs that are requested, at most `most`, given all eigenvalues and their sum."""
+    if request.k is not None:
+        return request.k
+    return most if request.share is None else min(leading_count(values, total, request.share) + 1, most)
 
 
 def is_resolved(values: Array, n_free: int, product_eps: float) -> bool:

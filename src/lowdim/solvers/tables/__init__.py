@@ -21,6 +21,7 @@ from .canonical import solve_canonical
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
 from .kernel_reduction import KernelReduction, MappedTable
+from .krylov_views import krylov_views
 from .paired_scores import pls_canonical, pls_regression, pls_svd, principal_regression
 from .problem import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution
 from .reduction import Reduction
@@ -50,6 +51,7 @@ __all__ = [
     "canonical_tests",
     "check_asked",
     "column_structure",
+    "krylov_views",
     "pair_correlations",
     "plan",
     "plan_job",
@@ -85,9 +87,8 @@ def solve(
 
     def run(reduction: Reduction) -> TablesSolution:
         views = reduction.views(tables, request.standardize, request.ddof)
-        k = request.count(views.n_rows, views.weight)
         with quiet_blas(views.n_columns):
-            return TablesSolution(views, request.components(views, k), reduction.passes)
+            return replace(_components(views, request), passes=reduction.passes)
 
     solution, the_plan, passes = escalate(plan_job(job, asked, among), run, job, allowed=is_auto(asked))
     return with_passes(solution, passes), with_passes(the_plan, passes)
@@ -100,9 +101,16 @@ def solve_summary(
     require_seen(summary)
     reduction = reduction_for(summary, asked)
     views = reduction.views_of_summary(summary, names, request.standardize, request.ddof)
-    fit = request.components(views, request.count(summary.n_rows, summary.weight))
     the_plan = reduction.plan(TablesJob.of_summary(summary.n_rows, summary.groups), "from a summary")
-    return TablesSolution(views, fit, 0), replace(the_plan, passes=0)
+    return _components(views, request), replace(the_plan, passes=0)
+
+
+def _components(views: Views, request: TablesRequest) -> TablesSolution:
+    """The components of tables with these coordinates."""
+    k = request.count(views.n_rows, views.weight)
+    if request.narrow is not None:
+        views = request.narrow(views, k)
+    return TablesSolution(views, request.components(views, k), 0)
 
 
 def plan_job(job: TablesJob, asked: str | Reduction = "auto", among: Mapping[str, Any] = REDUCTIONS) -> Plan:

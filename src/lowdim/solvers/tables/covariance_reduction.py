@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from ..._xp import to_numpy
-from ...linalg import eigh_descending, quiet_blas, require_rows
+from ...linalg import quiet_blas, require_rows
 from ...summaries import Moments
 from ..base import Cost
 from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .side_by_side import views_of_root
 from .triangle_reduction import TriangleReduction
-from .views import Views
+from .views import Views, root_of_products
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,15 @@ class CovarianceReduction(Reduction):
         S = to_numpy(summary.scatter).astype(np.float64)
         lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
         unit = np.where(lengths > 0, lengths, 1.0)
-        with quiet_blas(len(S)):
-            root = _root(S / unit / unit[:, None])
+
+        @cache
+        def root() -> np.ndarray:
+            with quiet_blas(len(S)):
+                return root_of_products(S / unit / unit[:, None])
+
+        views, cross = views_of_root(root, lengths, summary, names, standardize, ddof, S)
         return Views(
-            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),
+            tables=views,
             names=names,
             weight=summary.weight,
             n_rows=summary.n_rows,
@@ -64,6 +70,7 @@ class CovarianceReduction(Reduction):
             epsilon=summary.product_eps,
             squared=True,
             reduction=self.name,
+            cross=cross,
         )
 
     def cost(self, job: TablesJob) -> Cost:
@@ -83,12 +90,3 @@ class CovarianceReduction(Reduction):
         if not self.wide and job.traits.itemsize < 8:
             return CovarianceReduction(wide=True)
         return TriangleReduction()
-
-
-def _root(C: np.ndarray) -> np.ndarray:
-    """The root R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
-    try:
-        return np.linalg.cholesky(C).T
-    except np.linalg.LinAlgError:
-        values, vectors = eigh_descending(C)
-        return np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors

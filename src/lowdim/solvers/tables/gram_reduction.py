@@ -29,7 +29,7 @@ from .lifting import GramLift, IdentityLift, divisors
 from .problem import Tables, TablesJob
 from .reduction import Reduction
 from .triangle_reduction import TriangleReduction
-from .views import View, Views
+from .views import Factors, LiftedVectors, View, Views
 
 
 @dataclass(frozen=True)
@@ -93,20 +93,33 @@ def _view_of_wide(rows: RowsLike, scaled: bool, ddof: int, weight: float, name: 
     """Coordinates of a table with more columns than rows."""
     n = int(rows.shape[0] or 0)
     gram = rows.summarize_features(Gram(n, sample_weight=rows.weights, ddof=ddof if scaled else None))
-    G = to_numpy(gram.centred()).astype(np.float64)
-    unit = float(np.abs(G).max()) or 1.0
-    values, Ut = eigh_descending(G / unit)
-    if not have_digits(values[:1] * unit, weight):
+    G = to_numpy(gram.centred()).astype(np.float64, copy=False)
+    squares = float(np.abs(G).max()) or 1.0
+    G /= squares
+    # The largest eigenvalue is at least the largest entry of the diagonal, and that is the largest entry of all.
+    size = np.array([squares if G.any() else 0.0])
+    if not have_digits(size, weight):
         # The means are needed only to tell columns that are too small from constant ones.
         means = rows.map_features(lambda block: feature_means(dense(block), rows.weights))
-        require_size(values[:1] * unit, to_numpy(means)[:, 0].astype(np.float64), weight, table=name)
-    unit, s = math.sqrt(unit), np.sqrt(np.clip(values, 0.0, None))
-    # Lifting divides by these lengths, but the lifted vectors contain them as factors: only zeros have to be removed.
-    rank = numerical_rank(s, 1, FLOAT64_EPS)
-    U, s = Ut[:rank].T, s[:rank]
-    table = U * s
-    lift = GramLift(rows, U / (s * unit), scaled, ddof)
-    return View(table, unit, lift, (U, s, np.eye(rank)))
+        require_size(size, to_numpy(means)[:, 0].astype(np.float64), weight, table=name)
+    unit = math.sqrt(squares)
+    lift_samples = GramLift(rows, scaled, ddof)
+
+    def make() -> tuple[np.ndarray, Factors]:
+        values, Ut = eigh_descending(G)
+        s = np.sqrt(np.clip(values, 0.0, None))
+        # Lifting divides by these lengths, but the lifted vectors contain them as factors: only zeros have to go.
+        rank = numerical_rank(s, 1, FLOAT64_EPS)
+        U, s = Ut[:rank].T, s[:rank]
+        return U * s, (U, s, np.eye(rank))
+
+    def lift(vectors: np.ndarray) -> LiftedVectors:
+        assert view.factors is not None
+        U, s, _ = view.factors
+        return lift_samples((U / (s * unit)) @ vectors)
+
+    view = View(make, unit, lift, n, gram=G, lift_samples=lift_samples, is_lifted=True)
+    return view
 
 
 def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name: str) -> View:
@@ -130,4 +143,4 @@ def _view_of_narrow(rows: RowsLike, scaled: bool, ddof: int, weight: float, name
     lift = IdentityLift(asarray_like(mean, like, dtype=xp.float64), deviation, scaled)
     table = np.where(deviation > 0, table / divisors(deviation, scaled), 0.0)
     unit = float(np.abs(table).max()) or 1.0
-    return View(table / unit, unit, lift)
+    return View.of(table / unit, unit, lift)

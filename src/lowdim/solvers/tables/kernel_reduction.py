@@ -141,11 +141,12 @@ def kernel_view(kernel: KernelLike, A: Any, weights: np.ndarray | None) -> Kerne
     root = np.ones(n) if weights is None else np.sqrt(weights)
     M = root[:, None] * U / (s * unit) if rank else np.zeros((n, 0))
     none = np.zeros(0)
-    return KernelView(
+    return KernelView.of(
         U * s,
         unit,
         lambda v: LiftedVectors(M @ v, none, none, none),
         (U, s, np.eye(rank)),
+        is_lifted=True,
         mapped=mapped,
         negative=negative,
     )

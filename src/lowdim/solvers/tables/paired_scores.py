@@ -59,9 +59,12 @@ class _RoundingCheck:
     @classmethod
     def of(cls, views: Views, i: int, other: int) -> _RoundingCheck:
         """The check for scores of table i, with responses in table `other`."""
-        view, known = views.tables[i], views.tables[i].factors
+        view, size = views.tables[i], float(np.linalg.norm(views.tables[other].table))
+        if view.extent is not None:
+            return cls(views, view.extent.largest, size, view.extent.width)
+        known = view.factors
         largest = _largest_singular_value(view.table) if known is None else float(known[1][0]) if len(known[1]) else 0.0
-        return cls(views, largest, float(np.linalg.norm(views.tables[other].table)), max(view.table.shape))
+        return cls(views, largest, size, max(view.table.shape))
 
     def accepts_covariance(self, s: float) -> bool:
         """Record a covariance of `s` between the tables, and return whether it is more than rounding."""
@@ -344,14 +347,15 @@ def _remaining_tail(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
     This is what the components leave of S = X^T X; their scores are orthogonal and have lengths l.
     """
     A = x.table
-    taken = lengths**2
-    total = float(np.sum(A * A)) - float(taken @ (P * P).sum(axis=0))
+    taken, everything = lengths**2, x.total()
+    total = everything - float(taken @ (P * P).sum(axis=0))
     cross = float(taken @ ((A @ P) ** 2).sum(axis=0))
     squares = x.square_sum() - 2.0 * cross + float(taken @ (P.T @ P) ** 2 @ taken)
-    if total <= 1e-12 * float(np.sum(A * A)):
+    if total <= 1e-12 * everything:
         return Tail()
     # Rounding may take the sum of squares out of its possible range.
-    share = min(max(squares / total**2, 1.0 / max(A.shape)), 1.0)
+    width = max(A.shape) if x.extent is None else x.extent.width
+    share = min(max(squares / total**2, 1.0 / width), 1.0)
     return Tail(total * x.unit**2, share, None)
 
 

@@ -40,6 +40,8 @@ class TablesRequest:
     components: ComponentsFunction
     #: Variances have the divisor weight - ddof.
     ddof: int = 1
+    #: Reduces the coordinates further, to those that so many components need.
+    narrow: Callable[[Views, int], Views] | None = None
 
 
 @dataclass(frozen=True)

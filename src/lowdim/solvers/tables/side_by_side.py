@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -16,19 +17,21 @@ from .views import View
 
 
 def views_of_root(
-    root: np.ndarray,
+    root: Callable[[], np.ndarray],
     lengths: np.ndarray,
     summary: Moments | Triangle,
     names: Sequence[str],
     standardize: Sequence[bool],
     ddof: int,
     S: np.ndarray | None = None,
-) -> tuple[View, ...]:
-    """The views of tables whose joint scatter matrix S has a root.
+) -> tuple[tuple[View, ...], Callable[[], np.ndarray] | None]:
+    """The views of tables whose joint scatter matrix S has a root, and, if S is given and there are two tables, the
+    function that computes the products between the coordinates of both.
 
-    `root` has columns of unit length (zero for constant columns), and `lengths` are their original lengths.
+    `root` computes a matrix with columns of unit length (zero for constant columns); `lengths` are their original
+    lengths.
     """
-    views = []
+    views, shrinkings = [], []
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
         require_size(lengths[i:j] ** 2, to_numpy(summary.mean[i:j]), summary.weight, each=scaled, table=name)
@@ -38,9 +41,24 @@ def views_of_root(
         length = np.where(deviation > 0, lengths[i:j], 0.0)
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
         unit = float(units.max()) or 1.0
-        table = root[:, i:j] * np.where(length > 0, units / unit, 0.0)
+        make = partial(_scaled_columns, root, slice(i, j), np.where(length > 0, units / unit, 0.0))
         lift = IdentityLift(summary.mean[i:j], deviation, scaled)
         shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
-        products = None if S is None else S[i:j, i:j] * shrunk * shrunk[:, None]
-        views.append(View(table, unit, lift, products=products))
-    return tuple(views)
+        products = None if S is None else _scaled_products(S[i:j, i:j], shrunk, shrunk)
+        views.append(View(make, unit, lift, j - i, products=products))
+        shrinkings.append(shrunk)
+    if S is None or len(views) != 2:
+        return tuple(views), None
+    return tuple(views), partial(_scaled_products, S[: edges[1], edges[1] :], *shrinkings)
+
+
+def _scaled_columns(root: Callable[[], np.ndarray], some: slice, scale: np.ndarray) -> tuple[np.ndarray, None]:
+    """Some columns of a root, multiplied by numbers; their decomposition is not known."""
+    return root()[:, some] * scale, None
+
+
+def _scaled_products(S: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """diag(left) S diag(right)."""
+    P = S * right
+    P *= left[:, None]
+    return P

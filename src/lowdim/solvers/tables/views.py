@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,21 +40,73 @@ class LiftedVectors:
 
 
 @dataclass(frozen=True)
-class View:
-    """The coordinates of one table."""
+class Extent:
+    """Sizes of a table that coordinates in a part of its space do not tell."""
 
-    #: The coordinates, (m, r), centred and divided by `unit`: the largest length of a column is about one.
-    table: np.ndarray
+    #: The sum of the eigenvalues of X^T X, and of their squares.
+    total: float
+    squares: float
+    #: The largest singular value of X, and the larger dimension of its coordinates.
+    largest: float
+    width: int
+
+
+@dataclass(frozen=True)
+class View:
+    """The coordinates of one table. They are computed when they are first needed."""
+
+    #: Computes the coordinates, and their singular value decomposition if that is known (otherwise None).
+    make: Callable[[], tuple[np.ndarray, Factors | None]]
     unit: float
     #: Maps (r, k) coordinates to vectors in the space of the columns of the table.
     lift: Callable[[np.ndarray], LiftedVectors]
-    #: Singular value decomposition of `table`, if it is known.
-    factors: Factors | None = None
+    #: The number of columns of the coordinates, or an upper bound.
+    dimension: int
     #: table^T table, if it is known.
     products: np.ndarray | None = None
+    #: table table^T, if the coordinates are computed from it; and the map of (n, k) combinations of the rows to vectors
+    #: in the space of the columns.
+    gram: np.ndarray | None = None
+    lift_samples: Callable[[np.ndarray], LiftedVectors] | None = None
+    #: The sizes of the table, if the coordinates are only a part of it.
+    extent: Extent | None = None
+    #: Whether lifting divides by lengths of coordinates.
+    is_lifted: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        table: np.ndarray,
+        unit: float,
+        lift: Callable[[np.ndarray], Any],
+        factors: Factors | None = None,
+        **more: Any,
+    ) -> Self:
+        """The view of known coordinates."""
+        return cls(lambda: (table, factors), unit, lift, table.shape[1], **more)
+
+    @cached_property
+    def _made(self) -> tuple[np.ndarray, Factors | None]:
+        return self.make()
+
+    @property
+    def table(self) -> np.ndarray:
+        """The coordinates, (m, r), centred and divided by `unit`: the largest length of a column is about one."""
+        return self._made[0]
+
+    @property
+    def factors(self) -> Factors | None:
+        """Singular value decomposition of `table`, if it is known."""
+        return self._made[1]
+
+    def total(self) -> float:
+        """Sum of the eigenvalues of X^T X for the whole table X, in units of `unit`."""
+        return float(np.sum(self.table**2)) if self.extent is None else self.extent.total
 
     def square_sum(self) -> float:
-        """Sum of the squared eigenvalues of table^T table."""
+        """Sum of the squared eigenvalues of X^T X for the whole table X, in units of `unit`."""
+        if self.extent is not None:
+            return self.extent.squares
         if self.factors is not None:
             return float(np.sum(self.factors[1] ** 4))
         if self.products is not None:
@@ -78,6 +132,8 @@ class Views:
     squared: bool
     #: Name of the reduction that computed the coordinates.
     reduction: str
+    #: Computes table_0^T table_1 of two tables, if that is known without their coordinates.
+    cross: Callable[[], np.ndarray] | None = None
 
     @property
     def divisor(self) -> float:
@@ -95,7 +151,7 @@ class Views:
         """Squares below this share of the largest have lost too many digits, in the products or in the lift."""
         if not self.squared:
             return 0.0
-        lifted = any(view.factors is not None for view in self.tables)
+        lifted = any(view.is_lifted for view in self.tables)
         needed = _LIFTED_RESOLUTION if lifted else RESOLUTION
         return resolution(self.epsilon, needed)
 
@@ -111,6 +167,15 @@ class Views:
         if rank == 0:
             raise no_variance("this model", self.names[i])
         return U[:, :rank], s[:rank], Vt[:rank]
+
+
+def root_of_products(C: np.ndarray) -> np.ndarray:
+    """The root R with R^T R = C, for C with a unit diagonal (zero for constant columns)."""
+    try:
+        return np.linalg.cholesky(C).T
+    except np.linalg.LinAlgError:
+        values, vectors = eigh_descending(C)
+        return np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors
 
 
 def _svd_by_products(view: View) -> Factors:
