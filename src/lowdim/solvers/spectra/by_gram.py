@@ -202,7 +202,8 @@ def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
         rows = orthonormal_in_turn(rows / xp.max(xp.abs(rows)))
     if rank < k:
         noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, W.shape[1])), W, dtype=W.dtype)
-        for _ in range(2):
+        # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
+        for _ in range(3):
             noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
         rows = xp.concat([rows, noise], axis=0)
     return rows
