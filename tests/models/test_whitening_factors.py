@@ -83,7 +83,9 @@ def test_copies_and_refits():
         np.testing.assert_array_equal(other.transform(X), model.transform(X))
     # A refit to many rows forgets the factors.
     tall = np.random.default_rng(0).standard_normal((200, 5))
-    np.testing.assert_allclose(np.cov(model.set_params(regularization=0.0).fit_transform(tall).T), np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(
+        np.cov(model.set_params(regularization=0.0).fit_transform(tall).T), np.eye(5), atol=1e-10
+    )
     assert model.components_.shape == (5, 5)
 
 

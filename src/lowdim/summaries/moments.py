@@ -223,8 +223,8 @@ class Moments(ScatterSummary):
         return s, P, eps(P)
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
-        """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for columns
-        where that would lose digits. There are few of these: if a column is stored in a share a of the rows,
+        """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for
+        columns where that would lose digits. There are few of these: if a column is stored in a share a of the rows,
         (sum w x)^2 / weight is at most a sum w x^2, so that nearly all of it must be stored."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
@@ -278,8 +278,8 @@ def _shift_columns(
     s: np.ndarray,
     P: np.ndarray,
 ) -> None:
-    """Change shift, sums and products to those about the means of the columns `far`; `rows` are those of the block times
-    the square roots of their weights."""
+    """Change shift, sums and products to those about the means of the columns `far`; `rows` are those of the block
+    times the square roots of their weights."""
     Z = block[:, far].toarray()
     w = np.ones(len(Z)) if weights is None else np.asarray(weights, dtype=np.float64)
     first = Z[0].copy()
