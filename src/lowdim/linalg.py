@@ -50,6 +50,8 @@ _CLOSE, _CLOSE_FLOAT32 = 1e-6, 1e-3
 #: Size, in numbers, of the array of differences that is formed at a time.
 _DIFFERENCES = 1 << 20
 
+#: Squares of singular values are accurate enough if they are at least this share of the largest.
+_SQUARED = 1e-6
 #: The smallest matrix for which only the leading eigenvectors are computed.
 _PARTIAL_FROM = 128
 #: For matrices larger than the first size and up to the second one, BLAS uses a single thread.
@@ -179,6 +181,29 @@ def svd_thin(A: Array) -> tuple[Array, Array, Array]:
         except np.linalg.LinAlgError:
             return _decompose(scipy_linalg.svd, A, full_matrices=False, lapack_driver="gesvd")
     return tuple(namespace(A).linalg.svd(A, full_matrices=False))
+
+
+def svd_leading(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """At least the first `k` singular triplets of `A`, U diag(s) Vt with s descending.
+
+    If few of many are wanted, they are eigenvectors of the smaller of A^T A and A A^T, which is several times as fast;
+    but not if s_k is so far below s_1 that squaring would cost its digits.
+    """
+    if min(A.shape) < 2 * _PARTIAL_FROM or k > min(A.shape) // 8:
+        return svd_thin(A)
+    if A.shape[0] < A.shape[1]:
+        V, s, Ut = svd_leading(A.T, k)
+        return Ut.T, s, V.T
+    unit = float(np.abs(A).max()) or 1.0
+    A = A / unit
+    values, Vt = eigh_descending(A.T @ A, at_least=k)
+    if not values[k - 1] > _SQUARED * values[0]:
+        U, s, Vt = svd_thin(A)
+        return U, s * unit, Vt
+    Vt = Vt[:k]
+    U = A @ Vt.T
+    s = np.sqrt(_row_squares(U.T))
+    return U / s, s * unit, Vt
 
 
 def _decompose(decompose: Callable[..., Any], A: np.ndarray, **options: Any) -> Any:

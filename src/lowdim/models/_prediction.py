@@ -64,7 +64,7 @@ def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
     R, Q = in_common_dtype(R, Q)
     few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
     A = R @ Q.T if few else R
-    first = affine(A, astype(model.x_mean_, R.dtype), 0.0)
+    first = affine(A, astype(model.x_mean_, R.dtype), _deviation(model, Q) if few else model._x_deviation())
     y_mean, one = model.y_mean_, model._one_dimensional
     narrow = namespace(A).float32
     fits = all(in_range(factor, narrow).dtype == narrow for factor in (A, Q))
@@ -81,6 +81,15 @@ def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
         return answer[:, 0] if one else answer
 
     return model._map(X, predict, "predict")
+
+
+def _deviation(model: Any, Q: Array) -> float:
+    """The largest standard deviation of what one component contributes to the prediction of a target. The variates of
+    CCA, which has no `explained_variance_`, have unit variance."""
+    xp = namespace(Q)
+    variances = getattr(model, "explained_variance_", None)
+    parts = Q if variances is None else Q * astype(xp.sqrt(variances[: Q.shape[1]]), Q.dtype)
+    return float(xp.max(xp.abs(parts))) if Q.shape[1] else 0.0
 
 
 def regression_tags(tags: Any) -> Any:

@@ -35,7 +35,7 @@ class SymmetricFactors:
         require_square(what, p, V.dtype.itemsize if hasattr(V.dtype, "itemsize") else 8)
         xp = namespace(V)
         identity = xp.eye(p, dtype=V.dtype, device=device(V))
-        return (V.T * (self.along - self.beyond)[None, :]) @ V + self.beyond * identity
+        return (V.T * astype(self.along - self.beyond, V.dtype)[None, :]) @ V + self.beyond * identity
 
 
 def require_square(what: str, p: int, itemsize: int = 8, n_matrices: int = 3) -> None:

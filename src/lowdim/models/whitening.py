@@ -101,8 +101,7 @@ class Whitening(SpectralModel):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows) -> None:
-        wide = self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns
-        if self.regularization == "ledoit-wolf" and not wide:
+        if self.regularization == "ledoit-wolf" and not self._reads_columns(rows):
             # The shrinkage intensity needs fourth moments, so the whole fit uses a summary with them.
             summary = rows.summarize(FourthMoments(rows.shape[1]))
             self._fit_summary(summary, spectra.streaming_solver(self.solver), rows.dtype, passes=1)
@@ -111,6 +110,10 @@ class Whitening(SpectralModel):
         if self.regularization == "ledoit-wolf":
             self._set_fourth(_fourth_moment(rows, spectrum), spectrum.n_rows, spectrum.weight)
         self._finish(spectrum, the_plan, rows.dtype, last_chance=not rows.traits.rereadable)
+
+    def _reads_columns(self, rows: Rows) -> bool:
+        """Whether the eigenpairs come from the inner products of few rows."""
+        return bool(self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns)
 
     @derived
     def components_(self) -> Array:

@@ -4,11 +4,11 @@ The scatter matrix of n Gaussian rows about their mean has, apart from zeros, th
 Y = Z diag(t)^(1/2), where Z has f = n - 1 rows of independent standard normal entries, and t_j is the variance of
 column j. Golub and Kahan's iteration finds the leading ones from Y v_j = a_j u_j + b_j u_{j+1} and
 Y^T u_j = b_{j-1} v_{j-1} + a_j v_j [1]_. Since Z is Gaussian, it need not be known: what the iteration asks of it is
-drawn when it is asked [2]_. Let w_j = diag(t)^(1/2) v_j, and let r_j be the distance of w_j from the span of the earlier
-ones, q_j the unit vector of that direction.
+drawn when it is asked [2]_. Let w_j = diag(t)^(1/2) v_j, let r_j be the distance of w_j from the span of the earlier
+ones, and q_j the unit vector of that direction.
 
-- The part of Z w_j orthogonal to u_1, ..., u_j has the length b_j = r_j c_j, where c_j has a chi distribution with f - j
-  degrees of freedom; its direction is u_{j+1} by definition.
+- The part of Z w_j orthogonal to u_1, ..., u_j has the length b_j = r_j c_j, where c_j has a chi distribution with
+  f - j degrees of freedom; its direction is u_{j+1} by definition.
 - The row u_{j+1}^T Z is c_j q_j plus a standard normal vector orthogonal to w_1, ..., w_j.
 - Columns of equal variance may be rotated among one another. In a group of g of them, all rows so far lie in as many
   coordinates as there are rows, and the next one adds a coordinate, which has a chi distribution with g - j degrees of
@@ -52,7 +52,7 @@ _AT_A_TIME = 20
 
 @dataclass(frozen=True)
 class NoiseSpectrum:
-    """Noise of `free` rows in groups of `counts` columns (not necessarily whole numbers), each of one of `variances`."""
+    """Noise of `free` rows in groups of `counts` columns (not always whole numbers), each of one of `variances`."""
 
     free: float
     variances: np.ndarray

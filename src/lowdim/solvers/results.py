@@ -161,7 +161,7 @@ class CanonicalFit:
     rotations: tuple[Array, ...]
     #: Variates in coordinates, (m, k), columns of length one.
     variates: tuple[Array, ...]
-    #: All values of the maximised criterion, descending.
+    #: The values of the maximised criterion, descending: all of them, or with regularization at least k.
     values: Array
     #: Correlations between the variates of tables i and j, (k, v, v).
     correlations: Array

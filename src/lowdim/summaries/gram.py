@@ -16,7 +16,7 @@ from .base import CACHE_BYTES, NARROW, Changes, Layout, Summary, check_columns, 
 
 #: Products about a point have lost too many digits if less than this share of the squares is variance.
 _NEAR = 1e-6
-#: Features of a sparse block of which more than this share is stored are multiplied as dense ones, which is then faster.
+#: Features of a sparse block of which more than this share is stored are multiplied as dense ones, which is faster.
 _DENSE_FROM = 0.1
 #: The weight of the samples at which a feature is stored may be at most this share, if the feature is to be centred
 #: after its products were computed: the subtraction then costs at most one binary digit.

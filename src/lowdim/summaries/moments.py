@@ -223,19 +223,22 @@ class Moments(ScatterSummary):
         return s, P, eps(P)
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
-        """As `_dense_sums`, for a sparse block and with shift zero; the block is made dense if that is faster or if
-        shift zero would lose digits."""
+        """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for
+        columns where that would lose digits. There are few of these: if a column is stored in a share a of the rows,
+        (sum w x)^2 / weight is at most a sum w x^2, so that nearly all of it must be stored."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
             return self._dense_sums(dense(block), weights)
         rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
         s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
         P = (rows.T @ rows).toarray()
+        shift = np.zeros_like(s)
         # If the mean of a column is large compared to its deviation, subtracting it from the squares would lose digits.
         squares = np.diagonal(P)
-        if np.any(squares - s * s / weight < 1e-4 * squares):
-            return self._dense_sums(dense(block), weights)
-        return np.zeros_like(s), s, P, FLOAT64_EPS
+        far = np.flatnonzero(squares - s * s / weight < 1e-4 * squares)
+        if len(far):
+            _shift_columns(block, rows, weights, weight, far, shift, s, P)
+        return shift, s, P, FLOAT64_EPS
 
     def _with_rows(
         self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None
@@ -263,3 +266,31 @@ class Moments(ScatterSummary):
             "rest": rest,
             "scatter": scatter,
         }
+
+
+def _shift_columns(
+    block: Any,
+    rows: Any,
+    weights: Array | None,
+    weight: float,
+    far: np.ndarray,
+    shift: np.ndarray,
+    s: np.ndarray,
+    P: np.ndarray,
+) -> None:
+    """Change shift, sums and products to those about the means of the columns `far`; `rows` are those of the block
+    times the square roots of their weights."""
+    Z = block[:, far].toarray()
+    w = np.ones(len(Z)) if weights is None else np.asarray(weights, dtype=np.float64)
+    first = Z[0].copy()
+    Z -= first
+    mean = w @ Z / weight
+    Z -= mean
+    shift[far] = first + mean
+    # The shift is rounded, and the entries are differences to the rounded one.
+    Z -= shift[far] - first - mean
+    s[far] = w @ Z
+    Z *= np.sqrt(w)[:, None]
+    P[far] = (rows.T @ Z).T
+    P[:, far] = P[far].T
+    P[np.ix_(far, far)] = Z.T @ Z

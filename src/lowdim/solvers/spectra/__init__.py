@@ -19,6 +19,7 @@ from .by_covariance import Covariance
 from .by_gram import Gram
 from .by_krylov import Krylov
 from .by_triangle import Triangle
+from .certain_zeros import with_certain_zeros
 from .shrinkage import SHRINKAGE
 from .spectral_solver import Solver, is_resolved
 
@@ -43,7 +44,13 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
     if auto and loses_digits(rows, request):
         why = "the stream can be read only once, and the covariance of its first block loses the small eigenvalues"
         the_plan = Triangle().plan(job, why)
-    spectrum, the_plan, passes = escalate(the_plan, lambda solver: solver.solve(rows, request), job, allowed=auto)
+
+    def run(solver: Solver) -> Spectrum:
+        found = solver.solve(rows, request)
+        doubtful = auto and found.status is Status.UNRESOLVED and rows.traits.rereadable
+        return with_certain_zeros(found, rows) if doubtful and isinstance(solver, Covariance) else found
+
+    spectrum, the_plan, passes = escalate(the_plan, run, job, allowed=auto)
     return with_passes(spectrum, passes), with_passes(the_plan, passes)
 
 

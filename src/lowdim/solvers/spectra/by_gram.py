@@ -137,15 +137,15 @@ def _count_resolved(values: Array) -> int:
 def _are_zero(values: Array, W: Array, first: int, last: int, width: int) -> bool:
     """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
 
-    The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If none
-    of these is longer than `width` eps sqrt(lambda_1), the R factor of Z^T would find no variance there either.
+    The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If these
+    have a length of at most `width` eps sqrt(lambda_1) in all, the R factor of Z^T finds no variance there either.
     """
     if first >= last:
         return False
     xp = namespace(W)
     W = W[first:last, :]
     unit = float(xp.max(xp.abs(W))) or 1.0
-    length = unit * math.sqrt(float(xp.max(xp.sum((W / unit) ** 2, axis=1))))
+    length = unit * math.sqrt(float(xp.sum((W / unit) ** 2)))
     return length <= rank_cut(math.sqrt(float(values[0])), width, FLOAT64_EPS)
 
 
@@ -196,13 +196,19 @@ def orthonormal_rows(W: Array, rank: int, k: int) -> Array:
     Rows of `W` for small eigenvalues are orthogonal only to about eps lambda_1 / lambda_k. Since rows are
     orthogonalised in descending order of their eigenvalues, the accurate ones hardly change.
     """
-    xp = namespace(W)
     rows = W[:rank, :]
     if rank:
-        rows = orthonormal_in_turn(rows / xp.max(xp.abs(rows)))
-    if rank < k:
-        noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, W.shape[1])), W, dtype=W.dtype)
-        for _ in range(2):
-            noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
-        rows = xp.concat([rows, noise], axis=0)
-    return rows
+        rows = orthonormal_in_turn(rows / namespace(W).max(namespace(W).abs(rows)))
+    return with_complement(rows, k)
+
+
+def with_complement(rows: Array, k: int) -> Array:
+    """Orthonormal `rows` with arbitrary further ones, k in all, that depend on nothing else."""
+    rank, p = rows.shape
+    if rank == k:
+        return rows
+    noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, p)), rows, dtype=rows.dtype)
+    # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
+    for _ in range(3):
+        noise = orthonormal_in_turn(noise - (noise @ rows.T) @ rows)
+    return namespace(rows).concat([rows, noise], axis=0)

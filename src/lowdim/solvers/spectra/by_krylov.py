@@ -15,6 +15,7 @@ from ..base import Cost, Job, Request, RowsLike
 from ..lanczos import Lanczos, check_limits
 from ..results import Spectrum, Status, Tail
 from .by_covariance import Covariance
+from .by_gram import with_complement
 from .spectral_solver import Solver, is_resolved, scales
 
 #: With more columns, the p x p covariance matrix is too large to be used if the iteration fails.
@@ -90,6 +91,8 @@ class Krylov(Solver):
         require_size(columns.squares, columns.mean, columns.weight, each=request.standardize)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
+        if float(xp.max(columns.squares)) == 0.0:
+            return _without_variance(columns, scale, k)
         squares = columns.squares if scale is None else columns.squares / (scale * scale)
         unit = float(xp.max(squares)) or 1.0
         narrow = rows.traits.itemsize < 8
@@ -161,6 +164,22 @@ class Krylov(Solver):
 
     def finer(self, job: Job) -> Solver | None:
         return Covariance(wide=True) if job.p <= _COVARIANCE_UP_TO else None
+
+
+def _without_variance(columns: Columns, scale: Array | None, k: int) -> Spectrum:
+    """The spectrum of constant columns: zeros, and arbitrary orthonormal vectors."""
+    xp = namespace(columns.mean)
+    return Spectrum(
+        values=xp.zeros_like(columns.mean)[:k],
+        vectors=fix_signs(with_complement(xp.zeros_like(columns.mean)[None, :][:0, :], k)),
+        mean=columns.mean,
+        scale=scale,
+        tail=Tail(),
+        weight=columns.weight,
+        n_rows=columns.n_rows,
+        status=Status.EXACT,
+        residual=0.0,
+    )
 
 
 class _Action:

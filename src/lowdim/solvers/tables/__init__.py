@@ -21,7 +21,7 @@ from .canonical import solve_canonical
 from .covariance_reduction import CovarianceReduction
 from .gram_reduction import GramReduction
 from .kernel_reduction import KernelReduction, MappedTable
-from .krylov_views import krylov_views
+from .krylov_space import krylov_views
 from .paired_scores import pls_canonical, pls_regression, pls_svd, principal_regression
 from .problem import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution
 from .reduction import Reduction

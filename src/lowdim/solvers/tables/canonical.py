@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...linalg import eigh_descending, svd_thin
+from ...linalg import eigh_descending, svd_leading, svd_thin
 from ..results import CanonicalFit, Status
 from .views import Views
 
@@ -48,7 +48,9 @@ def solve_canonical(views: Views, k: int, regularization: Sequence[float]) -> Ca
     Us = [U for U, _, _ in factors]
     k = min(k, *ranks)
     if len(Us) == 2:
-        L, values, Rt = svd_thin((gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1])
+        M = (gains[0][:, None] * (Us[0].T @ Us[1])) * gains[1]
+        # The tests of all correlations are for those without regularization.
+        L, values, Rt = svd_leading(M, k) if any(regularization) else svd_thin(M)
         blocks = [L[:, :k], Rt[:k].T]
     else:
         values, blocks = _solve_several(Us, gains, k)

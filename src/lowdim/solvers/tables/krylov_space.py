@@ -24,9 +24,9 @@ def krylov_views(views: Views, k: int) -> Views:
     Notes
     -----
     The weights of these components lie in the span of C, S C, ..., S^(k-1) C with S = X^T X and C = X^T Y, and their
-    loadings in that of one more power [1]_. X Q has the same components, if the columns of Q are an orthonormal basis of
-    this span. It is found without a decomposition of S, by products of S, or, for fewer rows than columns, of G = X X^T:
-    for Q = X^T B, X Q = G B and Q^T Q = B^T G B.
+    loadings in that of one more power [1]_. X Q has the same components, if the columns of Q are an orthonormal basis
+    of this span. It is found without a decomposition of S, by products with S. For fewer rows than columns these are
+    products with G = X X^T: for Q = X^T B, X Q = G B and Q^T Q = B^T G B.
 
     The views are returned as they are if there is nothing to be gained, or if directions of the span are lost to
     rounding.
