@@ -154,10 +154,10 @@ class LatentModel(Model):
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
         self._unpack(fit, dtype)
-        if fit.status is Status.NOT_CONVERGED:
+        if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
-                f"tolerance {the_plan.solver.tol:g}. Raise max_iter, or ask for fewer components.",
+                f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
                 ConvergenceWarning,
             )
 

@@ -19,7 +19,7 @@ _TABLE_BYTES = 1 << 20
 #: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
 #: Names of the sums of `Latent`.
-_SUMS = ("second", "cross", "squares", "scores", "loglike")
+_SUMS = ("second", "covariances", "cross", "squares", "scores", "loglike")
 
 
 class LatentGaussian:
@@ -179,6 +179,7 @@ class Latent(LatentSummary):
     """The sums over rows x that an EM step needs, given a `LatentGaussian`; v = (u, 1) and z = (x - mean) / scale.
 
     - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
+    - `covariances`, (k(k+1)/2, p): sum_i w_i m_id cov(u_i), packed
     - `cross`, (k+1, p): sum_i w_i m_id z_id E[v_i]
     - `squares`, (p,): sum_i w_i m_id z_id^2
     - `scores`, (q,): sum_i w_i E[v_i v_i^T], packed
@@ -192,7 +193,7 @@ class Latent(LatentSummary):
 
     Notes
     -----
-    One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
+    One pass; about (k+1)(k+3) p numbers. About 3 n p k^2 + 2 n k^3 operations.
     """
 
     state = (*LatentSummary.parameters, *_SUMS)
@@ -201,6 +202,7 @@ class Latent(LatentSummary):
     def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
         super().__init__(model, unstored=unstored)
         self.second: Any = None
+        self.covariances: Any = None
         self.cross: Any = None
         self.squares: Any = None
         self.scores: Any = None
@@ -226,6 +228,7 @@ class Latent(LatentSummary):
         covariances[:-1, :-1] = n * T
         self.scores = pack((means + covariances)[:, :, None])[:, 0]
         self.second = self.scores[:, None] + xp.zeros_like(total)[None, :]
+        self.covariances = n * pack(T[:, :, None]) + xp.zeros_like(total)[None, :]
         self.cross = xp.concat([zu.T, total[None, :]])
         self.squares = xp.linalg.diagonal(C)
         W = model.loadings
@@ -247,11 +250,13 @@ class Latent(LatentSummary):
         half = covariance.shape[0]
         second[:half, :] += covariance
         if weights is not None:
-            second, v = second * w, v * w
+            second, covariance, v = second * w, covariance * w, v * w
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1), loglike)
+        tables, q = entries.down(xp.concat([second, covariance])), second.shape[0]
+        by_values, squares = entries.down_values(v), entries.squares(w)
+        parts = (tables[:q, :], tables[q:, :], by_values, squares, xp.sum(second, axis=1), loglike)
         return self._plus(dict(zip(_SUMS, parts, strict=True)))
 
     def _merged(self, other: Self) -> Changes:
@@ -262,7 +267,8 @@ class Latent(LatentSummary):
     def _layout(self) -> Layout:
         k, p = self.loadings.shape
         q = (k + 1) * (k + 2) // 2
-        return super()._layout() | {"second": (q, p), "cross": (k + 1, p), "squares": (p,), "scores": (q,)}
+        tables: Layout = {"second": (q, p), "covariances": (k * (k + 1) // 2, p), "cross": (k + 1, p)}
+        return super()._layout() | tables | {"squares": (p,), "scores": (q,)}
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)

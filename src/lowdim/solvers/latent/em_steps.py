@@ -9,7 +9,7 @@ import numpy as np
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...summaries.completed import Completed
 from ...summaries.latent import Latent, LatentGaussian, pack, unpack
-from .em_iteration import Iterate
+from .em_acceleration import Iterate
 from .newton import Newton
 
 
