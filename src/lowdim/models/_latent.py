@@ -27,7 +27,8 @@ from ..solvers import LatentFit, Plan, Status, latent, spectra
 from ..solvers.base import repeated_rows, total_weight, with_passes
 from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
-from ..summaries.latent import LatentGaussian, unpack
+from ..summaries.latent import LatentGaussian
+from ..summaries.packed import unpack
 from ._base import Model
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
 

@@ -13,16 +13,16 @@ from .means import merged_mean, two_sum
 class Observed(Summary):
     """Per column: `count` = sum w m, `mean` and `squares` = sum w m (x - mean)^2 over the observed entries (m = 1).
 
-    `surplus` = sum_i w_i max(o_i - components, 0), where o_i is the number of observed entries of row i: the entries
-    that remain when each row has been fitted exactly by as many components.
+    If `components` is given, also `surplus` = sum_i w_i max(o_i - components, 0), where o_i is the number of observed
+    entries of row i: the entries that remain when each row has been fitted exactly by so many components.
 
     Parameters
     ----------
     n_features : int
     unstored : bool
         Treat entries that sparse rows do not store as missing, not as zero.
-    components : int
-        Number of components that `surplus` assumes.
+    components : int, optional
+        Number of components.
 
     Notes
     -----
@@ -31,17 +31,16 @@ class Observed(Summary):
 
     parameters = ("n_features", "unstored", "components")
     state = (*parameters, "n_rows", "weight", "surplus", "count", "mean", "rest", "squares")
-    added = ("components", "surplus")
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
 
-    def __init__(self, n_features: int, *, unstored: bool = False, components: int = 0) -> None:
+    def __init__(self, n_features: int, *, unstored: bool = False, components: int | None = None) -> None:
         self.n_features = int(n_features)
         self.unstored = bool(unstored)
-        self.components = int(components)
+        self.components = None if components is None else int(components)
         self.n_rows = 0
         self.weight = 0.0
-        self.surplus = 0.0
+        self.surplus = None if components is None else 0.0
         self.count: Any = None
         self.mean: Any = None
         self.rest: Any = None
@@ -64,20 +63,26 @@ class Observed(Summary):
         squares = entries.squares(w) - count * step * step
         check_squares(squares)
         squares = xp.clip(squares, 0.0, None)
-        lengths = entries.across(xp.ones_like(count)[None, :])[0, :]
-        surplus = float(w @ xp.clip(lengths - self.components, 0.0, None))
-        rows = self._plus({"n_rows": int(block.shape[0]), "weight": total_weight(block, weights), "surplus": surplus})
-        return rows | self._with_entries(count, base, step, squares)
+        sums: Changes = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
+        if self.components is not None:
+            lengths = entries.across(xp.ones_like(count)[None, :])[0, :]
+            sums["surplus"] = float(w @ xp.clip(lengths - self.components, 0.0, None))
+        return self._plus(sums) | self._with_entries(count, base, step, squares)
 
     def _merged(self, other: Self) -> Changes:
         if other.count is None:
             return {}
-        rows = self._plus({name: getattr(other, name) for name in ("n_rows", "weight", "surplus")})
-        return rows | self._with_entries(other.count, other.mean, other.rest, other.squares)
+        sums = {name: getattr(other, name) for name in self._numbers()}
+        return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
 
     def _layout(self) -> Layout:
-        numbers: Layout = dict.fromkeys((*self.parameters, "n_rows", "weight", "surplus"), ())
+        options = ("n_features", "unstored") if self.components is None else self.parameters
+        numbers: Layout = dict.fromkeys((*options, *self._numbers()), ())
         return numbers | dict.fromkeys(("count", "mean", "rest", "squares"), (self.n_features,))
+
+    def _numbers(self) -> tuple[str, ...]:
+        """The names of the sums that are numbers."""
+        return ("n_rows", "weight") if self.components is None else ("n_rows", "weight", "surplus")
 
     def _with_entries(self, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
         """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from ...errors import read_once
 from ..base import AnySolver, Cost
-from ..results import Unmixing
+from ..results import Status, Unmixing
+from .gaussian_block import GaussianBlock
 from .ica_job import IcaJob
 from .objective import Objective
 
@@ -104,3 +105,10 @@ class IcaSolver(AnySolver):
         if answer.n_iter >= self.max_iter:
             return f"Raise max_iter or tol{self._instead}."
         return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no higher accuracy."
+
+
+def status_of_end(converged: bool, block: GaussianBlock) -> Status:
+    """The status of an iteration, which may have left out rotations among the sources of a block."""
+    if not converged:
+        return Status.NOT_CONVERGED
+    return Status.UNDETERMINED if block else Status.CONVERGED

@@ -26,6 +26,7 @@ from .em_quasi_newton import AndersonThenQuasiNewton
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
 from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
 from .newton import Newton
+from .undetermined import few_steps, is_undetermined, too_few_entries
 
 #: Maximal share of the variance of a column that a start explains.
 _START_SHARE = 0.9
@@ -37,8 +38,6 @@ _START_FLOOR = 0.005
 _STARTS, _SEVERAL_STARTS_UP_TO = 4, 20_000
 #: Number of steps that the estimated work assumes.
 _STEPS = 20
-#: Maximal number of steps if the entries are too few to determine the noise.
-_UNDETERMINED_STEPS = 60
 #: Maximal number of operations for a step on completed rows.
 _COMPLETED_WORK = 1e11
 
@@ -75,7 +74,8 @@ class EM(LatentSolver):
 
     Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
     (K + 1) (p - K), the number of parameters of a K-dimensional plane. The likelihood then increases without end as the
-    noise decreases. The iteration takes at most 60 steps in this case, and has the status UNDETERMINED. If after some
+    noise decreases. Only a few steps are taken in this case (60 for a large table), and if these do not converge, the
+    status is UNDETERMINED. If after some
     hundred steps the likelihood hardly increases, and the tolerance cannot be reached within `max_iter` steps at the
     rate of the last ones, it ends there.
 
@@ -156,8 +156,8 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
     further = [] if enough else _further_starts(em, observed, scale, request)
     starts = [start, *further]
     # A prior keeps the noise from being fitted away.
-    undetermined = not request.bayes and _is_undetermined(observed)
-    limited = replace(em, max_iter=min(em.max_iter, _UNDETERMINED_STEPS)) if undetermined else em
+    undetermined = not request.bayes and is_undetermined(observed, request.k)
+    limited = replace(em, max_iter=min(em.max_iter, few_steps(observed, request.k))) if undetermined else em
     if by_completion:
 
         def complete(model: LatentGaussian) -> Completed:
@@ -165,36 +165,18 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
 
         step = CompletedFactors(Newton(floor=request.floor))
         accelerate = partial(Anderson, floor=request.floor) if em.accelerate else None
-        run = partial(
-            iterate, expect=complete, maximise=step, tied=False, floor=request.floor, accelerate=accelerate
-        )
+        run = partial(iterate, expect=complete, maximise=step, tied=False, floor=request.floor, accelerate=accelerate)
         outcome = run_from_best(limited, [Iterate(start) for start in starts], run)
     else:
-        outcome = run_em(
-            limited, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request
-        )
+
+        def expect(model: LatentGaussian) -> Latent:
+            return rows.summarize(Latent(model, unstored=request.unstored, informed=not request.bayes))
+
+        outcome = run_em(limited, starts, expect, request)
     fit = as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
     if undetermined and fit.status is Status.NOT_CONVERGED and limited.max_iter < em.max_iter:
-        return replace(fit, status=Status.UNDETERMINED, advice=_too_few_entries(observed))
+        return replace(fit, status=Status.UNDETERMINED, advice=too_few_entries(observed, request.k))
     return fit
-
-
-def _is_undetermined(observed: Observed) -> bool:
-    """Whether K components can fit the observed entries without noise: if those beyond the first K of each row are no
-    more than the parameters of a K-dimensional plane."""
-    k = observed.components
-    return observed.surplus <= (k + 1) * (observed.n_features - k)
-
-
-def _too_few_entries(observed: Observed) -> str:
-    """The advice if the entries are too few to determine the noise."""
-    k, p = observed.components, observed.n_features
-    entries = float(namespace(observed.count).sum(observed.count)) / observed.weight
-    return (
-        f"Rows have {entries:.3g} observed entries on average, too few for {k} components: they can be fitted without "
-        f"noise ({observed.surplus:.3g} entries beyond the first {k} of each row, {(k + 1) * (p - k)} parameters), so "
-        "that the likelihood has no maximum. Ask for fewer components, or with PPCA use prior='vb'."
-    )
 
 
 def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:

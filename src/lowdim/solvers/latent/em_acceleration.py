@@ -68,7 +68,7 @@ class Anderson:
         if self._last is not None:
             self._dr.append(r - self._last[0])
             self._dg.append(g - self._last[1])
-            del self._dr[: -_MEMORY], self._dg[: -_MEMORY]
+            del self._dr[:-_MEMORY], self._dg[:-_MEMORY]
         self._last = (r, g)
         self._n_steps += 1
         if self._n_steps <= _PLAIN:

@@ -7,7 +7,8 @@ from collections import deque
 import numpy as np
 
 from ..._xp import asarray_like, to_numpy
-from ...summaries.latent import Latent, LatentGaussian, unpack
+from ...summaries.latent import Latent, LatentGaussian
+from ...summaries.packed import unpack
 from .em_acceleration import Anderson, Iterate, steps_left
 
 #: Number of steps that L-BFGS remembers.
