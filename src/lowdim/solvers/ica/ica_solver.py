@@ -84,7 +84,7 @@ class IcaSolver(AnySolver):
         """A pass takes p k + k^2 multiplications per row (p k + 2 k^2 if W is not restricted to rotations).
 
         The memory holds 2 k (k + 1) sums, a few arrays of the sources of a block, and, if they are used, the sample and
-        the whitened rows.
+        the whitened rows, also in float32.
         """
         n, p, k = job.rows, job.p, job.sources
         least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
@@ -93,6 +93,7 @@ class IcaSolver(AnySolver):
         if job.draws_sample:
             # The rows of the sample, and the whitened rows of the sample in float64 and float32.
             n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
+        n_bytes += job.narrow_bytes
         width = p
         if job.keeps_white_rows:
             n_bytes += job.white_bytes

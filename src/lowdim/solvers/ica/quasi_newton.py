@@ -109,14 +109,19 @@ class QuasiNewtonICA(IcaSolver):
                 )
             if taken is not None:
                 losses.append(point.loss)
-                base, step = taken
-                history.record_step(gradient, step)
+                before, (base, step) = base, taken
+                if before.narrow == base.narrow:
+                    history.record_step(gradient, step)
+                else:
+                    # Near the solution, changes of a gradient in float32 are mostly rounding error.
+                    history.clear()
                 steps += 1
             elif rough or not base.narrow:
                 break
             else:
                 # float32 allows no further progress: compute the point again in float64 and continue from there.
                 all_wide = True
+                history.clear()
                 base = objective.at(point.W, curved=not self.ortho, narrow=False)
                 best, idle = np.inf, 0
         status = status_of_end(norm <= self.tol, block)
