@@ -26,6 +26,8 @@ _SMALL = 0.05
 #: Whether the tolerance can be reached is predicted from so many of the last steps, if these increased the
 #: log-likelihood by less than this in all. (A difference of one half is the size of the sampling error.)
 _OBSERVED_STEPS, _LITTLE = 100, 0.01
+#: The prediction is trusted if it is this many times what `max_iter` leaves.
+_CERTAINLY = 3
 
 
 class Expectation(Protocol):
@@ -132,17 +134,18 @@ def iterate(
 
 
 def _too_many_steps(residuals: list[float], history: list[float], em: Limits) -> float | None:
-    """The number of steps until the residual is below the tolerance, if `max_iter` is less; otherwise None.
+    """The number of steps until the residual is below the tolerance, if `max_iter` is far too small; otherwise None.
 
-    There is no answer as long as the likelihood still increases noticeably.
+    There is no answer as long as the likelihood still increases noticeably, or if the number is not certain to be
+    larger: if there are not several times more steps left than `max_iter` allows.
     """
     done = len(residuals)
     if done % _OBSERVED_STEPS or len(history) <= _OBSERVED_STEPS:
         return None
     if history[-1] - history[-1 - _OBSERVED_STEPS] > _LITTLE:
         return None
-    needed = done + steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
-    return needed if needed > em.max_iter else None
+    left = steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
+    return done + left if left > _CERTAINLY * (em.max_iter - done) else None
 
 
 def _rounding(value: float, at: Iterate) -> float:
