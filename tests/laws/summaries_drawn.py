@@ -47,11 +47,12 @@ def squared_root(s):
 
 
 def observed(s):
-    return columns(s) | {"count": s.count}
+    return columns(s) | {"count": s.count} | ({} if s.components is None else {"surplus": [s.surplus]})
 
 
 def latent(s):
-    return {name: getattr(s, name) for name in ("second", "cross", "squares", "scores")} | {"loglike": [s.loglike]}
+    tables = ["second", "cross", "squares", "scores", *(["covariances"] if s.informed else [])]
+    return {name: getattr(s, name) for name in tables} | {"loglike": [s.loglike]}
 
 
 def completed(s):
@@ -158,7 +159,10 @@ FACTORIES = {
         ),
     },
     "Sample": {"": Case(lambda cls, width, offset: cls(width, 100), sampled)},
-    "Observed": {"": Case(lambda cls, width, offset: cls(width), observed)},
+    "Observed": {
+        "": Case(lambda cls, width, offset: cls(width), observed),
+        "surplus": Case(lambda cls, width, offset: cls(width, components=1), observed),
+    },
     "Completed": {"": Case(lambda cls, width, offset: cls(gaussian(width, offset)), completed)},
     "ScoreMoments": {
         "": Case(lambda cls, width, offset: cls(V[:width], ABOUT[:width] + offset, Sech()), scored),
@@ -170,6 +174,7 @@ FACTORIES = {
     },
     "Latent": {
         "": Case(lambda cls, width, offset: cls(gaussian(width, offset)), latent),
+        "informed": Case(lambda cls, width, offset: cls(gaussian(width, offset), informed=True), latent),
         "uncertain": Case(lambda cls, width, offset: cls(gaussian(width, offset, uncertain=True)), latent),
     },
     "Labelled": {

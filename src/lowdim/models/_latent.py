@@ -27,7 +27,8 @@ from ..solvers import LatentFit, Plan, Status, latent, spectra
 from ..solvers.base import repeated_rows, total_weight, with_passes
 from ..solvers.latent import LatentRequest
 from ..summaries.entries import observed_entries
-from ..summaries.latent import LatentGaussian, unpack
+from ..summaries.latent import LatentGaussian
+from ..summaries.packed import unpack
 from ._base import Model
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
 
@@ -154,10 +155,10 @@ class LatentModel(Model):
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
         self._unpack(fit, dtype)
-        if fit.status is Status.NOT_CONVERGED:
+        if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "
-                f"tolerance {the_plan.solver.tol:g}. Raise max_iter, or ask for fewer components.",
+                f"tolerance {the_plan.solver.tol:g}. {fit.advice}",
                 ConvergenceWarning,
             )
 

@@ -23,7 +23,8 @@ from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, S
 from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
 from ..summaries import Moments
 from ..summaries.base import require_seen
-from ..summaries.latent import LatentGaussian, unpack
+from ..summaries.latent import LatentGaussian
+from ..summaries.packed import unpack
 from ._derived import derived
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows

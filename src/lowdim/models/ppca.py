@@ -21,7 +21,8 @@ from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, So
 from ..solvers.latent import LatentRequest
 from ..summaries import Moments, Triangle
 from ..summaries.base import require_seen
-from ..summaries.latent import LatentGaussian, pack, unpack
+from ..summaries.latent import LatentGaussian
+from ..summaries.packed import pack, unpack
 from ._latent import LatentModel
 from ._rule_choice import apply_rule, check_rule, eigenvalues_for, rule_needs_rows
 

@@ -180,7 +180,7 @@ class FastICA(SklearnParameters, models.ICA):
 
     def _warn(self, fit: IcaFit, weight: float, density: Density) -> None:
         best, solver = fit.best, self.plan_.solver
-        if best.status is Status.NOT_CONVERGED:
+        if best.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 "FastICA did not converge. Consider increasing tolerance or the maximum number of iterations. The "
                 f"gradient is {best.gradient_norm:.1e} after {best.n_iter} steps, above tol={solver.tol:g}.",

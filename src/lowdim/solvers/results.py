@@ -20,6 +20,7 @@ class Status(Enum):
     FIXED_STEPS = "stopped after the number of steps asked for"
     UNRESOLVED = "the smallest eigenvalues kept are too small beside the largest for this solver to resolve"
     NOT_CONVERGED = "stopped before the residual was below the tolerance"
+    UNDETERMINED = "stopped early, because the rows do not determine what was to be found"
 
     def __str__(self) -> str:
         return f"{self.name.lower()}: {self.value}"
@@ -124,6 +125,8 @@ class LatentFit:
     residual: float
     #: Passes over the rows.
     passes: int
+    #: Why the iteration ended before it converged, and what to do then.
+    advice: str = "Raise max_iter, or ask for fewer components."
     #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
     axes: Array | None = None
     #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the sample

@@ -9,7 +9,8 @@ from .._xp import Array, astype, device, namespace
 from ..errors import NonFiniteBlock
 from .base import Changes, Layout, check_columns, row_weights
 from .entries import observed_entries
-from .latent import LatentGaussian, LatentSummary, unpack
+from .latent import LatentGaussian, LatentSummary
+from .packed import unpack
 
 #: The k x p tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 4 << 20

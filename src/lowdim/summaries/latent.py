@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from .._xp import Array, asarray_like, device, namespace
+from .._xp import Array, asarray_like, namespace
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
+from .packed import invert_positive, multiplicity, pack, pack_outer, pairs, unpack, with_one
 
 #: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
+#: Number of arrays of the stored entries of a sparse block that are used at once.
+_ENTRY_ARRAYS = 6
 #: If the noise is below this, in units of the variance of a column, posterior means are refined iteratively.
 _SMALL_NOISE = 1e-4
 #: Names of the sums of `Latent`.
-_SUMS = ("second", "cross", "squares", "scores", "loglike")
+_SUMS = ("second", "covariances", "cross", "squares", "scores", "loglike")
 
 
 class LatentGaussian:
@@ -71,7 +72,9 @@ class LatentGaussian:
     @cached_property
     def doubled_spread(self) -> Array | None:
         """spread / noise with pairs i != j twice: its product with a packed v v^T is v^T spread v / noise."""
-        return None if self.spread is None else self.spread * _twice(self.k + 1, self.spread)[:, None] / self.noise
+        return (
+            None if self.spread is None else self.spread * multiplicity(self.k + 1, self.spread)[:, None] / self.noise
+        )
 
     @cached_property
     def constants(self) -> Array:
@@ -108,9 +111,9 @@ class LatentGaussian:
         xp = namespace(self.loadings)
         i, j = (asarray_like(a, self.loadings) for a in pairs(self.k))
         outer = xp.take(self.loadings, i, axis=0) * xp.take(self.loadings, j, axis=0)
-        parts = [outer * _twice(self.k, outer)[:, None], self.noise[None, :]]
+        parts = [outer * multiplicity(self.k, outer)[:, None], self.noise[None, :]]
         if self.spread is not None:
-            parts.append(self.spread * _twice(self.k + 1, self.spread)[:, None])
+            parts.append(self.spread * multiplicity(self.k + 1, self.spread)[:, None])
         return xp.concat(parts) * self.scale**2
 
     def predictive_terms(self, u: Array, covariance: Array) -> Array:
@@ -149,7 +152,7 @@ class LatentSummary(Summary):
         Treat entries that sparse rows do not store as missing, not as zero.
     """
 
-    parameters = (*LatentGaussian.parameters, "unstored")
+    parameters: ClassVar[tuple[str, ...]] = (*LatentGaussian.parameters, "unstored")
     nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
 
@@ -179,6 +182,7 @@ class Latent(LatentSummary):
     """The sums over rows x that an EM step needs, given a `LatentGaussian`; v = (u, 1) and z = (x - mean) / scale.
 
     - `second`, (q, p): sum_i w_i m_id E[v_i v_i^T], packed, q = (k+1)(k+2)/2
+    - `covariances`, (k(k+1)/2, p): sum_i w_i m_id cov(u_i), packed, if `informed`
     - `cross`, (k+1, p): sum_i w_i m_id z_id E[v_i]
     - `squares`, (p,): sum_i w_i m_id z_id^2
     - `scores`, (q,): sum_i w_i E[v_i v_i^T], packed
@@ -189,18 +193,24 @@ class Latent(LatentSummary):
     model : LatentGaussian
     unstored : bool
         Treat entries that sparse rows do not store as missing, not as zero.
+    informed : bool
+        Whether to sum up `covariances`, which the information of the observed entries about the loadings needs.
 
     Notes
     -----
-    One pass; (k+1)(k+4)/2 p numbers. About 2 n p k^2 + 2 n k^3 operations.
+    One pass; (k+1)(k+4)/2 p numbers, and k(k+1)/2 p more if `informed`. About 3 n p k^2 + 2 n k^3 operations.
     """
 
-    state = (*LatentSummary.parameters, *_SUMS)
+    parameters = (*LatentSummary.parameters, "informed")
+    state = (*parameters, *_SUMS)
     nonnegative = (*LatentSummary.nonnegative, "squares")
+    added = ("informed",)
 
-    def __init__(self, model: LatentGaussian, *, unstored: bool = False) -> None:
+    def __init__(self, model: LatentGaussian, *, unstored: bool = False, informed: bool = False) -> None:
         super().__init__(model, unstored=unstored)
+        self.informed = bool(informed)
         self.second: Any = None
+        self.covariances: Any = None
         self.cross: Any = None
         self.squares: Any = None
         self.scores: Any = None
@@ -210,7 +220,7 @@ class Latent(LatentSummary):
     def from_moments(cls, moments: Moments, model: LatentGaussian) -> Self:
         """The summary of complete rows from their moments: u = G z + u0 with the same G for all rows, so that 2 p^2 k
         operations are enough for any number of rows."""
-        self = cls(model)
+        self = cls(model, informed=True)
         xp, n = namespace(moments.mean), moments.weight
         offset = ((moments.mean - model.mean) + moments.rest) / model.scale
         C = moments.scatter / model.scale[:, None] / model.scale[None, :] + n * offset[:, None] * offset[None, :]
@@ -226,6 +236,7 @@ class Latent(LatentSummary):
         covariances[:-1, :-1] = n * T
         self.scores = pack((means + covariances)[:, :, None])[:, 0]
         self.second = self.scores[:, None] + xp.zeros_like(total)[None, :]
+        self.covariances = n * pack(T[:, :, None]) + xp.zeros_like(total)[None, :]
         self.cross = xp.concat([zu.T, total[None, :]])
         self.squares = xp.linalg.diagonal(C)
         W = model.loadings
@@ -247,98 +258,44 @@ class Latent(LatentSummary):
         half = covariance.shape[0]
         second[:half, :] += covariance
         if weights is not None:
-            second, v = second * w, v * w
+            second, covariance, v = second * w, covariance * w, v * w
         loglike = float(w @ log_density)
         if not math.isfinite(loglike):
             raise NonFiniteBlock
-        parts = (entries.down(second), entries.down_values(v), entries.squares(w), xp.sum(second, axis=1), loglike)
-        return self._plus(dict(zip(_SUMS, parts, strict=True)))
+        q = second.shape[0]
+        tables = entries.down(xp.concat([second, covariance]) if self.informed else second)
+        by_values, squares = entries.down_values(v), entries.squares(w)
+        parts = (tables[:q, :], tables[q:, :], by_values, squares, xp.sum(second, axis=1), loglike)
+        return self._plus({name: part for name, part in zip(_SUMS, parts, strict=True) if name in self._sums()})
 
     def _merged(self, other: Self) -> Changes:
         if other.second is None:
             return {}
-        return self._plus({name: getattr(other, name) for name in _SUMS})
+        return self._plus({name: getattr(other, name) for name in self._sums()})
+
+    def fresh(self) -> Self:
+        return type(self)(self.model, unstored=self.unstored, informed=self.informed)
+
+    @classmethod
+    def _made_from(cls, stored: dict[str, Any]) -> Self:
+        made = super()._made_from(stored)
+        made.informed = bool(stored.pop("informed", False))
+        return made
+
+    def _sums(self) -> tuple[str, ...]:
+        """The names of the sums that are made."""
+        return tuple(name for name in _SUMS if self.informed or name != "covariances")
 
     def _layout(self) -> Layout:
         k, p = self.loadings.shape
         q = (k + 1) * (k + 2) // 2
-        return super()._layout() | {"second": (q, p), "cross": (k + 1, p), "squares": (p,), "scores": (q,)}
+        tables: Layout = {"second": (q, p), "cross": (k + 1, p), "squares": (p,), "scores": (q,)}
+        if self.informed:
+            tables["covariances"] = (k * (k + 1) // 2, p)
+        return super()._layout() | {"informed": ()} | tables
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         by_tables = _TABLE_BYTES // (8 * self.model.k**2)
-        by_entries = CACHE_BYTES / max(1.0, 8 * n_columns * (stored if self.unstored else 1.0))
+        row = 8 * n_columns * (_ENTRY_ARRAYS * stored if self.unstored else 1.0)
+        by_entries = CACHE_BYTES / max(1.0, row)
         return max(32, min(by_tables, int(by_entries)))
-
-
-# ---- Packed symmetric tables
-
-
-@lru_cache(maxsize=64)
-def pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row indices i and column indices j <= i of a packed k x k table: (0,0), (1,0), (1,1), (2,0), ... A packed table
-    thus begins with the packed table of the first k - 1 indices."""
-    return np.tril_indices(k)
-
-
-@lru_cache(maxsize=64)
-def _places(k: int) -> np.ndarray:
-    """The index in the packed table of each entry (i, j) of the full table."""
-    i, j = np.divmod(np.arange(k * k), k)
-    low, high = np.minimum(i, j), np.maximum(i, j)
-    return high * (high + 1) // 2 + low
-
-
-def _twice(k: int, like: Array) -> Array:
-    """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
-    i, j = pairs(k)
-    return asarray_like(np.where(i == j, 1.0, 2.0), like, dtype=like.dtype)
-
-
-def unpack(packed: Array, k: int) -> Array:
-    """(k(k+1)/2, b) -> (k, k, b)."""
-    xp = namespace(packed)
-    return xp.reshape(xp.take(packed, asarray_like(_places(k), packed), axis=0), (k, k, packed.shape[1]))
-
-
-def pack(full: Array) -> Array:
-    """(k, k, b) -> (k(k+1)/2, b)."""
-    xp, k = namespace(full), full.shape[0]
-    i, j = pairs(k)
-    return xp.take(xp.reshape(full, (k * k, full.shape[2])), asarray_like(i * k + j, full), axis=0)
-
-
-def pack_outer(v: Array) -> Array:
-    """v v^T of each column, packed: (k, b) -> (k(k+1)/2, b)."""
-    xp = namespace(v)
-    i, j = (asarray_like(a, v) for a in pairs(v.shape[0]))
-    return xp.take(v, i, axis=0) * xp.take(v, j, axis=0)
-
-
-def with_one(u: Array) -> Array:
-    """(u, 1)."""
-    xp = namespace(u)
-    return xp.concat([u, xp.ones_like(u[:1, :])])
-
-
-def invert_positive(A: Array) -> tuple[Array, Array]:
-    """Inverses and log-determinants of b positive definite matrices, (k, k, b), by k symmetric sweeps [1].
-
-    `A` is overwritten. Each operation is applied to all matrices at once, which for small matrices is many times
-    faster than inverting them one by one.
-
-    References
-    ----------
-    [1] Goodnight (1979), A tutorial on the SWEEP operator.
-    """
-    xp, k = namespace(A), A.shape[0]
-    log_determinant = xp.zeros((A.shape[2],), dtype=A.dtype, device=device(A))
-    for j in range(k):
-        pivot = xp.asarray(A[j, j, :], copy=True)
-        log_determinant += xp.log(pivot)
-        column = xp.asarray(A[:, j, :], copy=True)
-        row = column / pivot
-        A -= column[:, None, :] * row[None, :, :]
-        A[j, :, :] = row
-        A[:, j, :] = row
-        A[j, j, :] = -1.0 / pivot
-    return -A, log_determinant

@@ -13,27 +13,34 @@ from .means import merged_mean, two_sum
 class Observed(Summary):
     """Per column: `count` = sum w m, `mean` and `squares` = sum w m (x - mean)^2 over the observed entries (m = 1).
 
+    If `components` is given, also `surplus` = sum_i w_i max(o_i - components, 0), where o_i is the number of observed
+    entries of row i: the entries that remain when each row has been fitted exactly by so many components.
+
     Parameters
     ----------
     n_features : int
     unstored : bool
         Treat entries that sparse rows do not store as missing, not as zero.
+    components : int, optional
+        Number of components.
 
     Notes
     -----
     One pass, 3 p numbers. Summaries are merged by Chan's formula, with a separate count for each column.
     """
 
-    parameters = ("n_features", "unstored")
-    state = ("n_features", "unstored", "n_rows", "weight", "count", "mean", "rest", "squares")
-    nonnegative = ("weight", "count", "squares")
+    parameters = ("n_features", "unstored", "components")
+    state = (*parameters, "n_rows", "weight", "surplus", "count", "mean", "rest", "squares")
+    nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
 
-    def __init__(self, n_features: int, *, unstored: bool = False) -> None:
+    def __init__(self, n_features: int, *, unstored: bool = False, components: int | None = None) -> None:
         self.n_features = int(n_features)
         self.unstored = bool(unstored)
+        self.components = None if components is None else int(components)
         self.n_rows = 0
         self.weight = 0.0
+        self.surplus = None if components is None else 0.0
         self.count: Any = None
         self.mean: Any = None
         self.rest: Any = None
@@ -56,23 +63,32 @@ class Observed(Summary):
         squares = entries.squares(w) - count * step * step
         check_squares(squares)
         squares = xp.clip(squares, 0.0, None)
-        return self._with_rows(int(block.shape[0]), total_weight(block, weights), count, base, step, squares)
+        sums: Changes = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
+        if self.components is not None:
+            lengths = entries.across(xp.ones_like(count)[None, :])[0, :]
+            sums["surplus"] = float(w @ xp.clip(lengths - self.components, 0.0, None))
+        return self._plus(sums) | self._with_entries(count, base, step, squares)
 
     def _merged(self, other: Self) -> Changes:
         if other.count is None:
             return {}
-        return self._with_rows(other.n_rows, other.weight, other.count, other.mean, other.rest, other.squares)
+        sums = {name: getattr(other, name) for name in self._numbers()}
+        return self._plus(sums) | self._with_entries(other.count, other.mean, other.rest, other.squares)
 
     def _layout(self) -> Layout:
-        numbers: Layout = dict.fromkeys(("n_features", "unstored", "n_rows", "weight"), ())
+        options = ("n_features", "unstored") if self.components is None else self.parameters
+        numbers: Layout = dict.fromkeys((*options, *self._numbers()), ())
         return numbers | dict.fromkeys(("count", "mean", "rest", "squares"), (self.n_features,))
 
-    def _with_rows(self, n: int, weight: float, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
+    def _numbers(self) -> tuple[str, ...]:
+        """The names of the sums that are numbers."""
+        return ("n_rows", "weight") if self.components is None else ("n_rows", "weight", "surplus")
+
+    def _with_entries(self, count: Array, shift: Array, step: Array, squares: Array) -> Changes:
         """What changes with entries of mean `shift + step` and sums of squares `squares` about it."""
-        rows = {"n_rows": self.n_rows + n, "weight": self.weight + weight}
         if self.count is None:
             mean, rest = two_sum(shift, step)
-            return rows | {"count": count, "mean": mean, "rest": rest, "squares": squares}
+            return {"count": count, "mean": mean, "rest": rest, "squares": squares}
         xp = namespace(count)
         both = self.count + count
         # If one side has no observed entry in a column, it is given the mean of the other side.
@@ -83,4 +99,4 @@ class Observed(Summary):
         mean, rest, d, share = merged_mean(self.count, mean, rest, count, shift, step, some)
         squares = self.squares + squares + d * d * self.count * share
         check_squares(squares)
-        return rows | {"count": both, "mean": mean, "rest": rest, "squares": squares}
+        return {"count": both, "mean": mean, "rest": rest, "squares": squares}

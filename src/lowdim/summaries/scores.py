@@ -152,7 +152,8 @@ class ScoreMoments(Summary):
         return self._plus({"n_rows": other.n_rows, "weight": other.weight} | sums)
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        row = itemsize * max(n_columns, self.A.shape[1])
+        # float32 rows come in blocks of the same size: sums over more of them would lose digits.
+        row = 8 * max(n_columns, self.A.shape[1])
         return max(64, min(max(_BLOCK_ROWS, _NARROW_BYTES // row), _BLOCK_BYTES // row))
 
     def _layout(self) -> Layout:
@@ -171,7 +172,7 @@ class ScoreMoments(Summary):
 
         Rows may have any units and means, so they are centred in float64, and float64 rows are also multiplied by A in
         float64. If the sources are then rounded to float32, they are centred after the product with A, unless the mean
-        is very far from zero.
+        is very far from zero. Whitened rows, whose mean is zero, are multiplied as they are.
         """
         xp = namespace(block)
         wide = wide_dtype(xp, device(block))
@@ -187,6 +188,8 @@ class ScoreMoments(Summary):
         if not self._room or self._room[0].shape[0] < n:
             self._room = [np.empty((n, k), dtype=dtype) for _ in range(4)]
         Y, *room = (part[:n] for part in self._room)
+        if block.dtype == A.dtype == dtype and not mean.any():
+            return np.matmul(block, A, out=Y), room
         if A.dtype != dtype and np.abs(offset).max() < _NEAR:
             np.subtract(np.matmul(block, A, out=self._wide_room(n, k)), offset, out=Y, casting="same_kind")
             return Y, room

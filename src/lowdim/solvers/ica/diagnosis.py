@@ -42,17 +42,24 @@ def agreement(best: Unmixing, answers: list[Unmixing]) -> np.ndarray:
 def non_gaussianity(answer: Unmixing, density: Density, n: float) -> np.ndarray:
     """The distance of each source from a Gaussian one, in standard errors.
 
-    It is negative if the density of the source is for tails on the other side of the Gaussian. For a Gaussian source of
-    variance v, v E[psi'(y)] = E[psi(y) y] (Stein). The standard error of the difference over n rows follows from the
-    variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
+    It is negative if the density of the source is for tails on the other side of the Gaussian.
+    """
+    deviations = deviations_from_gaussian(answer.W, answer.stability, density, n)
+    return np.where(answer.flipped, -deviations, deviations)
+
+
+def deviations_from_gaussian(W: np.ndarray, stability: np.ndarray, density: Density, n: float) -> np.ndarray:
+    """The stability E[psi'(y_i)] E[y_i^2] - E[psi(y_i) y_i] of each source y = W z, in standard errors.
+
+    For a Gaussian source of variance v, v E[psi'(y)] = E[psi(y) y] (Stein). The standard error of the difference over n
+    rows follows from the variance of v psi'(y) + y^2 E[psi'] - psi(y) y.
     """
     nodes, weights = _gaussian_nodes()
-    variances = np.einsum("ij,ij->i", answer.W, answer.W)
+    variances = np.einsum("ij,ij->i", W, W)
     y = nodes * np.sqrt(variances)[:, None]
     slope, score = density.slope(y), density.score(y)
     influence = variances[:, None] * slope + y * y * (slope @ weights)[:, None] - score * y
-    scatter = np.sqrt((influence - (influence @ weights)[:, None]) ** 2 @ weights / n)
-    return np.where(answer.flipped, -answer.stability, answer.stability) / scatter
+    return stability / np.sqrt((influence - (influence @ weights)[:, None]) ** 2 @ weights / n)
 
 
 def loss_of_end(answer: Unmixing, density: Density, ortho: bool) -> float:

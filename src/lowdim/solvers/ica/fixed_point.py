@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..results import Status, Unmixing
-from .ica_solver import IcaSolver
+from ..results import Unmixing
+from .gaussian_block import GaussianBlock
+from .ica_solver import IcaSolver, status_of_end
 from .objective import NARROW_ABOVE, Objective, Point, nearest_orthogonal
 from .pair_test import unmix_pairs
 
@@ -36,7 +37,8 @@ class FixedPointICA(IcaSolver):
     the flipped density, whether or not flipped densities were requested. The iteration is fast if the sources are
     independent and far from Gaussian, but its convergence is not guaranteed [1]_. It can end where two sources are
     mixtures of two others; the end is tested for this (in k - 1 passes, or on a sample if there are many rows), and the
-    iteration goes on if it is so [2]_.
+    iteration goes on if it is so [2]_. If two or more sources still look Gaussian after 60 steps, they are no longer
+    rotated among themselves, and the status is UNDETERMINED.
 
     References
     ----------
@@ -58,29 +60,32 @@ class FixedPointICA(IcaSolver):
         density = objective.density
         can_flip = extended and density.flipped is not None
         losses, steps, norm, tests = [], 0, np.inf, 0
-        best, idle = np.inf, 0
+        best, idle, block = np.inf, 0, GaussianBlock(density)
         while True:
             base = objective.at(W, curved=False, narrow=norm > NARROW_ABOVE)
             if can_flip:
                 flipped = _signs(base) > 0.0
             point = base.with_flips(flipped, density)
-            norm = _skew_part(base)
+            if block.find(base, objective.weight, spent + steps):
+                best, idle = np.inf, 0
+            norm = _skew_part(base, block)
             idle = 0 if norm < best else idle + 1
             best = min(best, norm)
             if norm <= self.tol or steps >= self.max_iter - spent or idle > _IDLE:
                 if base.narrow:
                     norm, best, idle = 0.0, np.inf, 0
                     continue
-                better = unmix_pairs(objective, base) if norm <= self.tol and tests < _TESTS else None
+                better = unmix_pairs(objective, base, block) if norm <= self.tol and tests < _TESTS else None
                 if better is None:
                     break
                 W, norm, best, idle, tests = better, np.inf, np.inf, 0, tests + 1
                 continue
             losses.append(point.loss)
-            W = _next_rotation(base)
+            W = _next_rotation(base, block)
             steps += 1
-        status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
-        return Unmixing(W, flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps)
+        status = status_of_end(norm <= self.tol, block)
+        gradient = _skew_part(base)
+        return Unmixing(W, flipped, [*losses, point.loss], gradient, base.stability, base.kurtosis, status, steps)
 
 
 def first_steps(
@@ -100,9 +105,10 @@ def first_steps(
     return W, flipped, steps
 
 
-def _next_rotation(point: Point) -> np.ndarray:
-    """The rotation after one step."""
-    return nearest_orthogonal(_signs(point)[:, None] * (point.products - np.diag(point.slopes))) @ point.W
+def _next_rotation(point: Point, block: GaussianBlock | None = None) -> np.ndarray:
+    """The rotation after one step, which does not rotate the sources of the block among themselves."""
+    B = _signs(point)[:, None] * (point.products - np.diag(point.slopes))
+    return nearest_orthogonal(B if block is None else block.without_rotations(B)) @ point.W
 
 
 def _signs(point: Point) -> np.ndarray:
@@ -110,7 +116,8 @@ def _signs(point: Point) -> np.ndarray:
     return np.copysign(1.0, np.diagonal(point.products) - point.slopes)
 
 
-def _skew_part(point: Point) -> float:
-    """The largest absolute entry of the skew part of the gradient."""
+def _skew_part(point: Point, block: GaussianBlock | None = None) -> float:
+    """The largest absolute entry of the skew part of the gradient, without rotations among the sources of the block."""
     G = _signs(point)[:, None] * point.products
+    G = G if block is None else block.without_rotations(G)
     return 0.5 * float(np.abs(G - G.T).max())

@@ -18,6 +18,11 @@ _SAMPLE_SHARE = 8
 #: Whitened rows are kept if there are more than this many columns per source, and this multiple of their size is free.
 _WIDE = 4
 _FREE = 4
+#: A copy of the whitened rows in float32 is kept for steps that need no more digits, if it has at least so many numbers
+#: (otherwise float32 is not worthwhile: its rounding could make the results of several starts look alike), and takes at
+#: most so many bytes, so that it stays in the cache.
+_MANY = 100_000
+_NARROW_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +83,19 @@ class IcaJob(Job):
         """
         costly = self.traits.sparse or self.p > _WIDE * self.sources
         return costly and self.traits.n_bytes > 0 and _FREE * self.white_bytes <= free_bytes()
+
+    @property
+    def may_narrow(self) -> bool:
+        """Whether float32 is worthwhile for steps that need no more digits."""
+        return self.rows * self.sources >= _MANY
+
+    @property
+    def narrow_bytes(self) -> int:
+        """Bytes of the copy of the whitened rows in float32, 0 if none is kept.
+
+        A copy is of no use if the rows are given in float32, unless computing the whitened rows takes longer.
+        """
+        n_bytes = 4 * self.rows * self.sources
+        here = self.traits.host and self.traits.n_bytes > 0 and not self.traits.remote
+        useful = self.may_narrow and self.search and self.traits.itemsize > 4
+        return n_bytes if here and useful and n_bytes <= _NARROW_BYTES else 0

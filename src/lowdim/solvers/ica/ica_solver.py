@@ -13,7 +13,8 @@ import numpy as np
 
 from ...errors import read_once
 from ..base import AnySolver, Cost
-from ..results import Unmixing
+from ..results import Status, Unmixing
+from .gaussian_block import GaussianBlock
 from .ica_job import IcaJob
 from .objective import Objective
 
@@ -83,7 +84,7 @@ class IcaSolver(AnySolver):
         """A pass takes p k + k^2 multiplications per row (p k + 2 k^2 if W is not restricted to rotations).
 
         The memory holds 2 k (k + 1) sums, a few arrays of the sources of a block, and, if they are used, the sample and
-        the whitened rows.
+        the whitened rows, also in float32.
         """
         n, p, k = job.rows, job.p, job.sources
         least = (_PASSES if k > 1 else _PASSES_OF_ONE) if job.search else _PASSES_FROM_START
@@ -92,6 +93,7 @@ class IcaSolver(AnySolver):
         if job.draws_sample:
             # The rows of the sample, and the whitened rows of the sample in float64 and float32.
             n_bytes += job.sample_rows * (job.traits.itemsize * p + 12 * k)
+        n_bytes += job.narrow_bytes
         width = p
         if job.keeps_white_rows:
             n_bytes += job.white_bytes
@@ -104,3 +106,10 @@ class IcaSolver(AnySolver):
         if answer.n_iter >= self.max_iter:
             return f"Raise max_iter or tol{self._instead}."
         return self._stuck if answer.gradient_norm > _STALLED else "Raise tol: rounding allows no higher accuracy."
+
+
+def status_of_end(converged: bool, block: GaussianBlock) -> Status:
+    """The status of an iteration, which may have left out rotations among the sources of a block."""
+    if not converged:
+        return Status.NOT_CONVERGED
+    return Status.UNDETERMINED if block else Status.CONVERGED

@@ -108,6 +108,7 @@ class Objective:
         #: Number of passes over the rows so far, and their total weight, known after the first pass.
         self.passes, self.weight = 0, 0.0
         self._last: Point | None = None
+        self._narrow_rows: RowsLike | None = None
 
     @property
     def n_rows(self) -> float:
@@ -133,6 +134,12 @@ class Objective:
         few = self._rows.of(white.astype(np.float32), weights)
         return Objective(few, np.zeros(k), np.eye(k), self.density, may_narrow=True)
 
+    def keep_narrow_rows(self) -> None:
+        """Keep the whitened rows in float32 from now on, for points that are computed in float32."""
+        K = self._whitening
+        white = to_numpy(self._rows.map(affine(K.T, self._mean, 1.0)))
+        self._narrow_rows = self._rows.of(white.astype(np.float32), self._rows.weights, self._rows.progress)
+
     def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
         """The moments at W, in float32 if `narrow`.
 
@@ -143,10 +150,14 @@ class Objective:
         if last is not None and last.W is W and last.narrow <= narrow and last.has(curved, measured):
             return last
         self.passes += 1
-        like = self._whitening
-        A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
         options = {"curved": curved, "measured": measured, "narrow": narrow}
-        sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
+        if narrow and self._narrow_rows is not None:
+            zero = np.zeros(len(W))
+            sums = self._narrow_rows.summarize(ScoreMoments(W.T, zero, self.density, **options))
+        else:
+            like = self._whitening
+            A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
+            sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
         self.weight = sums.weight
         products, slopes = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes))
         energy, fourth, curvature = (

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...densities import Density
 from .diagnosis import gaussian_energy
+from .gaussian_block import GaussianBlock
 from .objective import Objective, Point
 
 #: Pairs are looked for in a sample if there are more rows than this.
@@ -17,13 +18,13 @@ _ROWS = 5000
 _GAIN = 0.01
 
 
-def unmix_pairs(objective: Objective, point: Point) -> np.ndarray | None:
+def unmix_pairs(objective: Objective, point: Point, block: GaussianBlock | None = None) -> np.ndarray | None:
     """W with pairs of sources rotated by 45 degrees where this increases their contrast, or None if there are none.
 
     Near (y_i + y_j) / sqrt(2) and (y_i - y_j) / sqrt(2) the contrast sum_i |E[-ln p(y_i)] - E[-ln p(v)]|, v Gaussian,
     can have another local maximum, at which an iteration may end [1]. All pairs are compared in k - 1 rounds (k if k is
     odd), each with as many pairs as have no source in common. If there are many rows, the pairs are looked for in a
-    sample, and one pass over all rows confirms them.
+    sample, and one pass over all rows confirms them. Pairs in the `block` of sources that look Gaussian are left out.
 
     References
     ----------
@@ -32,18 +33,19 @@ def unmix_pairs(objective: Objective, point: Point) -> np.ndarray | None:
     """
     few = objective.on_sample(_ROWS) if objective.n_rows > _ROWS else None
     if few is None:
-        chosen = _mixed_pairs(objective, point)
+        chosen = _mixed_pairs(objective, point, block)
     else:
-        chosen = _mixed_pairs(few, few.at(point.W, curved=False, narrow=True))
+        chosen = _mixed_pairs(few, few.at(point.W, curved=False, narrow=True), block)
         chosen = _gains(objective, point, chosen) if chosen else {}
     return _rotated(point.W, list(chosen)) if chosen else None
 
 
-def _mixed_pairs(objective: Objective, point: Point) -> dict[tuple[int, int], float]:
+def _mixed_pairs(objective: Objective, point: Point, block: GaussianBlock | None) -> dict[tuple[int, int], float]:
     """Pairs whose contrast grows, the largest gains first, without a source in common."""
     gains: dict[tuple[int, int], float] = {}
     for pairs in _rounds(len(point.W)):
-        gains |= _gains(objective, point, pairs)
+        tested = pairs if block is None else [(i, j) for i, j in pairs if not block.holds(i, j)]
+        gains |= _gains(objective, point, tested) if tested else {}
     chosen: dict[tuple[int, int], float] = {}
     for pair in sorted(gains, key=lambda pair: -gains[pair]):
         if not any(set(pair) & set(other) for other in chosen):

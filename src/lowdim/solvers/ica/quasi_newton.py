@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import no_maximum
-from ..results import Status, Unmixing
-from .ica_solver import IcaSolver
+from ..results import Unmixing
+from .gaussian_block import GaussianBlock
+from .ica_solver import IcaSolver, status_of_end
 from .objective import NARROW_ABOVE, Flips, Objective, Point
 
 #: Lower bound on the approximate second derivatives.
@@ -51,7 +52,9 @@ class QuasiNewtonICA(IcaSolver):
     initial approximation of the second derivatives is exact for independent sources [1]_ [2]_; it couples only the
     pairs (M_ij, M_ji). If the scales of the sources are far from right, they are changed first. Each step takes one
     pass over the rows, and one more each time it has to be shortened: loss and gradient come from one `ScoreMoments`.
-    float32 is used as long as the gradient is far above the tolerance, and float64 for the last steps.
+    float32 is used as long as the gradient is far above the tolerance, and float64 for the last steps. If two or more
+    sources still look Gaussian after 60 steps, they are no longer rotated among themselves, and the status is
+    UNDETERMINED.
 
     References
     ----------
@@ -80,7 +83,7 @@ class QuasiNewtonICA(IcaSolver):
     ) -> Unmixing:
         """Iterate from W as described in `IcaSolver.run`; a `rough` result is computed in float32 only."""
         flips = Flips(flipped, objective.density, extended)
-        history = _History(self.memory)
+        history, block = _History(self.memory), GaussianBlock(objective.density)
         base = objective.at(W, curved=not self.ortho, narrow=True)
         losses: list[float] = []
         best, idle, steps, all_wide = np.inf, 0, 0, False
@@ -90,7 +93,10 @@ class QuasiNewtonICA(IcaSolver):
                 history.clear()
                 best, idle = np.inf, 0
             point = flips.apply(base)
-            gradient = point.gradient(self.ortho)
+            if not rough and block.find(base, objective.weight, spent + steps):
+                history.clear()
+                best, idle = np.inf, 0
+            gradient = block.without_rotations(point.gradient(self.ortho))
             norm = float(np.abs(gradient).max())
             idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
@@ -103,17 +109,23 @@ class QuasiNewtonICA(IcaSolver):
                 )
             if taken is not None:
                 losses.append(point.loss)
-                base, step = taken
-                history.record_step(gradient, step)
+                before, (base, step) = base, taken
+                if before.narrow == base.narrow:
+                    history.record_step(gradient, step)
+                else:
+                    # Near the solution, changes of a gradient in float32 are mostly rounding error.
+                    history.clear()
                 steps += 1
             elif rough or not base.narrow:
                 break
             else:
                 # float32 allows no further progress: compute the point again in float64 and continue from there.
                 all_wide = True
+                history.clear()
                 base = objective.at(point.W, curved=not self.ortho, narrow=False)
                 best, idle = np.inf, 0
-        status = Status.CONVERGED if norm <= self.tol else Status.NOT_CONVERGED
+        status = status_of_end(norm <= self.tol, block)
+        norm = float(np.abs(point.gradient(self.ortho)).max())
         return Unmixing(
             point.W, flips.flipped, [*losses, point.loss], norm, base.stability, base.kurtosis, status, steps
         )

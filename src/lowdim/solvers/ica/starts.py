@@ -24,8 +24,6 @@ from .quasi_newton import QuasiNewtonICA
 #: of steps.
 _SAMPLE_TOL = 0.2
 _SAMPLE_STEPS = 60
-#: For fewer numbers float32 is not worthwhile: its rounding could make the results of several starts look alike.
-_MANY = 100_000
 #: Number of initial steps of the fixed-point iteration, which is fastest far from a solution.
 _FIRST_STEPS = 10
 
@@ -46,10 +44,12 @@ class Unmixer:
 
     def run(self, starts: list[np.ndarray]) -> tuple[list[Unmixing], int]:
         """The results from all starts, and the total number of passes over the rows."""
-        many = self.job.rows * self.whitening.shape[0] >= _MANY
+        many = self.job.may_narrow
         quick, careful = (
             Objective(self.rows, self.mean, self.whitening, self.density, may_narrow=narrow) for narrow in (many, False)
         )
+        if self.job.narrow_bytes:
+            quick.keep_narrow_rows()
         on_sample = quick.on_sample(self.job.sample_rows, self.seed) if self.job.draws_sample else None
         answers = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,11 +19,14 @@ from ...summaries.moments import Moments
 from ...summaries.observed import Observed
 from ..base import Cost, Plan, Request, RowsLike, SpectraLike, with_passes
 from ..plan import checked_plan
-from ..results import LatentFit, Spectrum
-from .em_iteration import Iterate, Outcome, iterate, run_from_best
+from ..results import LatentFit, Spectrum, Status
+from .em_acceleration import Anderson, Iterate
+from .em_iteration import Outcome, iterate, run_from_best
+from .em_quasi_newton import AndersonThenQuasiNewton
 from .em_steps import CompletedFactors, MaximumLikelihood, VariationalBayes
 from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job
 from .newton import Newton
+from .undetermined import few_steps, is_undetermined, too_few_entries
 
 #: Maximal share of the variance of a column that a start explains.
 _START_SHARE = 0.9
@@ -51,8 +55,8 @@ class EM(LatentSolver):
     max_iter : int
         Maximal number of steps.
     accelerate : bool
-        Combine steps by Anderson acceleration; a combination is kept only if the likelihood does not decrease. Not used
-        with a prior.
+        Whether to replace steps by longer ones, which are kept only if the likelihood does not decrease. Not used with
+        a prior.
     start : {"spectrum", "random"}
         Start from the leading directions of the rows with their holes filled, or from random loadings.
     n_init : int, optional
@@ -64,13 +68,23 @@ class EM(LatentSolver):
     A step computes one `Latent` summary of the rows (of their moments, if they are complete), and regresses each column
     on the expected latent variables and a constant. Parameter expansion [1]_ lets the latent variables have any mean
     and covariance within the step, which are then absorbed into the loadings and means; this costs nothing and saves
-    steps. Anderson acceleration [2]_, which combines the last steps, saves many more.
+    steps. Anderson acceleration [2]_, which combines the last steps, saves many more. Where it would still take many
+    steps, a quasi-Newton method [3]_ takes over: the same summary gives the gradient of the likelihood, and an
+    approximation of the information that the observed entries hold.
+
+    Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
+    (K + 1) (p - K), the number of parameters of a K-dimensional plane. The likelihood then increases without end as the
+    noise decreases. Only a few steps are taken in this case (60 for a large table), and if these do not converge, the
+    status is UNDETERMINED. If after some
+    hundred steps the likelihood hardly increases, and the tolerance cannot be reached within `max_iter` steps at the
+    rate of the last ones, it ends there.
 
     References
     ----------
     .. [1] Liu, Rubin, Wu (1998), Parameter expansion to accelerate EM: the PX-EM algorithm.
     .. [2] Henderson, Varadhan (2019), Damped Anderson acceleration with restarts and monotonicity control for
        accelerating EM and EM-like algorithms.
+    .. [3] Jamshidian, Jennrich (1997), Acceleration of the EM algorithm by using quasi-Newton methods.
     """
 
     name = "em"
@@ -120,7 +134,7 @@ class EM(LatentSolver):
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries; each step takes one pass over the rows."""
         plan = checked_plan(self, replace(rows_job(rows, request, spectra), complete=False))
-        observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored))
+        observed = rows.summarize(Observed(rows.shape[1], unstored=request.unstored, components=request.k))
         empty = np.flatnonzero(to_numpy(observed.count) == 0)
         if len(empty):
             raise never_observed([int(j) for j in empty], rows.names)
@@ -141,17 +155,28 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
     enough = by_completion and em.start == "spectrum" and em.n_init is None
     further = [] if enough else _further_starts(em, observed, scale, request)
     starts = [start, *further]
+    # A prior keeps the noise from being fitted away.
+    undetermined = not request.bayes and is_undetermined(observed, request.k)
+    limited = replace(em, max_iter=min(em.max_iter, few_steps(observed, request.k))) if undetermined else em
     if by_completion:
 
         def complete(model: LatentGaussian) -> Completed:
             return rows.summarize(Completed(model, unstored=request.unstored))
 
         step = CompletedFactors(Newton(floor=request.floor))
-        run = partial(iterate, expect=complete, maximise=step, tied=False, floor=request.floor)
-        outcome = run_from_best(em, [Iterate(start) for start in starts], run)
+        accelerate = partial(Anderson, floor=request.floor) if em.accelerate else None
+        run = partial(iterate, expect=complete, maximise=step, tied=False, floor=request.floor, accelerate=accelerate)
+        outcome = run_from_best(limited, [Iterate(start) for start in starts], run)
     else:
-        outcome = run_em(em, starts, lambda model: rows.summarize(Latent(model, unstored=request.unstored)), request)
-    return as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
+
+        def expect(model: LatentGaussian) -> Latent:
+            return rows.summarize(Latent(model, unstored=request.unstored, informed=not request.bayes))
+
+        outcome = run_em(limited, starts, expect, request)
+    fit = as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
+    if undetermined and fit.status is Status.NOT_CONVERGED and limited.max_iter < em.max_iter:
+        return replace(fit, status=Status.UNDETERMINED, advice=too_few_entries(observed, request.k))
+    return fit
 
 
 def fit_moments(moments: Moments, em: EM, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
@@ -189,8 +214,10 @@ def run_em(
 ) -> Outcome:
     """EM from the best of `starts`, by maximum likelihood or with a prior on the loadings."""
     if not request.bayes:
-        step = MaximumLikelihood(request.tied, request.floor)
-        run = partial(iterate, expect=expect, maximise=step, tied=request.tied, floor=request.floor)
+        tied, floor = request.tied, request.floor
+        accelerate = partial(AndersonThenQuasiNewton, tied=tied, floor=floor, tol=em.tol) if em.accelerate else None
+        step = MaximumLikelihood(tied, floor)
+        run = partial(iterate, expect=expect, maximise=step, tied=tied, floor=floor, accelerate=accelerate)
         return run_from_best(em, [Iterate(start) for start in starts], run)
     bayes = VariationalBayes(request.floor)
     run = partial(iterate, expect=expect, maximise=bayes, tied=True, floor=request.floor, prior_term=bayes.prior_term)
@@ -207,7 +234,7 @@ def _with_prior(start: LatentGaussian, expect: Callable[[LatentGaussian], Latent
 def as_fit(outcome: Outcome, weight: float, n_rows: int, passes: int) -> LatentFit:
     """The record of the fit."""
     model = outcome.at.model
-    return LatentFit(
+    fit = LatentFit(
         mean=model.mean,
         scale=model.scale,
         loadings=model.loadings,
@@ -220,6 +247,14 @@ def as_fit(outcome: Outcome, weight: float, n_rows: int, passes: int) -> LatentF
         residual=outcome.residual,
         passes=passes,
     )
+    if outcome.needed is None:
+        return fit
+    steps = f"about {outcome.needed:.0f} steps" if math.isfinite(outcome.needed) else "an unknown number of steps"
+    advice = (
+        f"The likelihood hardly increases, and the tolerance would take {steps}, more than max_iter. Raise tol, or ask "
+        "for fewer components."
+    )
+    return replace(fit, advice=advice)
 
 
 def column_units(observed: Observed, by_column: bool) -> Array:

@@ -1,4 +1,4 @@
-"""The iteration of expectation maximisation, with Anderson acceleration and several starts."""
+"""The iteration of expectation maximisation, with an acceleration and several starts."""
 
 from __future__ import annotations
 
@@ -13,27 +13,21 @@ from ..._threads import check_stop
 from ..._xp import asarray_like, namespace, to_numpy
 from ...summaries.latent import LatentGaussian
 from ..results import Status
+from .em_acceleration import Acceleration, Iterate, steps_left
 
 #: Tolerance and maximal number of steps of the short runs from several starts.
 _SHORT_TOL, _SHORT_STEPS = 1e-2, 100
 #: The iteration has converged after this many consecutive steps that improve the likelihood by no more than rounding.
 _IDLE = 20
-#: Number of steps that are combined into one (the memory of Anderson acceleration).
-_MEMORY = 10
 #: Lower bound, as a fraction of the variance of the column, on the noise variance that changes are measured in.
 _LEAST_UNIT = 0.01
 #: Noise variances below this fraction of the variance of their column may be converging to zero.
 _SMALL = 0.05
-#: Number of plain steps before the first combined one.
-_PLAIN = 2
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """A model, and the prior variances of its loadings if they have a prior."""
-
-    model: LatentGaussian
-    relevance: np.ndarray | None = None
+#: Whether the tolerance can be reached is predicted from so many of the last steps, if these increased the
+#: log-likelihood by less than this in all. (A difference of one half is the size of the sampling error.)
+_OBSERVED_STEPS, _LITTLE = 100, 0.01
+#: The prediction is trusted if it is this many times what `max_iter` leaves.
+_CERTAINLY = 3
 
 
 class Expectation(Protocol):
@@ -43,14 +37,12 @@ class Expectation(Protocol):
 
 
 class Limits(Protocol):
-    """The options of `EM`: when the iteration ends, and whether steps are combined."""
+    """The options of `EM` that say when the iteration ends."""
 
     @property
     def tol(self) -> float: ...
     @property
     def max_iter(self) -> int: ...
-    @property
-    def accelerate(self) -> bool: ...
 
 
 E = TypeVar("E", bound=Expectation)
@@ -65,6 +57,8 @@ class Outcome:
     status: Status
     residual: float
     passes: int
+    #: Number of steps that the tolerance would take at the rate of the last steps, if that ended the iteration.
+    needed: float | None = None
 
 
 def iterate(
@@ -75,31 +69,37 @@ def iterate(
     *,
     tied: bool,
     floor: float,
+    accelerate: Callable[[Iterate], Acceleration] | None = None,
     prior_term: Callable[[Iterate], float] = lambda at: 0.0,
 ) -> Outcome:
     """Repeat `maximise(expect(...))` until the parameters no longer change.
 
-    There is one noise variance for all columns if `tied`, otherwise one per column; they stay above `floor`.
-    `prior_term` is the contribution of a prior to the objective.
+    There is one noise variance for all columns if `tied`, otherwise one per column; they stay above `floor`. The
+    models that an acceleration proposes are kept only if the likelihood does not decrease. `prior_term` is the
+    contribution of a prior to the objective.
     """
-    at, best, coordinates = start, start, _Coordinates(start.model, floor)
+    at, best = start, start
     expected = expect(at.model)
     value = expected.loglike + prior_term(at)
     history, passes = [value], 1
-    # With a prior, steps also update the posterior of the loadings, which cannot be combined.
-    memory = _Anderson(_MEMORY if em.accelerate and start.relevance is None else 0)
-    status, residual, idle = Status.NOT_CONVERGED, math.inf, 0
+    memory = None if accelerate is None else accelerate(start)
+    status, residual, idle, needed = Status.NOT_CONVERGED, math.inf, 0, None
+    residuals: list[float] = []
     for _ in range(em.max_iter):
         check_stop()
         plain = maximise(expected, at)
         residual = _largest_change(at, plain, tied)
+        residuals.append(residual)
         small = residual <= em.tol
         if small:
             proposal = None if tied else _set_to_floor(at, plain, floor)
         else:
-            proposal = memory.combine(coordinates, at, plain)
+            proposal = None if memory is None else memory.propose(expected, at, plain, residual)
         if small and proposal is None:
             status = Status.CONVERGED
+            break
+        needed = None if small else _too_many_steps(residuals, history, em)
+        if needed is not None:
             break
         following = plain if proposal is None else proposal
         trial = expect(following.model)
@@ -109,12 +109,15 @@ def iterate(
             if small:
                 status = Status.CONVERGED
                 break
-            proposal, following = None, plain
-            trial = expect(following.model)
-            passes += 1
-            reached = trial.loglike + prior_term(following)
-            memory.clear()
-        elif small:
+            while proposal is not None and not reached >= value:
+                proposal = None if memory is None else memory.retry(reached - value)
+                following = plain if proposal is None else proposal
+                trial = expect(following.model)
+                passes += 1
+                reached = trial.loglike + prior_term(following)
+            if proposal is None and memory is not None:
+                memory.clear()
+        elif small and memory is not None:
             memory.clear()
         rounding = _rounding(value, following)
         idle = idle + 1 if reached <= history[-1] + 1e-3 * rounding else 0
@@ -127,45 +130,22 @@ def iterate(
         if value >= history[-1] - 1e-11 * abs(value):
             best = at
             history.append(value)
-    return Outcome(best, history, status, residual, passes)
+    return Outcome(best, history, status, residual, passes, needed)
 
 
-class _Anderson:
-    """Anderson acceleration: the combination of the last steps g(x) whose residual g(x) - x is smallest."""
+def _too_many_steps(residuals: list[float], history: list[float], em: Limits) -> float | None:
+    """The number of steps until the residual is below the tolerance, if `max_iter` is far too small; otherwise None.
 
-    def __init__(self, memory: int) -> None:
-        self._memory = memory
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget all steps."""
-        self._n_steps = 0
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
-        self._dr: list[np.ndarray] = []
-        self._dg: list[np.ndarray] = []
-
-    def combine(self, coordinates: _Coordinates, at: Iterate, plain: Iterate) -> Iterate | None:
-        """The combination, or None if there are too few steps to combine."""
-        if not self._memory:
-            return None
-        x, g = coordinates.of(at), coordinates.of(plain)
-        r = g - x
-        if self._last is not None:
-            self._dr.append(r - self._last[0])
-            self._dg.append(g - self._last[1])
-            del self._dr[: -self._memory], self._dg[: -self._memory]
-        self._last = (r, g)
-        self._n_steps += 1
-        if self._n_steps <= _PLAIN:
-            return None
-        R = np.stack(self._dr)
-        gram = R @ R.T
-        gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
-        if not np.all(np.isfinite(gram)):
-            self.clear()
-            return None
-        weights = np.linalg.lstsq(gram, R @ r, rcond=1e-14)[0]
-        return coordinates.model_at(g - weights @ np.stack(self._dg), plain)
+    There is no answer as long as the likelihood still increases noticeably, or if the number is not certain to be
+    larger: if there are not several times more steps left than `max_iter` allows.
+    """
+    done = len(residuals)
+    if done % _OBSERVED_STEPS or len(history) <= _OBSERVED_STEPS:
+        return None
+    if history[-1] - history[-1 - _OBSERVED_STEPS] > _LITTLE:
+        return None
+    left = steps_left(residuals[-_OBSERVED_STEPS:], em.tol)
+    return done + left if left > _CERTAINLY * (em.max_iter - done) else None
 
 
 def _rounding(value: float, at: Iterate) -> float:
@@ -219,34 +199,3 @@ def _set_to_floor(at: Iterate, plain: Iterate, floor: float) -> Iterate | None:
     lowered[np.argmin(np.where(falling, noise, np.inf))] = floor
     noise = asarray_like(lowered, model.noise, dtype=model.noise.dtype)
     return Iterate(LatentGaussian(model.mean, model.scale, model.loadings, noise))
-
-
-class _Coordinates:
-    """Models as vectors, in units of the noise at the start, with the logarithms of prior variances.
-
-    Noise variances are included without a logarithm: one that converges to zero then gets there in a few steps, which
-    it never would with its logarithm.
-    """
-
-    def __init__(self, start: LatentGaussian, floor: float) -> None:
-        self._origin, self._scale, self._floor = start.mean, start.scale, floor
-        self._noise, self._sd = start.noise, namespace(start.noise).sqrt(start.noise)
-
-    def of(self, at: Iterate) -> np.ndarray:
-        """The vector of a model."""
-        model = at.model
-        xp = namespace(model.noise)
-        mean = (model.mean - self._origin) / self._scale / self._sd
-        vector = to_numpy(xp.concat([xp.reshape(model.loadings / self._sd, (-1,)), mean, model.noise / self._noise]))
-        return vector if at.relevance is None else np.concatenate([vector, np.log(at.relevance)])
-
-    def model_at(self, vector: np.ndarray, like: Iterate) -> Iterate:
-        """The model of a vector; quantities that the vector does not include are taken from `like`."""
-        model = like.model
-        xp, (k, p) = namespace(model.noise), model.loadings.shape
-        x = asarray_like(vector[: (k + 2) * p], model.noise, dtype=model.noise.dtype)
-        noise = xp.clip(x[(k + 1) * p :] * self._noise, self._floor, None)
-        loadings = xp.reshape(x[: k * p], (k, p)) * self._sd
-        mean = self._origin + x[k * p : (k + 1) * p] * self._scale * self._sd
-        relevance = None if like.relevance is None else np.exp(np.clip(vector[(k + 2) * p :], -100.0, 100.0))
-        return Iterate(LatentGaussian(mean, self._scale, loadings, noise, model.spread), relevance)

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..._xp import Array, asarray_like, namespace, to_numpy
 from ...summaries.completed import Completed
-from ...summaries.latent import Latent, LatentGaussian, pack, unpack
-from .em_iteration import Iterate
+from ...summaries.latent import Latent, LatentGaussian
+from ...summaries.packed import pack, unpack
+from .em_acceleration import Iterate
 from .newton import Newton
 
 

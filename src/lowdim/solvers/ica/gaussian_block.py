@@ -1,0 +1,61 @@
+"""Sources that look Gaussian while an iteration runs: rotations among them cannot be found, and are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...densities import Density
+from .diagnosis import deviations_from_gaussian, gaussian_sources
+from .objective import Point
+
+#: Sources are compared with Gaussian ones for the first time after this many steps, and then every so many. Sources
+#: that can be found at all are distinguishable from Gaussian ones long before.
+_FIRST, _EVERY = 50, 10
+
+
+class GaussianBlock:
+    """Two or more sources that could not be distinguished from Gaussian ones twice in succession.
+
+    A rotation among Gaussian sources does not change the likelihood, so that an iteration follows the sampling error
+    there and needs hundreds of steps. Only the space that such sources span can be found, so the skew part of the
+    gradient among them is left out from then on.
+
+    Parameters
+    ----------
+    density : Density
+        The density of the sources.
+    """
+
+    def __init__(self, density: Density) -> None:
+        self._density = density
+        self._before: np.ndarray | None = None
+        #: Indices of the sources; empty as long as there are none.
+        self.members = np.empty(0, dtype=int)
+
+    def __bool__(self) -> bool:
+        return len(self.members) > 0
+
+    def find(self, point: Point, n: float, steps: int) -> bool:
+        """Look for the sources at `point`, after so many steps on `n` rows; returns whether they were found now."""
+        if self or steps < _FIRST or steps % _EVERY or len(point.W) < 2:
+            return False
+        now = gaussian_sources(deviations_from_gaussian(point.W, point.stability, self._density, n))
+        both = now if self._before is None else np.intersect1d(now, self._before)
+        found = self._before is not None and len(both) > 1
+        self._before = now
+        if found:
+            self.members = both
+        return found
+
+    def without_rotations(self, G: np.ndarray) -> np.ndarray:
+        """The matrix G without its skew part among the members."""
+        if not self:
+            return G
+        inside = np.ix_(self.members, self.members)
+        G = G.copy()
+        G[inside] = 0.5 * (G[inside] + G[inside].T)
+        return G
+
+    def holds(self, i: int, j: int) -> bool:
+        """Whether two sources are both members."""
+        return bool(np.isin((i, j), self.members).all())

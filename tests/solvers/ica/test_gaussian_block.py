@@ -1,0 +1,85 @@
+"""Sources that look Gaussian: the iteration ends early, and those that do not are found as before."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from lowdim import ICA
+from lowdim.densities import Sech
+from lowdim.errors import GaussianWarning
+from lowdim.solvers import Status
+from lowdim.solvers.ica.gaussian_block import GaussianBlock
+from lowdim.solvers.ica.objective import Point
+from models.ica_mixes import gradient, mix
+
+OPTIONS = [{}, {"ortho": True}, {"solver": "fixed-point"}]
+
+
+def point(stability):
+    """A point at which the sources have these stabilities."""
+    k = len(stability)
+    return Point(np.eye(k), np.zeros((k, k)), np.asarray(stability), None, None, None, False, 1e-16)
+
+
+def test_only_the_skew_part_among_members_is_left_out():
+    block = GaussianBlock(Sech())
+    G = np.arange(16.0).reshape(4, 4)
+    np.testing.assert_array_equal(block.without_rotations(G), G)
+    block.members = np.array([1, 3])
+    H = block.without_rotations(G)
+    assert H[1, 3] == H[3, 1] == (G[1, 3] + G[3, 1]) / 2
+    changed = np.argwhere(G != H)
+    assert {tuple(place) for place in changed} == {(1, 3), (3, 1)}
+
+
+def test_members_look_gaussian_twice():
+    block, n = GaussianBlock(Sech()), 10_000.0
+    assert not block.find(point([0.0, 0.0, 0.5, 0.5]), n, 49)
+    assert not block.find(point([0.0, 0.0, 0.0, 0.5]), n, 50)
+    assert not block.find(point([0.0, 0.0, 0.0, 0.0]), n, 55)
+    assert block.find(point([0.0, 0.5, 0.0, 0.0]), n, 60)
+    assert list(block.members) == [0, 2]
+    assert block.holds(0, 2)
+    assert not block.holds(0, 1)
+    # A single source is determined by the others, and none is looked for again.
+    assert not block.find(point([0.0, 0.0, 0.0, 0.0]), n, 70)
+    alone = GaussianBlock(Sech())
+    assert not any(alone.find(point([0.0, 0.5, 0.5, 0.5]), n, steps) for steps in (50, 60, 70))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_gaussian_rows_end_early_with_the_warning(options):
+    X = np.random.default_rng(0).standard_normal((6000, 25))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ICA(**options).fit(X)
+    assert [w.category for w in caught] == [GaussianWarning]
+    assert "25 of 25 sources look Gaussian" in str(caught[0].message)
+    assert model.status_ is Status.UNDETERMINED
+    assert model.n_iter_ < 90
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_other_sources_are_found_to_the_tolerance(options):
+    random = np.random.default_rng(1)
+    S = np.column_stack([random.laplace(size=(8000, 4)), random.standard_normal((8000, 16))])
+    X = S @ random.standard_normal((20, 20))
+    with pytest.warns(GaussianWarning, match="16 of 20"):
+        model = ICA(**options).fit(X)
+    assert model.status_ is Status.UNDETERMINED
+    G = np.abs(gradient(model, X))
+    found = np.argsort(-np.abs(model.kurtosis_))[:4]
+    # Of the gradient between Gaussian sources only the skew part is left.
+    assert max(G[found].max(), G[:, found].max()) < 1.1e-6
+    assert model.gradient_norm_ == pytest.approx(G.max(), rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["both", "super-Gaussian"])
+def test_the_last_steps_are_few(kind):
+    """Changes of a gradient in float32 would mislead the steps in float64, of which there were more than a hundred."""
+    for seed in range(4):
+        X, _ = mix(kind, 48_000)
+        model = ICA(random_state=seed).fit(X)
+        assert model.status_ is Status.CONVERGED
+        assert model.n_passes_ < 16
