@@ -16,12 +16,12 @@ from ..results import LatentFit
 from .by_eigenpairs import ClosedForm, closed_form
 from .em import EM
 from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job, summary_job
-from .newton import Newton
+from .newton import Newton, NewtonCG
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
-LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}
+LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
 
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
@@ -80,6 +80,7 @@ __all__ = [
     "LatentRequest",
     "LatentSolver",
     "Newton",
+    "NewtonCG",
     "Oblimin",
     "Promax",
     "Quartimax",

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._xp import to_numpy
 from ...summaries.moments import Moments
+from ...summaries.triangle import Triangle
 
 
 def independent_loglike(moments: Moments) -> float:
@@ -17,10 +18,12 @@ def independent_loglike(moments: Moments) -> float:
     return -0.5 * n * (len(varying) * (math.log(2 * math.pi) + 1.0) + float(np.sum(np.log(varying))))
 
 
-def saturated_loglike(moments: Moments) -> float | None:
+def saturated_loglike(summary: Moments | Triangle) -> float | None:
     """The log-likelihood of the Gaussian with the sample covariance; None if that is singular."""
-    n, p = moments.weight, moments.n_features
-    S = to_numpy(moments.scatter)
+    n, p = summary.weight, summary.n_features
+    if isinstance(summary, Triangle) and summary.root.shape[0] < p:
+        return None
+    S = to_numpy(summary.scatter)
     squares = np.diagonal(S)
     if np.any(squares <= 0.0):
         return None
