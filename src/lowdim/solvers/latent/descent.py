@@ -23,7 +23,7 @@ _SAME = 1e-7
 #: A start other than the first ends at this size of the gradient, unless it leads to a better optimum.
 _ROUGH = 1e-4
 #: Beyond this many columns, an optimum that is not a Heywood case is final.
-_CLEAR_FROM = 60
+_CLEAR_FROM = 30
 #: Maximal numbers of further starts, and the numbers of columns up to which they hold.
 _MANY, _MANY_UP_TO = 11, 30
 _SOME, _SOME_UP_TO = 3, 100
@@ -147,7 +147,7 @@ class Descent:
     def search(self) -> FactorSolution:
         """The best of several local optima; the search is the shorter, the more a start costs and the better they agree.
 
-        Beyond 60 columns, a first optimum that is not a Heywood case is taken for the best.
+        Beyond 30 columns, a first optimum that is not a Heywood case is taken for the best.
         """
         simple = self.objective.starts(self.k)
         first, p = self.run(simple[0]), self.objective.p

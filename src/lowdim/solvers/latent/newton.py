@@ -40,7 +40,7 @@ class Newton(LatentSolver):
         a Heywood case. R's factanal uses 0.005.
     n_init : int, optional
         Number of random starts in addition to the standard one; the best result is kept. By default there are no random
-        starts, but a few chosen ones: for up to 60 columns, or if the first result is a Heywood case, until three of
+        starts, but a few chosen ones: for up to 30 columns, or if the first result is a Heywood case, until three of
         them end at the best result, some with a small uniqueness in one column.
 
     Notes
