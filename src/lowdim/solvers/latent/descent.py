@@ -145,7 +145,7 @@ class Descent:
         return replace(found, history=rough.history + found.history[1:])
 
     def search(self) -> FactorSolution:
-        """The best of several local optima; the search is the shorter, the more a start costs and the better they agree.
+        """The best of several local optima: the more a start costs and the better they agree, the fewer there are.
 
         Beyond 30 columns, a first optimum that is not a Heywood case is taken for the best.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +37,7 @@ class LatentRequest:
     unstored: bool = False
     seed: int = 0
     #: Noise variances near those of the solution, (p,), as fractions of the variances of their columns; or None.
-    start: np.ndarray | None = None
+    start: np.ndarray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class LatentJob(Job):
     complete: bool = True
     #: Finds eigenpairs for the solvers that need them.
     spectra: SpectraLike | None = None
+    #: Whether only products of rows are known, and not the rows or a root of their scatter.
+    squared: bool = False
 
 
 class LatentSolver(AnySolver):
@@ -103,10 +105,13 @@ class LatentSolver(AnySolver):
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit complete rows by their moments; raises `MissingValues` if they turn out to have holes."""
         plan = self.plan_rows(rows, request, spectra)
-        p = rows.shape[1]
+        summary = rows.summarize(self.empty_summary(rows.shape[1], request))
+        return self._fit_scatter(summary, request, spectra), plan
+
+    def empty_summary(self, p: int, request: LatentRequest) -> Moments | Triangle:
+        """An empty summary of the kind that complete rows are fitted by."""
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
-        empty = Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
-        return self._fit_scatter(rows.summarize(empty), request, spectra), plan
+        return Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries, if the solver `takes_holes`."""
@@ -146,8 +151,8 @@ def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> La
 
 def summary_job(summary: Any, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
     """The job of fitting rows that were summarized."""
-    n, p = summary.n_rows, summary.n_features
-    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, spectra=spectra)
+    n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
+    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared, spectra=spectra)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:

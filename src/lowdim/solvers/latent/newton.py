@@ -128,9 +128,7 @@ class Newton(LatentSolver):
             passes=1,
         )
 
-    def minimise(
-        self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None
-    ) -> FactorSolution:
+    def minimise(self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None) -> FactorSolution:
         """The best minimum of `objective` from several starts, or from `start` and few others."""
         descent = Descent(objective, k, self.tol, self.max_iter, self.floor)
         with quiet_blas(objective.p):
@@ -181,6 +179,10 @@ class NewtonCG(Newton):
         steps = _STEPS * (n * n * p + 10 * n**3 + 4 * _PRODUCTS * n * p * k)
         why = f"{job.rows} rows of {job.p} columns need no matrix of all pairs of columns"
         return Cost(first + steps, 1, int(8 * p * (5 * n + 6 * k)), why)
+
+    def is_sensible(self, job: LatentJob) -> bool:
+        # A root of a known scatter would take as long as Newton's method.
+        return not job.squared and super().is_sensible(job)
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         return self.fit_triangle(_triangle(moments), request)
