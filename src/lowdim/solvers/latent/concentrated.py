@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -22,6 +24,13 @@ _EXACT_UP_TO = 1e8
 _LEAST_CURVATURE = 1e-3
 #: Maximal number of steps of conjugate gradients.
 _CG_STEPS = 50
+
+
+class Step(NamedTuple):
+    """A step of Newton's method, and whether it leads to a minimum of the quadratic model of the objective."""
+
+    move: np.ndarray
+    convex: bool
 
 
 class Point(ABC):
@@ -48,10 +57,11 @@ class Point(ABC):
 
     def __init__(self, y: np.ndarray, k: int, theta: np.ndarray, omega: np.ndarray, diagonal: np.ndarray) -> None:
         self.y, self.k, self.theta, self.omega = y, k, theta, omega
-        self.value = float(np.sum(y) + np.sum(diagonal) + np.sum(np.log(theta) - theta + 1.0))
-        self.gradient = 1.0 + omega**2 @ (theta - 1.0) - diagonal
+        trace = float(diagonal.sum())
+        self.value = float(y.sum()) + trace + float((np.log(theta) - theta).sum()) + len(theta)
+        self.gradient = 1.0 + (omega * omega) @ (theta - 1.0) - diagonal
         #: Rounding error of value and gradient, which comes from subtracting the eigenvalues from the trace.
-        self.rounding = 1e-14 * (float(np.sum(np.abs(y))) + float(np.sum(diagonal)))
+        self.rounding = 1e-14 * (float(np.abs(y).sum()) + trace)
 
     @property
     def loadings(self) -> np.ndarray:
@@ -66,7 +76,7 @@ class Point(ABC):
         """Whether the steps use exact second derivatives, so that each doubles the number of correct digits."""
 
     @abstractmethod
-    def newton_step(self, free: np.ndarray) -> np.ndarray:
+    def newton_step(self, free: np.ndarray) -> Step:
         """The step of Newton's method in the coordinates that are `free`, a direction in which the objective falls."""
 
 
@@ -84,7 +94,11 @@ class Objective(ABC):
         """Multiplications of one step, approximately."""
 
     @abstractmethod
-    def starts(self, k: int) -> list[np.ndarray]:
+    def correlations(self, column: int) -> np.ndarray:
+        """The correlations of all columns with one of them."""
+
+    @abstractmethod
+    def starts(self, k: int) -> Iterator[np.ndarray]:
         """Uniquenesses to start from; the first start is the standard one."""
 
     def _unexplained(self, k: int) -> np.ndarray:
@@ -104,9 +118,14 @@ class OfCovariance(Objective):
     def work(self, k: int) -> float:
         return float(self.p) ** 2 * (10 * self.p + k * max(self.p - k, 0))
 
-    def starts(self, k: int) -> list[np.ndarray]:
-        p = self.p
-        return [self._given_the_others(k), np.ones(p), np.full(p, 0.5), self._unexplained(k)]
+    def correlations(self, column: int) -> np.ndarray:
+        return self.R[column]
+
+    def starts(self, k: int) -> Iterator[np.ndarray]:
+        yield self._given_the_others(k)
+        yield np.ones(self.p)
+        yield np.full(self.p, 0.5)
+        yield self._unexplained(k)
 
     def _given_the_others(self, k: int) -> np.ndarray:
         """(1 - k / 2p) / diag(R^{-1}), from the variance of each column given the others [Joreskog].
@@ -144,8 +163,12 @@ class OfRows(Objective):
         m = float(len(self.Z))
         return m * m * (self.p + 10 * m) + 12 * m * self.p * k
 
-    def starts(self, k: int) -> list[np.ndarray]:
-        return [self._unexplained(k)]
+    def correlations(self, column: int) -> np.ndarray:
+        product: np.ndarray = self.Z[:, column] @ self.Z
+        return product
+
+    def starts(self, k: int) -> Iterator[np.ndarray]:
+        yield self._unexplained(k)
 
 
 class _CovariancePoint(Point):
@@ -189,7 +212,7 @@ class _CovariancePoint(Point):
         H[np.diag_indices(p)] += 1.0 - self.gradient
         return H
 
-    def newton_step(self, free: np.ndarray) -> np.ndarray:
+    def newton_step(self, free: np.ndarray) -> Step:
         """-H^{-1} g, where H is first scaled to a diagonal of about one: the uniqueness of a Heywood case has a small
         derivative. If H is not positive definite, curvatures are replaced by their absolute values."""
         d = np.zeros(len(free))
@@ -202,11 +225,11 @@ class _CovariancePoint(Point):
         factor, failed = lapack.dpotrf(H, lower=1)
         if not failed and np.diagonal(factor).min() > 1e-4:
             d[index] = -unit * lapack.dpotrs(factor, g, lower=1)[0]
-            return d
+            return Step(d, True)
         curvatures, V = np.linalg.eigh(H)
         curvatures = np.abs(curvatures)
         d[index] = -unit * ((V / np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max())) @ (V.T @ g))
-        return d
+        return Step(d, False)
 
 
 class _RowsPoint(Point):
@@ -237,7 +260,7 @@ class _RowsPoint(Point):
         product: np.ndarray = (1.0 - self.gradient) * v - np.einsum("ij,ij->i", self.omega, Y)
         return product
 
-    def newton_step(self, free: np.ndarray) -> np.ndarray:
+    def newton_step(self, free: np.ndarray) -> Step:
         """Conjugate gradients for H d = -g, as accurate as the size of g requires; they end where the curvature is
         negative. The preconditioner is the diagonal of H for a model that fits."""
         g = np.where(free, self.gradient, 0.0)
@@ -252,7 +275,7 @@ class _RowsPoint(Point):
             Hd = np.where(free, self.curvature(d), 0.0)
             curvature = float(d @ Hd)
             if curvature <= 1e-10 * float(d @ d):
-                return x if step else d
+                return Step(x if step else d, False)
             x = x + length / curvature * d
             r = r - length / curvature * Hd
             z = weights * r
@@ -260,4 +283,4 @@ class _RowsPoint(Point):
             if length <= enough or not math.isfinite(length):
                 break
             d = z + length / before * d
-        return x
+        return Step(x, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -16,12 +16,14 @@ from .concentrated import Objective, Point
 _LONGEST_STEP = 3.0
 #: The iteration has converged after this many consecutive steps that improve the objective by no more than rounding.
 _IDLE = 3
+#: Log-uniquenesses below this may be on their way to zero.
+_VANISHING = math.log(0.05)
 #: Constant of the sufficient decrease condition of the line search.
 _ARMIJO = 1e-4
-#: Objectives that differ by less than this share are those of the same optimum.
-_SAME = 1e-7
-#: A start other than the first ends at this size of the gradient, unless it leads to a better optimum.
-_ROUGH = 1e-4
+#: A descent is on its way to a known optimum if no uniqueness differs by more than this.
+_NEAR = 0.02
+#: A descent cannot reach an objective that is below its own by this many times what Newton's step promises.
+_HOPE = 4.0
 #: Beyond this many columns, an optimum that is not a Heywood case is final.
 _CLEAR_FROM = 30
 #: Maximal numbers of further starts, and the numbers of columns up to which they hold.
@@ -49,10 +51,6 @@ class FactorSolution:
     #: The largest absolute derivative with respect to a log-uniqueness that is not at a bound.
     residual: float
 
-    def is_same_as(self, other: FactorSolution) -> bool:
-        """Whether both have the same objective, up to the accuracy of a rough descent."""
-        return abs(self.objective - other.objective) <= _SAME * (1.0 + abs(other.objective))
-
 
 @dataclass(frozen=True)
 class Descent:
@@ -74,9 +72,15 @@ class Descent:
 
     def run(self, start: np.ndarray) -> FactorSolution:
         """The local minimum found from the uniquenesses `start`."""
+        found = self._run(start, None)
+        assert found is not None
+        return found
+
+    def _run(self, start: np.ndarray, best: FactorSolution | None) -> FactorSolution | None:
+        """The local minimum found from `start`. If one is known already, that is returned if it is found again, and
+        None if no better one would be found."""
         low = math.log(self.floor)
-        y = np.clip(np.log(start), low, 0.0)
-        at = self.objective.at(y, self.k)
+        at = self.objective.at(np.clip(np.log(start), low, 0.0), self.k)
         history = [at.value]
         status, size, idle, polished = Status.NOT_CONVERGED, math.inf, 0, False
         for _ in range(self.max_iter):
@@ -89,7 +93,13 @@ class Descent:
                 break
             # A step with exact second derivatives doubles the number of correct digits, so one more is worthwhile.
             polished = small
-            following = self._search(at, at.newton_step(free), low)
+            step = at.newton_step(free)
+            if best is not None:
+                if np.abs(np.exp(at.y) - best.psi).max() < _NEAR:
+                    return best
+                if step.convex and at.value + 0.5 * _HOPE * float(g @ step.move) > best.objective:
+                    return None
+            following = self._search(at, step.move, low)
             if following is None:
                 following = self._search(at, np.where(free, -g, 0.0), low)
             if following is None:
@@ -105,18 +115,26 @@ class Descent:
         return FactorSolution(np.exp(at.y), at.loadings, at.value, history, status, size)
 
     def _search(self, at: Point, d: np.ndarray, low: float) -> Point | None:
-        """The first of y + d, y + d/2, ... (clipped to the bounds) with a sufficient decrease, or None."""
+        """The first of y + d, y + d/2, ... (clipped to the bounds) with a sufficient decrease, or None.
+
+        Before that, small uniquenesses that d makes much smaller are tried at the floor: towards zero the objective is
+        linear in psi, so Newton's steps in ln psi would need many steps to get there.
+        """
         d = d * min(1.0, _LONGEST_STEP / max(float(np.abs(d).max()), 1e-300))
+        vanishing = (at.y < _VANISHING) & (d < -0.5)
+        attempt = np.where(vanishing, low - at.y, d) if vanishing.any() else d
         for _ in range(30):
-            trial = np.clip(at.y + d, low, 0.0)
+            trial = np.clip(at.y + attempt, low, 0.0)
             move = trial - at.y
             slope = float(at.gradient @ move)
             if not np.any(move) or slope >= 0.0:
                 return None
             there = self.objective.at(trial, self.k)
-            if there.value <= at.value + _ARMIJO * slope + at.rounding:
+            # Of the uniquenesses at the floor, only what the plain step would have gained is asked for.
+            asked = slope if attempt is d else float(at.gradient @ np.maximum(d, move))
+            if there.value <= at.value + _ARMIJO * asked + at.rounding:
                 return there
-            d = 0.5 * d
+            attempt = d = 0.5 * d if attempt is d else d
         return None
 
     def best(
@@ -124,25 +142,18 @@ class Descent:
     ) -> FactorSolution:
         """The best of `first` and the ends of further starts.
 
-        There are as many as it takes until `agreeing` ends are the best optimum, but at least `least`. A start is
-        followed to the end only if it leads to a better optimum.
+        There are as many as it takes until `agreeing` ends are the best optimum, but at least `least`.
         """
         best, count = first, 1
-        rough = replace(self, tol=max(self.tol, _ROUGH))
-        for tried, start in enumerate(starts):
-            found = rough.run(start)
-            if found.is_same_as(best):
+        for tried, start in enumerate(starts, 1):
+            found = self._run(start, best)
+            if found is best:
                 count += 1
-            elif found.objective < best.objective:
-                best, count = self._finished(found), 1
-            if tried + 1 >= least and count >= agreeing:
+            elif found is not None and found.objective < best.objective:
+                best, count = found, 1
+            if tried >= least and count >= agreeing:
                 break
         return best
-
-    def _finished(self, rough: FactorSolution) -> FactorSolution:
-        """A rough descent continued to the end."""
-        found = self.run(rough.psi)
-        return replace(found, history=rough.history + found.history[1:])
 
     def search(self) -> FactorSolution:
         """The best of several local optima: the more a start costs and the better they agree, the fewer there are.
@@ -150,7 +161,7 @@ class Descent:
         Beyond 30 columns, a first optimum that is not a Heywood case is taken for the best.
         """
         simple = self.objective.starts(self.k)
-        first, p = self.run(simple[0]), self.objective.p
+        first, p = self.run(next(simple)), self.objective.p
         if p == 1 or (self._is_clear(first) and p > _CLEAR_FROM):
             return first
         work = self.objective.work(self.k)
@@ -159,36 +170,37 @@ class Descent:
         return self.best(first, islice(self._further_starts(simple, first), most), agreeing=_AGREEING, least=_LEAST)
 
     def search_near(self, start: np.ndarray) -> FactorSolution:
-        """The better of the optimum that is found from `start` and those of two simple starts.
+        """The better of the optima that are found from `start` and from the standard start.
 
-        If the first two agree, or if there are many columns and the first is not a Heywood case, it is not doubted.
+        The latter is not tried if there are many columns and the former is not a Heywood case.
         """
         first = self.run(start)
         if self._is_clear(first) and self.objective.p > _CLEAR_FROM:
             return first
-        return self.best(first, iter(self.objective.starts(self.k)[:3:2]), agreeing=2)
+        return self.best(first, islice(self.objective.starts(self.k), 1), agreeing=2)
 
     def _is_clear(self, found: FactorSolution) -> bool:
         """Whether a descent has converged to an optimum that is not a Heywood case."""
         return found.status is Status.CONVERGED and not np.any(self.at_floor(found.psi))
 
-    def _further_starts(self, simple: list[np.ndarray], first: FactorSolution) -> Iterator[np.ndarray]:
-        """The simple starts and those of Heywood cases, in the order in which they are tried."""
-        yield from simple[1:3]
-        heywood = iter(self._heywood_starts(np.clip(simple[0], 0.1, 0.9), first.psi))
+    def _further_starts(self, simple: Iterator[np.ndarray], first: FactorSolution) -> Iterator[np.ndarray]:
+        """The other simple starts and those of Heywood cases, in the order in which they are tried."""
+        yield from islice(simple, 2)
+        heywood = iter(self._heywood_starts(first.psi))
         yield next(heywood)
-        yield from simple[3:]
+        yield from simple
         yield from heywood
 
-    def _heywood_starts(self, base: np.ndarray, psi: np.ndarray) -> list[np.ndarray]:
-        """Starts with one small uniqueness, in one of the columns with the least `psi`, by their objectives.
+    def _heywood_starts(self, psi: np.ndarray) -> list[np.ndarray]:
+        """Starts with one column, of those with the least `psi`, as a factor: other columns have the variance that is
+        left given this one.
 
         Each Heywood case is a separate local optimum, and the objective at the start foretells fairly well which is the
-        best.
+        best, so the starts are in the order of their objectives.
         """
         starts, values = [], []
         for column in np.argsort(psi, kind="stable")[:_COLUMNS]:
-            start = base.copy()
+            start = np.clip(1.0 - self.objective.correlations(column) ** 2, 0.1, 0.9)
             start[column] = max(_SMALL, 2 * self.floor)
             starts.append(start)
             values.append(self.objective.at(np.log(start), self.k).value)

@@ -22,6 +22,8 @@ from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_compone
 
 #: Number of steps, and of products with the second derivatives in each, that the estimated work assumes.
 _STEPS, _PRODUCTS = 12, 4
+#: Uniquenesses to start from are at least this: it takes more steps to leave the floor than to get there.
+_LEAST_START = 0.05
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Newton(LatentSolver):
         # Constant columns get the scale of a typical column.
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
-        start = None if request.start is None else np.clip(request.start[index], self.floor, 1.0)
+        start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
         found = self.minimise(objective(index, sd[index]), min(k, len(index)), request.seed, start)
         W, psi = np.zeros((k, p)), np.full(p, self.floor)
         W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
@@ -136,7 +138,7 @@ class Newton(LatentSolver):
                 return descent.search_near(start)
             if self.n_init is None:
                 return descent.search()
-            first = descent.run(objective.starts(k)[0])
+            first = descent.run(next(objective.starts(k)))
             random = np.random.default_rng(seed)
             starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
             return descent.best(first, starts, agreeing=self.n_init + 2)
