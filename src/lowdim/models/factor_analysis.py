@@ -257,22 +257,32 @@ class FactorAnalysis(LatentModel):
         """Lower bound on the uniquenesses, as a fraction of the variance of their column."""
         return (self.solver if isinstance(self.solver, LatentSolver) else LatentSolver).floor
 
-    def start_at(self, fitted: FactorAnalysis) -> Self:
+    def start_at(self, fitted: FactorAnalysis, *, near: bool = False) -> Self:
         """Let the next fit begin at the uniquenesses of a fitted model of the same columns, with any number of factors.
 
-        If the rows are similar, few steps lead from there to the solution. One or two other starts are tried as well,
-        unless there are many columns, and the best result is kept.
+        If the rows are similar, few steps lead from there to the solution. Other starts are tried as well, unless there
+        are many columns, and the best result is kept.
+
+        Parameters
+        ----------
+        fitted : FactorAnalysis
+        near : bool
+            Whether the solution is expected close to that of `fitted`. At most one other start is tried then.
+
+        Returns
+        -------
+        self
         """
         check_is_fitted(fitted)
         g = fitted._gaussian
         noise = to_numpy(g.noise)
-        self._start = noise / (noise + np.sum(to_numpy(g.loadings) ** 2, axis=0))
+        self._start = {"start": noise / (noise + np.sum(to_numpy(g.loadings) ** 2, axis=0)), "near": near}
         return self
 
     def _latent_request(self, k: int) -> LatentRequest:
         request = LatentRequest(k, False, self._floor(), unstored=self.missing == "unstored", seed=self._seed())
-        start = self.__dict__.get("_start")
-        return request if start is None or len(start) != self.n_features_in_ else replace(request, start=start)
+        known = self.__dict__.get("_start")
+        return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
 
     def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
         self.__dict__.pop("_start", None)

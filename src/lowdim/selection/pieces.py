@@ -138,7 +138,7 @@ class WeightedPieces(Pieces):
 def _copy(model: Any, near: Any) -> Any:
     """An unfitted copy of the model, whose fit starts at the fitted model `near` if it can."""
     copy = clone(model)
-    return copy if near is None or not isinstance(copy, CanBeStarted) else copy.start_at(near)
+    return copy if near is None or not isinstance(copy, CanBeStarted) else copy.start_at(near, near=True)
 
 
 def find_pieces(

@@ -133,8 +133,9 @@ class CanBeBootstrapped(OpensRows, Protocol):
 class CanBeStarted(Protocol):
     """A model that is fitted by an iteration, which can start at the solution for similar rows."""
 
-    def start_at(self, fitted: Any) -> Self:
-        """Let the next fit start at the solution of a fitted model of the same columns."""
+    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
+        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
+        `near` that one, other starts may be left out."""
 
 
 @runtime_checkable

@@ -155,19 +155,21 @@ class Descent:
                 break
         return best
 
-    def search(self) -> FactorSolution:
+    def search(self, start: np.ndarray | None = None) -> FactorSolution:
         """The best of several local optima: the more a start costs and the better they agree, the fewer there are.
 
-        Beyond 30 columns, a first optimum that is not a Heywood case is taken for the best.
+        If `start` is given, it is the first start. Beyond 30 columns, a first optimum that is not a Heywood case is
+        taken for the best.
         """
-        simple = self.objective.starts(self.k)
-        first, p = self.run(next(simple)), self.objective.p
+        simple, p = self.objective.starts(self.k), self.objective.p
+        first = self.run(next(simple) if start is None else start)
         if p == 1 or (self._is_clear(first) and p > _CLEAR_FROM):
             return first
-        work = self.objective.work(self.k)
-        affordable = int(_FURTHER_WORK / work / _STEPS)
+        affordable = int(_FURTHER_WORK / self.objective.work(self.k) / _STEPS)
         most = _MANY if p <= _MANY_UP_TO else _SOME if p <= _SOME_UP_TO else min(_SOME, affordable)
-        return self.best(first, islice(self._further_starts(simple, first), most), agreeing=_AGREEING, least=_LEAST)
+        again = 0 if start is None else 1
+        starts = islice(self._further_starts(simple, first, 2 + again), most + again)
+        return self.best(first, starts, agreeing=_AGREEING, least=_LEAST + again)
 
     def search_near(self, start: np.ndarray) -> FactorSolution:
         """The better of the optima that are found from `start` and from the standard start.
@@ -183,9 +185,11 @@ class Descent:
         """Whether a descent has converged to an optimum that is not a Heywood case."""
         return found.status is Status.CONVERGED and not np.any(self.at_floor(found.psi))
 
-    def _further_starts(self, simple: Iterator[np.ndarray], first: FactorSolution) -> Iterator[np.ndarray]:
-        """The other simple starts and those of Heywood cases, in the order in which they are tried."""
-        yield from islice(simple, 2)
+    def _further_starts(
+        self, simple: Iterator[np.ndarray], first: FactorSolution, n_before: int
+    ) -> Iterator[np.ndarray]:
+        """The simple starts and those of Heywood cases, of which the best comes after `n_before` simple ones."""
+        yield from islice(simple, n_before)
         heywood = iter(self._heywood_starts(first.psi))
         yield next(heywood)
         yield from simple

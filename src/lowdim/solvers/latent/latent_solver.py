@@ -38,6 +38,8 @@ class LatentRequest:
     seed: int = 0
     #: Noise variances near those of the solution, (p,), as fractions of the variances of their columns; or None.
     start: np.ndarray | None = field(default=None, compare=False)
+    #: Whether the solution is expected near `start`, so that few other starts are tried.
+    near: bool = False
 
 
 @dataclass(frozen=True)

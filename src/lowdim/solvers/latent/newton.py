@@ -14,7 +14,7 @@ from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
-from ..base import Cost, SpectraLike
+from ..base import EIGH_WORK, Cost, SpectraLike
 from ..results import LatentFit
 from .concentrated import Objective, OfCovariance, OfRows
 from .descent import Descent, FactorSolution
@@ -42,8 +42,8 @@ class Newton(LatentSolver):
         a Heywood case. R's factanal uses 0.005.
     n_init : int, optional
         Number of random starts in addition to the standard one; the best result is kept. By default there are no random
-        starts, but a few chosen ones: for up to 30 columns, or if the first result is a Heywood case, until three of
-        them end at the best result, some with a small uniqueness in one column.
+        starts, but a few chosen ones, some with a small uniqueness in one column: for up to 30 columns, or if the first
+        result is a Heywood case, until three of them end at the best result.
 
     Notes
     -----
@@ -111,7 +111,7 @@ class Newton(LatentSolver):
         sd = np.sqrt(np.where(varies, variances, np.mean(variances)))
         index = np.flatnonzero(varies)
         start = None if request.start is None else np.clip(request.start[index], _LEAST_START, 1.0)
-        found = self.minimise(objective(index, sd[index]), min(k, len(index)), request.seed, start)
+        found = self.minimise(objective(index, sd[index]), min(k, len(index)), request.seed, start, near=request.near)
         W, psi = np.zeros((k, p)), np.full(p, self.floor)
         W[: len(found.loadings), index], psi[index] = found.loadings, found.psi
         constant = p * math.log(2 * math.pi) + 2.0 * float(np.sum(np.log(sd))) + np.sum(~varies) * math.log(self.floor)
@@ -130,14 +130,20 @@ class Newton(LatentSolver):
             passes=1,
         )
 
-    def minimise(self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None) -> FactorSolution:
-        """The best minimum of `objective` from several starts, or from `start` and few others."""
+    def minimise(
+        self, objective: Objective, k: int, seed: int = 0, start: np.ndarray | None = None, *, near: bool = False
+    ) -> FactorSolution:
+        """The best minimum of `objective` from several starts.
+
+        If `start` is given, it is the first of them, unless their number is fixed by `n_init`. If the solution is
+        expected `near` it, there is one other start at most.
+        """
         descent = Descent(objective, k, self.tol, self.max_iter, self.floor)
         with quiet_blas(objective.p):
-            if start is not None:
+            if start is not None and near:
                 return descent.search_near(start)
             if self.n_init is None:
-                return descent.search()
+                return descent.search(start)
             first = descent.run(next(objective.starts(k)))
             random = np.random.default_rng(seed)
             starts = (random.uniform(0.05, 0.95, objective.p) for _ in range(self.n_init))
@@ -178,7 +184,7 @@ class NewtonCG(Newton):
     def cost(self, job: LatentJob) -> Cost:
         n, p, k = float(min(job.rows, job.p)), float(job.p), float(job.k or 1)
         first = job.rows * p * n if job.rows > n else 0.0
-        steps = _STEPS * (n * n * p + 10 * n**3 + 4 * _PRODUCTS * n * p * k)
+        steps = _STEPS * (n * n * p + EIGH_WORK * n**3 + 4 * _PRODUCTS * n * p * k)
         why = f"{job.rows} rows of {job.p} columns need no matrix of all pairs of columns"
         return Cost(first + steps, 1, int(8 * p * (5 * n + 6 * k)), why)
 
