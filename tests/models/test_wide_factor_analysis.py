@@ -9,6 +9,7 @@ from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 from sklearn.model_selection import KFold
 
 import lowdim
+import lowdim.sklearn
 from lowdim import PPCA, FactorAnalysis, Triangle, bootstrap, cross_validate, summarize
 from lowdim.solvers import Newton, NewtonCG, Status
 from oracles import gaussian_log_density
@@ -258,3 +259,10 @@ def test_bootstrap_samples_start_at_the_solution_of_all_rows():
     counts = np.random.RandomState(0).multinomial(200, shares, size=10)
     cold = [FactorAnalysis(2).fit(table, sample_weight=c).noise_variance_ for c in counts]
     np.testing.assert_allclose(drawn.replicates["noise_variance"], cold, atol=1e-6)
+
+
+def test_in_place_of_scikit_learn():
+    """The drop-in class, too, takes the form of Newton's method that suits the rows, with its own number of steps."""
+    wide, tall = lowdim.sklearn.FactorAnalysis(2, max_iter=77).fit(X), lowdim.sklearn.FactorAnalysis(2).fit(rows(80, 5))
+    assert (wide.solver_, wide.solver.max_iter, tall.solver_) == ("newton-cg", 77, "newton")
+    np.testing.assert_allclose(wide.loglike_[-1], FactorAnalysis(2).fit(X).loglike_[-1], rtol=1e-10)
