@@ -165,7 +165,7 @@ def test_a_solver_of_factor_analysis(monkeypatch):
     for solver in ("descent", Descent()):
         with pytest.raises(ValueError, match="is not one of 'auto', 'em', 'covariance'"):
             PPCA(2, solver=solver).fit(rows)
-    with pytest.raises(ValueError, match="is not one of 'auto', 'newton', 'em', 'descent'"):
+    with pytest.raises(ValueError, match="is not one of 'auto', 'newton', 'em', 'newton-cg', 'descent'"):
         FactorAnalysis(2, solver="svd").fit(rows)
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 JOBS = {
     "covariance": "PCA(2, solver='covariance'), X",
     "two tables": "PLSRegression(2, solver='covariance'), (X, X[:, :9])",
-    "Newton": "FactorAnalysis(2), X",
+    "Newton": "FactorAnalysis(2, solver='newton'), X",
     "kernel matrix": "KernelPCA(2, kernel='rbf', solver='dense'), X.T",
     "threads": "PCA(2, solver='covariance'), iter([X[:60], X[60:]])",
     "folds": "PCA('cv'), X",

@@ -68,8 +68,8 @@ PUBLIC = {
     "lowdim.solvers": """
         AnySolver CanonicalFit Cost Covariance CovarianceReduction DenseKernel EM Equamax Features FixedPoint
         FixedPointICA FourierFeatures Gram GramReduction ICA_SOLVERS IcaSolver Job KERNEL_SOLVERS KernelFit KernelSolver
-        Krylov KrylovKernel LATENT_SOLVERS LatentFit LatentSolver Newton Nystrom Oblimin PREIMAGES PairFit Plan
-        Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike SOLVERS
+        Krylov KrylovKernel LATENT_SOLVERS LatentFit LatentSolver Newton NewtonCG Nystrom Oblimin PREIMAGES PairFit
+        Plan Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike SOLVERS
         Solver Spectrum Status Tail Triangle TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """

@@ -10,6 +10,7 @@ from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, Triangle, summarize
 from lowdim.errors import ConvergenceWarning
 from lowdim.solvers import EM, ROTATIONS, Newton, Oblimin, Promax, Status, Varimax
+from lowdim.summaries import Columns
 from oracles import conditional, observed_loglike
 
 TIGHT = EM(tol=1e-8, max_iter=5000)
@@ -113,8 +114,10 @@ def test_from_a_covariance_a_correlation_and_rows():
         fa = FactorAnalysis(2, standardize=True).fit_summary(Moments.from_covariance(matrix, len(X)))
         np.testing.assert_allclose(fa.uniquenesses_, by_rows.uniquenesses_, atol=1e-8)
         np.testing.assert_allclose(fa.test(), by_rows.test(), rtol=1e-8)
-    with pytest.raises(TypeError, match=r"needs a Moments, got Triangle.*from_covariance"):
-        FactorAnalysis(2).fit_summary(summarize(X, Triangle))
+    by_triangle = FactorAnalysis(2, standardize=True).fit_summary(summarize(X, Triangle))
+    np.testing.assert_allclose(by_triangle.uniquenesses_, by_rows.uniquenesses_, atol=1e-8)
+    with pytest.raises(TypeError, match=r"needs a Moments or a Triangle, got Columns.*from_covariance"):
+        FactorAnalysis(2).fit_summary(summarize(X, Columns))
 
 
 def test_as_many_factors_as_degrees_of_freedom():

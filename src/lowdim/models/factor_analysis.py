@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -19,15 +20,15 @@ from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, Status, latent, spectra
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, Rotation, Status, latent, spectra
 from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
-from ..summaries import Moments
+from ..summaries import Moments, Triangle
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._derived import derived
 from ._latent import LatentModel
-from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
+from ._rule_choice import apply_rule, at_least_one, check_rule, eigenvalues_for, rule_needs_rows
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 
 #: What BIC and AIC assume for factors, which is less than for principal components.
@@ -173,13 +174,13 @@ class FactorAnalysis(LatentModel):
         return LatentGaussian(self.mean_, ones, L if R is None else R.T @ L, self.noise_variance_)
 
     def fit_summary(self, summary: Any) -> Self:
-        """Fit to a Moments summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a covariance or
-        correlation matrix."""
+        """Fit to a Moments or Triangle summary of rows. `Moments.from_covariance(cov, n_samples)` makes one from a
+        covariance or correlation matrix."""
         self._check_parameters()
-        if not isinstance(summary, Moments):
+        if not isinstance(summary, Moments | Triangle):
             raise TypeError(
-                f"fit_summary needs a Moments, got {type(summary).__name__}. For a covariance or correlation matrix, "
-                "pass Moments.from_covariance(cov, n_samples)."
+                f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}. For a covariance or "
+                "correlation matrix, pass Moments.from_covariance(cov, n_samples)."
             )
         require_seen(summary)
         with self._restore_on_error():
@@ -187,10 +188,10 @@ class FactorAnalysis(LatentModel):
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
-                fit, the_plan = self._fit_by_moments(summary, check_rule(self.n_components, self._rules))
+                fit, the_plan = self._fit_summary_by_rule(summary, check_rule(self.n_components, self._rules))
             else:
                 self.__dict__.pop("choice_", None)
-                fit, the_plan = self._fit_moments(summary, self._k(n, summary.n_features))
+                fit, the_plan = self._fit_factors(summary, self._k(n, summary.n_features))
             self._finish(fit, the_plan, summary.mean.dtype)
         return self
 
@@ -257,32 +258,83 @@ class FactorAnalysis(LatentModel):
         """Lower bound on the uniquenesses, as a fraction of the variance of their column."""
         return (self.solver if isinstance(self.solver, LatentSolver) else LatentSolver).floor
 
+    def start_at(self, fitted: FactorAnalysis, *, near: bool = False) -> Self:
+        """Let the next fit begin at the uniquenesses of a fitted model of the same columns, with any number of factors.
+
+        If the rows are similar, few steps lead from there to the solution. Other starts are tried as well, unless there
+        are many columns, and the best result is kept.
+
+        Parameters
+        ----------
+        fitted : FactorAnalysis
+        near : bool
+            Whether the solution is expected close to that of `fitted`. At most one other start is tried then.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(fitted)
+        g = fitted._gaussian
+        noise = to_numpy(g.noise)
+        self._start = {"start": noise / (noise + np.sum(to_numpy(g.loadings) ** 2, axis=0)), "near": near}
+        return self
+
     def _latent_request(self, k: int) -> LatentRequest:
-        return LatentRequest(k, tied=False, floor=self._floor(), unstored=self.missing == "unstored", seed=self._seed())
+        request = LatentRequest(k, False, self._floor(), unstored=self.missing == "unstored", seed=self._seed())
+        known = self.__dict__.get("_start")
+        return request if known is None or len(known["start"]) != self.n_features_in_ else replace(request, **known)
+
+    def _finish(self, fit: LatentFit, the_plan: Plan, dtype: Any) -> None:
+        self.__dict__.pop("_start", None)
+        super()._finish(fit, the_plan, dtype)
 
     def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        return self._fit_by_moments(rows.summarize(Moments(rows.shape[1], wide=True)), rule)
+        empty = latent.empty_summary(rows, self._latent_request(1), self.solver, spectra)
+        return self._fit_summary_by_rule(rows.summarize(empty), rule)
 
-    def _fit_by_moments(self, moments: Moments, rule: Rule) -> tuple[LatentFit, Plan]:
+    def _fit_summary_by_rule(self, summary: Moments | Triangle, rule: Rule) -> tuple[LatentFit, Plan]:
         """Fit with the number of factors that a rule chooses, either from the eigenvalues of the correlation matrix or
         from the likelihoods of fits with 1, 2, ... factors."""
         if rule.needs == "folds":
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = apply_rule(rule, Eigenvalues.from_summary(moments, standardize=True), self._seed())
-            return self._fit_moments(moments, k)
-        n, p = moments.weight, moments.n_features
-        most = self._most_components(min(most_components(moments.n_rows, n, p), p), p)
-        fits = [self._fit_moments(moments, k) for k in range(1, min(most, MAX_TRIED) + 1)]
-        likelihoods = [latent.independent_loglike(moments), *(fit.loglike[-1] for fit, _ in fits)]
-        price = 2.0 if rule.name == "aic" else math.log(n)
-        curve = np.array([price * _parameters(p, k) - 2.0 * value for k, value in enumerate(likelihoods)])
+            self.choice_, k = apply_rule(rule, _eigenvalues(summary, rule), self._seed())
+            return self._fit_factors(summary, k)
+        curve, starts = self._likelihood_curve(summary, 2.0 if rule.name == "aic" else math.log(summary.weight))
         best = int(np.argmin(curve))
         self.choice_ = Choice(rule.name, best, curve, _LIKELIHOOD)
-        return fits[at_least_one(best, rule.name) - 1]
+        k = at_least_one(best, rule.name)
+        # What is found from the factors before may be better than what is found without them, or worse.
+        fits = [self._fit_factors(summary, k), self._fit_factors(summary, k, starts[k])]
+        return max(fits, key=lambda pair: pair[0].loglike[-1])
 
-    def _fit_moments(self, moments: Moments, k: int) -> tuple[LatentFit, Plan]:
-        return latent.solve_summary(moments, self._latent_request(k), self.solver, spectra)
+    def _likelihood_curve(self, summary: Moments | Triangle, price: float) -> tuple[np.ndarray, list[Any]]:
+        """price times the number of parameters minus twice the log-likelihood of 0, 1, ... factors, and their noise.
+
+        Each fit starts at the noise of the one before. No likelihood exceeds that of the sample covariance, so the
+        curve ends where further factors cost more than they could gain.
+        """
+        n, p = summary.weight, summary.n_features
+        most = min(self._most_components(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
+        bound = latent.saturated_loglike(summary)
+        curve = [price * _parameters(p, 0) - 2.0 * latent.independent_loglike(summary)]
+        starts: list[Any] = [None]
+        for k in range(1, most + 1):
+            if bound is not None and price * _parameters(p, k) - 2.0 * bound > min(curve):
+                break
+            fit, _ = self._fit_factors(summary, k, starts[-1])
+            curve.append(price * _parameters(p, k) - 2.0 * fit.loglike[-1])
+            starts.append(to_numpy(fit.noise))
+        return np.array(curve), starts
+
+    def _fit_factors(
+        self, summary: Moments | Triangle, k: int, start: np.ndarray | None = None
+    ) -> tuple[LatentFit, Plan]:
+        """Fit k factors, starting at these noise variances, if any are given."""
+        request = self._latent_request(k)
+        request = request if start is None else replace(request, start=start)
+        return latent.solve_summary(summary, request, self.solver, spectra)
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
@@ -371,6 +423,15 @@ class FactorAnalysis(LatentModel):
 
     def _n_parameters(self) -> int:
         return _parameters(self.n_features_in_, self.n_components_)
+
+
+def _eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
+    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
+    p = summary.n_features
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+        return Eigenvalues.from_summary(summary, standardize=True)
+    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
+    return eigenvalues_for(rule, spectrum, p, 1)
 
 
 def _parameters(p: int, k: int) -> int:

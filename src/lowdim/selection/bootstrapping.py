@@ -210,7 +210,7 @@ def bootstrap(
         draws = [
             _align(_statistics(drawn), estimates, ALIGNMENTS[align])
             for counts in pieces.draw(int(n_boot), random)
-            for drawn in pieces.fits(fixed, counts)
+            for drawn in pieces.fits(fixed, counts, near=whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
     labels = {name: _labels(model, name, value) for name, value in estimates.items()}

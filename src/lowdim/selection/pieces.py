@@ -20,6 +20,7 @@ from ..sources.base import cut
 from ..summaries import Columns, Moments
 from .coordinates import with_known_products
 from .folds import check_whole, is_whole, is_wide, rows_and_counts, summarize_by_label, tables_in
+from .protocol import CanBeStarted
 
 #: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
@@ -52,8 +53,11 @@ class Pieces(ABC):
         """How many numbers one sample takes."""
 
     @abstractmethod
-    def fits(self, model: Any, counts: np.ndarray) -> Iterator[Any]:
-        """Copies of the model fitted to samples; each row of `counts` says how often the sample contains each piece."""
+    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
+        """Copies of the model fitted to samples; each row of `counts` says how often the sample contains each piece.
+
+        Iterations start at the fitted model `near`, if it is given.
+        """
 
     def fit_all(self, model: Any) -> Any:
         """A copy of the model fitted to all pieces."""
@@ -87,9 +91,9 @@ class SummedPieces(Pieces):
     def numbers_each(self) -> int:
         return int(self.means.shape[1] ** 2)
 
-    def fits(self, model: Any, counts: np.ndarray) -> Iterator[Any]:
+    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
         for moments in self._moments(counts):
-            yield clone(model).fit_summary(moments)
+            yield _copy(model, near).fit_summary(moments)
 
     def _moments(self, counts: np.ndarray) -> Iterator[Moments]:
         """Moments of each sample."""
@@ -126,9 +130,15 @@ class WeightedPieces(Pieces):
     def numbers_each(self) -> int:
         return len(self.labels)
 
-    def fits(self, model: Any, counts: np.ndarray) -> Iterator[Any]:
+    def fits(self, model: Any, counts: np.ndarray, near: Any = None) -> Iterator[Any]:
         for c in counts:
-            yield clone(model).fit(*self.tables, sample_weight=c[self.labels] * self.weights)
+            yield _copy(model, near).fit(*self.tables, sample_weight=c[self.labels] * self.weights)
+
+
+def _copy(model: Any, near: Any) -> Any:
+    """An unfitted copy of the model, whose fit starts at the fitted model `near` if it can."""
+    copy = clone(model)
+    return copy if near is None or not isinstance(copy, CanBeStarted) else copy.start_at(near, near=True)
 
 
 def find_pieces(

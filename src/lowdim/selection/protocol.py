@@ -130,6 +130,15 @@ class CanBeBootstrapped(OpensRows, Protocol):
 
 
 @runtime_checkable
+class CanBeStarted(Protocol):
+    """A model that is fitted by an iteration, which can start at the solution for similar rows."""
+
+    def start_at(self, fitted: Any, *, near: bool = False) -> Self:
+        """Let the next fit start at the solution of a fitted model of the same columns; if the solution is expected
+        `near` that one, other starts may be left out."""
+
+
+@runtime_checkable
 class CanBePermuted(OpensRows, Protocol):
     """A model that can be tested against shuffled rows."""
 

@@ -25,7 +25,7 @@ from .cross_validation import check_counts
 from .folds import tables_in
 from .held_out_scores import HeldOutMoments, correlations, gaussian_density, independent_density, squared_errors
 from .likelihood import density_summary, score_spectrum
-from .protocol import HeldOutScores
+from .protocol import CanBeStarted, HeldOutScores
 
 #: By default at most this many components are tried for models that need one fit for each number of components.
 MAX_TRIED = 20
@@ -53,9 +53,10 @@ class Scorer(ABC):
         """The name of the model in tables."""
         return type(self.model).__name__
 
-    def copy(self, k: int, **parameters: Any) -> Any:
-        """An unfitted copy of the model with `k` components."""
-        return clone(self.model).set_params(n_components=int(k), **parameters)
+    def copy(self, k: int, near: Any = None, **parameters: Any) -> Any:
+        """An unfitted copy of the model with `k` components, whose fit starts at the fitted model `near` if it can."""
+        model = clone(self.model).set_params(n_components=int(k), **parameters)
+        return model if near is None or not isinstance(model, CanBeStarted) else model.start_at(near)
 
     @abstractmethod
     def summary(self, source: Source, fine: bool) -> Any:
@@ -97,13 +98,13 @@ class DensityScorer(Scorer):
         return check_counts(asked, 0, most, max(most - 1, 1))
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        scores = []
+        scores, model = [], None
         for k in counts:
             check_stop()
             if k == 0:
                 scores.append(self._score_without_components(X, weights, test))
                 continue
-            model = self.copy(k).fit(X, sample_weight=weights)
+            model = self.copy(k, near=model).fit(X, sample_weight=weights)
             each = to_numpy(model.score_samples(X)).astype(np.float64)
             scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
         return np.array(scores)
@@ -181,7 +182,7 @@ class LatentScorer(DensityScorer):
         return independent_density(left_out, to_numpy(train.mean), variances)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        held_out = HeldOutMoments(test)
+        held_out, model = HeldOutMoments(test), None
         scores = []
         for k in counts:
             check_stop()
@@ -189,7 +190,7 @@ class LatentScorer(DensityScorer):
                 variances = np.diagonal(to_numpy(train.scatter)) / train.weight
                 scores.append(gaussian_density(held_out, to_numpy(train.mean), np.diag(self._independent(variances))))
                 continue
-            model = self.copy(k).fit_summary(train)
+            model = self.copy(k, near=model).fit_summary(train)
             mean, C = (to_numpy(a).astype(np.float64) for a in (model.mean_, model.get_covariance()))
             scores.append(gaussian_density(held_out, mean, C))
         return HeldOutScores(np.array(scores), True)

@@ -10,7 +10,8 @@ from sklearn import decomposition
 
 from .. import models
 from ..reading import Rows
-from ..solvers import Newton, Quartimax, Rotation, Varimax
+from ..solvers import Newton, Quartimax, Rotation, Varimax, latent, spectra
+from ..solvers.base import repeated_rows
 from ..solvers.results import LatentFit
 from ._parameters import SklearnParameters
 
@@ -92,8 +93,8 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
     @property
     def solver(self) -> Newton:  # type: ignore[override] # a parameter of the model, fixed here
-        """Newton's method with `max_iter` steps."""
-        return Newton(max_iter=int(self.max_iter))
+        """Newton's method with `max_iter` steps, in the form that suits the shape of the rows."""
+        return self.__dict__.get("_form", Newton)(max_iter=int(self.max_iter))
 
     def _rotation(self) -> Rotation | None:
         # scikit-learn does not normalise the loadings of each column first.
@@ -114,6 +115,9 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
     def _check_rows(self, rows: Rows) -> None:
         super()._check_rows(rows)
+        k = self._k(repeated_rows(rows), rows.shape[1])
+        planned = latent.plan(rows, self._latent_request(k), "auto", spectra).solver
+        self._form = type(planned) if isinstance(planned, Newton) else Newton
         start, p = self.noise_variance_init, rows.shape[1]
         if start is not None and len(start) != p:
             raise ValueError(f"noise_variance_init has {len(start)} entries, but X has {p} columns.")

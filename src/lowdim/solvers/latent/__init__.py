@@ -10,18 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import MissingValues
+from ...summaries.moments import Moments
+from ...summaries.triangle import Triangle
 from ..base import Plan, RowsLike, SpectraLike, with_passes
 from ..plan import cached_choice, checked_plan, find_solver, is_auto
 from ..results import LatentFit
 from .by_eigenpairs import ClosedForm, closed_form
 from .em import EM
 from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_components, rows_job, summary_job
-from .newton import Newton
+from .newton import Newton, NewtonCG
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
-LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM)}
+LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
 
 
 def plan(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Plan:
@@ -54,6 +56,11 @@ def solve_summary(summary: Any, request: LatentRequest, asked: Any, spectra: Spe
     return solver_for(summary_job(summary, request, spectra), asked).fit_summary(summary, request, spectra)
 
 
+def empty_summary(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLike) -> Moments | Triangle:
+    """An empty summary of the kind that `solve` would fit complete rows by, for callers that fit it several times."""
+    return solver_for(rows_job(rows, request, spectra), asked).empty_summary(rows.shape[1], request)
+
+
 def solver_for(job: LatentJob, asked: Any) -> LatentSolver:
     """The solver for a job: the one `asked` for, unless it takes only complete rows and there are holes.
 
@@ -80,6 +87,7 @@ __all__ = [
     "LatentRequest",
     "LatentSolver",
     "Newton",
+    "NewtonCG",
     "Oblimin",
     "Promax",
     "Quartimax",
@@ -87,6 +95,7 @@ __all__ = [
     "Varimax",
     "check_components",
     "closed_form",
+    "empty_summary",
     "independent_loglike",
     "plan",
     "rotation_of",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ...errors import n_components_out_of_range, needs_memory, one_row
 from ...linalg import most_components
@@ -34,6 +36,10 @@ class LatentRequest:
     #: Whether entries that sparse rows do not store are missing.
     unstored: bool = False
     seed: int = 0
+    #: Noise variances near those of the solution, (p,), as fractions of the variances of their columns; or None.
+    start: np.ndarray | None = field(default=None, compare=False)
+    #: Whether the solution is expected near `start`, so that few other starts are tried.
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,8 @@ class LatentJob(Job):
     complete: bool = True
     #: Finds eigenpairs for the solvers that need them.
     spectra: SpectraLike | None = None
+    #: Whether only products of rows are known, and not the rows or a root of their scatter.
+    squared: bool = False
 
 
 class LatentSolver(AnySolver):
@@ -60,6 +68,8 @@ class LatentSolver(AnySolver):
     takes_prior: ClassVar[bool] = False
     #: Whether entries may be missing; such rows are passed to `fit_holes`.
     takes_holes: ClassVar[bool] = False
+    #: The summary of rows that it starts from: Moments, or a Triangle, which is passed to `fit_triangle`.
+    starts_from: ClassVar[type[Moments] | type[Triangle]] = Moments
     #: Lower bound on the noise variances of factor analysis, as a fraction of the variance of their column.
     floor: float = 1e-6
 
@@ -97,9 +107,13 @@ class LatentSolver(AnySolver):
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit complete rows by their moments; raises `MissingValues` if they turn out to have holes."""
         plan = self.plan_rows(rows, request, spectra)
+        summary = rows.summarize(self.empty_summary(rows.shape[1], request))
+        return self._fit_scatter(summary, request, spectra), plan
+
+    def empty_summary(self, p: int, request: LatentRequest) -> Moments | Triangle:
+        """An empty summary of the kind that complete rows are fitted by."""
         # With one noise variance per column, columns may have any scale, so their squares could overflow in float32.
-        moments = rows.summarize(Moments(rows.shape[1], wide=not request.tied))
-        return with_discrepancy(self.fit_moments(moments, request, spectra), moments, request), plan
+        return Moments(p, wide=not request.tied) if self.starts_from is Moments else self.starts_from(p)
 
     def fit_holes(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit rows with missing entries, if the solver `takes_holes`."""
@@ -109,20 +123,26 @@ class LatentSolver(AnySolver):
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments."""
 
+    def fit_triangle(self, triangle: Triangle, request: LatentRequest) -> LatentFit:
+        """Fit complete rows, given a root of their scatter matrix, if the solver starts from a Triangle."""
+        raise NotImplementedError(f"{type(self).__name__} starts from moments.")
+
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
-        if isinstance(summary, Triangle):
-            summary = summary.moments()
-        if not isinstance(summary, Moments):
+        if not isinstance(summary, Moments | Triangle):
             raise TypeError(f"solver={self.name!r} needs a Moments, got {type(summary).__name__}.")
-        fit = with_discrepancy(self.fit_moments(summary, request, spectra), summary, request)
+        fit = self._fit_scatter(summary, request, spectra)
         return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
 
-
-def with_discrepancy(fit: LatentFit, moments: Moments, request: LatentRequest) -> LatentFit:
-    """The fit of a factor model with its discrepancy from the saturated model, which has the sample covariance."""
-    best = None if request.tied else saturated_loglike(moments)
-    return fit if best is None else replace(fit, discrepancy=2.0 / moments.weight * (best - fit.loglike[-1]))
+    def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
+        """Fit a summary of complete rows, with the discrepancy from the saturated model."""
+        if isinstance(summary, Triangle) and self.starts_from is Triangle:
+            fit = self.fit_triangle(summary, request)
+        else:
+            summary = summary.moments() if isinstance(summary, Triangle) else summary
+            fit = self.fit_moments(summary, request, spectra)
+        best = None if request.tied else saturated_loglike(summary)
+        return fit if best is None else replace(fit, discrepancy=2.0 / summary.weight * (best - fit.loglike[-1]))
 
 
 def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
@@ -133,8 +153,8 @@ def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> La
 
 def summary_job(summary: Any, request: LatentRequest, spectra: SpectraLike) -> LatentJob:
     """The job of fitting rows that were summarized."""
-    n, p = summary.n_rows, summary.n_features
-    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, spectra=spectra)
+    n, p, squared = summary.n_rows, summary.n_features, isinstance(summary, Moments)
+    return LatentJob(n, p, request.k, tied=request.tied, bayes=request.bayes, squared=squared, spectra=spectra)
 
 
 def check_components(k: int, n_rows: int, weight: float, p: int) -> None:

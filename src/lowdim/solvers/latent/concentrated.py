@@ -1,0 +1,286 @@
+"""The likelihood of a factor model as a function of the uniquenesses alone, with its first and second derivatives.
+
+For given uniquenesses the best loadings have a closed form. What remains is a function of y = ln psi. `OfCovariance`
+computes it from a correlation matrix, and `OfRows` from standardized rows, if these are fewer than the columns.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ..._lapack import largest_eigenpairs
+from ..._threads import check_stop
+
+#: The exact second derivatives of a covariance cost k p^3 operations; if these are more, only their leading part is
+#: used.
+_EXACT_UP_TO = 1e8
+#: Negative curvatures are replaced by their absolute values, and small ones are raised to this share of the largest.
+_LEAST_CURVATURE = 1e-3
+#: Maximal number of steps of conjugate gradients.
+_CG_STEPS = 50
+
+
+class Step(NamedTuple):
+    """A step of Newton's method, and whether it leads to a minimum of the quadratic model of the objective."""
+
+    move: np.ndarray
+    convex: bool
+
+
+class Point(ABC):
+    """The objective and its derivatives at one vector of log-uniquenesses y.
+
+    Notes
+    -----
+    With theta_1 >= ... the eigenvalues of S* = Psi^{-1/2} S Psi^{-1/2}, omega_j its vectors, and sums over those
+    j <= k with theta_j > 1 (the others have no loadings) [1]_,
+
+        L(y) = sum y + tr S* + sum_j (ln theta_j - theta_j + 1),
+        dL/dy = g = 1 + sum_j (theta_j - 1) omega_j^2 - diag S*,
+        d2L/dy2 = diag(1 - g) - (Omega Omega^T) o (Omega Omega^T)
+                  - 2 sum_j (theta_j - 1) (omega_j omega_j^T) o (sum_m theta_m / (theta_j - theta_m) omega_m omega_m^T),
+
+    where m runs over all other eigenvectors and o is the product entry by entry. This equals the second derivatives
+    of [2]_; a form without a sum over vectors of eigenvalue zero is used here.
+
+    References
+    ----------
+    .. [1] Joreskog (1967), Some contributions to maximum likelihood factor analysis.
+    .. [2] Clarke (1970), A rapidly convergent method for maximum-likelihood factor analysis.
+    """
+
+    def __init__(self, y: np.ndarray, k: int, theta: np.ndarray, omega: np.ndarray, diagonal: np.ndarray) -> None:
+        self.y, self.k, self.theta, self.omega = y, k, theta, omega
+        trace = float(diagonal.sum())
+        self.value = float(y.sum()) + trace + float((np.log(theta) - theta).sum()) + len(theta)
+        self.gradient = 1.0 + (omega * omega) @ (theta - 1.0) - diagonal
+        #: Rounding error of value and gradient, which comes from subtracting the eigenvalues from the trace.
+        self.rounding = 1e-14 * (float(np.abs(y).sum()) + trace)
+
+    @property
+    def loadings(self) -> np.ndarray:
+        """The optimal loadings, (k, p)."""
+        W = np.zeros((self.k, len(self.y)))
+        W[: len(self.theta)] = (self.omega * np.exp(0.5 * self.y)[:, None] * np.sqrt(self.theta - 1.0)).T
+        return W
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether the steps use exact second derivatives, so that each doubles the number of correct digits."""
+
+    @abstractmethod
+    def newton_step(self, free: np.ndarray) -> Step:
+        """The step of Newton's method in the coordinates that are `free`, a direction in which the objective falls."""
+
+
+class Objective(ABC):
+    """The objective of factor analysis for standardized columns."""
+
+    p: int
+
+    @abstractmethod
+    def at(self, y: np.ndarray, k: int) -> Point:
+        """The objective with k factors at the log-uniquenesses `y`."""
+
+    @abstractmethod
+    def work(self, k: int) -> float:
+        """Multiplications of one step, approximately."""
+
+    @abstractmethod
+    def correlations(self, column: int) -> np.ndarray:
+        """The correlations of all columns with one of them."""
+
+    @abstractmethod
+    def starts(self, k: int) -> Iterator[np.ndarray]:
+        """Uniquenesses to start from; the first start is the standard one."""
+
+    def _unexplained(self, k: int) -> np.ndarray:
+        """What k principal components of the standardized columns leave of their variances."""
+        return np.clip(1.0 - self.at(np.zeros(self.p), k).gradient, 0.02, 1.0)
+
+
+class OfCovariance(Objective):
+    """The objective from a correlation matrix R."""
+
+    def __init__(self, R: np.ndarray) -> None:
+        self.R, self.p = R, len(R)
+
+    def at(self, y: np.ndarray, k: int) -> Point:
+        return _CovariancePoint(self.R, y, k)
+
+    def work(self, k: int) -> float:
+        return float(self.p) ** 2 * (10 * self.p + k * max(self.p - k, 0))
+
+    def correlations(self, column: int) -> np.ndarray:
+        return self.R[column]
+
+    def starts(self, k: int) -> Iterator[np.ndarray]:
+        yield self._given_the_others(k)
+        yield np.ones(self.p)
+        yield np.full(self.p, 0.5)
+        yield self._unexplained(k)
+
+    def _given_the_others(self, k: int) -> np.ndarray:
+        """(1 - k / 2p) / diag(R^{-1}), from the variance of each column given the others [Joreskog].
+
+        Nearly singular matrices are first shrunk towards the identity.
+        """
+        p = self.p
+        start = np.full(p, 0.5)
+        for ridge in (0.0, 1e-3, 1e-2, 0.1):
+            factor, failed = lapack.dpotrf((self.R + ridge * np.eye(p)) / (1.0 + ridge), lower=1)
+            if failed:
+                continue
+            inverse = np.diagonal(lapack.dpotri(factor, lower=1)[0])
+            if np.all(np.isfinite(inverse)) and inverse.min() >= 1.0 - 1e-6 and inverse.max() < 1e8:
+                start = (1.0 - 0.5 * k / p) / inverse
+                break
+        return np.clip(start, 0.005, 0.995)
+
+
+class OfRows(Objective):
+    """The objective from a thin root Z of the correlation matrix Z^T Z, (m, p) with m < p.
+
+    The non-zero eigenvalues of S* are those of the m x m matrix A A^T with A = Z Psi^{-1/2}, and its vectors are
+    A^T u / theta^{1/2}. Nothing of size p x p is formed: a point costs m^2 p operations, and a product with the second
+    derivatives 4 m p k.
+    """
+
+    def __init__(self, Z: np.ndarray) -> None:
+        self.Z, self.p = Z, Z.shape[1]
+
+    def at(self, y: np.ndarray, k: int) -> Point:
+        return _RowsPoint(self.Z, y, k)
+
+    def work(self, k: int) -> float:
+        m = float(len(self.Z))
+        return m * m * (self.p + 10 * m) + 12 * m * self.p * k
+
+    def correlations(self, column: int) -> np.ndarray:
+        product: np.ndarray = self.Z[:, column] @ self.Z
+        return product
+
+    def starts(self, k: int) -> Iterator[np.ndarray]:
+        yield self._unexplained(k)
+
+
+class _CovariancePoint(Point):
+    """A point of `OfCovariance`."""
+
+    def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
+        check_stop()
+        p = len(R)
+        d = np.exp(-0.5 * y)
+        self._scaled = R * d * d[:, None]
+        self._exact = k * float(p) ** 3 <= _EXACT_UP_TO
+        if self._exact:
+            values, vectors = np.linalg.eigh(self._scaled)
+        else:
+            values, vectors = largest_eigenpairs(self._scaled, k)
+        self._values, self._vectors = values[::-1], vectors[:, ::-1]
+        used = int(np.count_nonzero(self._values[:k] > 1.0))
+        super().__init__(y, k, self._values[:used], self._vectors[:, :used], np.diagonal(self._scaled))
+
+    @property
+    def exact(self) -> bool:
+        return self._exact
+
+    def hessian(self) -> np.ndarray:
+        """The second derivatives; if they would cost too much, their leading part, which is exact if the model fits.
+
+        The leading part is (I - Omega Omega^T) o (S* - Omega diag(theta) Omega^T), which is positive definite.
+        """
+        common = self.omega @ self.omega.T
+        if not self._exact:
+            H = -common
+            H[np.diag_indices(len(H))] += 1.0
+            H *= self._scaled - (self.omega * self.theta) @ self.omega.T
+            return H
+        p, j = self.omega.shape
+        rest, V = self._values[j:], self._vectors[:, j:]
+        gap = np.maximum(self.theta[:, None] - rest, 1e-8 * self.theta[:, None])
+        factors = (2.0 * (self.theta[:, None] - 1.0) * rest / gap).reshape(-1)
+        pairs = (self.omega[:, :, None] * V[:, None, :]).reshape(p, -1)
+        H = -common * common - (pairs * factors) @ pairs.T
+        H[np.diag_indices(p)] += 1.0 - self.gradient
+        return H
+
+    def newton_step(self, free: np.ndarray) -> Step:
+        """-H^{-1} g, where H is first scaled to a diagonal of about one: the uniqueness of a Heywood case has a small
+        derivative. If H is not positive definite, curvatures are replaced by their absolute values."""
+        d = np.zeros(len(free))
+        index = np.flatnonzero(free)
+        H = self.hessian()
+        H = H if len(index) == len(d) else H[np.ix_(index, index)]
+        unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diagonal(H)), 1e-10))
+        H = H * unit * unit[:, None]
+        g = self.gradient[index] * unit
+        factor, failed = lapack.dpotrf(H, lower=1)
+        if not failed and np.diagonal(factor).min() > 1e-4:
+            d[index] = -unit * lapack.dpotrs(factor, g, lower=1)[0]
+            return Step(d, True)
+        curvatures, V = np.linalg.eigh(H)
+        curvatures = np.abs(curvatures)
+        d[index] = -unit * ((V / np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max())) @ (V.T @ g))
+        return Step(d, False)
+
+
+class _RowsPoint(Point):
+    """A point of `OfRows`."""
+
+    exact = True
+
+    def __init__(self, Z: np.ndarray, y: np.ndarray, k: int) -> None:
+        check_stop()
+        self._A = Z * np.exp(-0.5 * y)
+        values, U = np.linalg.eigh(self._A @ self._A.T)
+        self._values, self._U = np.maximum(values[::-1], 0.0), U[:, ::-1]
+        used = int(np.count_nonzero(self._values[:k] > 1.0))
+        theta = self._values[:used]
+        omega = (self._A.T @ self._U[:, :used]) / np.sqrt(theta)
+        super().__init__(y, k, theta, omega, np.einsum("ij,ij->j", self._A, self._A))
+
+    def curvature(self, v: np.ndarray) -> np.ndarray:
+        """The product of the second derivatives with a vector.
+
+        omega_m theta_m^{1/2} = A^T u_m, so that the sum over m is A^T (sum_m u_m u_m^T / (theta_j - theta_m)) A.
+        """
+        X = self.omega * v[:, None]
+        C = self._U.T @ (self._A @ X)
+        C[: len(self.theta)] = 0.0
+        C /= np.maximum(self.theta - self._values[:, None], 1e-8 * self.theta)
+        Y = self.omega @ (self.omega.T @ X) + (self._A.T @ (self._U @ C)) * (2.0 * (self.theta - 1.0))
+        product: np.ndarray = (1.0 - self.gradient) * v - np.einsum("ij,ij->i", self.omega, Y)
+        return product
+
+    def newton_step(self, free: np.ndarray) -> Step:
+        """Conjugate gradients for H d = -g, as accurate as the size of g requires; they end where the curvature is
+        negative. The preconditioner is the diagonal of H for a model that fits."""
+        g = np.where(free, self.gradient, 0.0)
+        shared = np.minimum(np.einsum("ij,ij->i", self.omega, self.omega), 1.0)
+        weights = 1.0 / np.maximum((1.0 - shared) ** 2, 1e-2)
+        x, r = np.zeros_like(g), -g
+        z = weights * r
+        d, length = z, float(r @ z)
+        enough = min(0.25, float(np.abs(g).max(initial=0.0))) * length
+        for step in range(_CG_STEPS):
+            check_stop()
+            Hd = np.where(free, self.curvature(d), 0.0)
+            curvature = float(d @ Hd)
+            if curvature <= 1e-10 * float(d @ d):
+                return Step(x if step else d, False)
+            x = x + length / curvature * d
+            r = r - length / curvature * Hd
+            z = weights * r
+            before, length = length, float(r @ z)
+            if length <= enough or not math.isfinite(length):
+                break
+            d = z + length / before * d
+        return Step(x, True)
