@@ -10,7 +10,6 @@ its value before the call.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import statistics
 import subprocess
@@ -22,6 +21,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+
+from benchmarks.memory import reset_peak, status_bytes, trim
 
 REST = 0.3  # seconds before each timed call
 
@@ -143,21 +144,10 @@ def peak_extra_bytes(case, contender):
     scipy.linalg.blas.dgemm(1.0, square, square)
     data = case.make(case.shape)
     call = contender.setup(data, case.k)
-    gc.collect()
-    # Return freed pages to the system; the call could otherwise reuse them without a rise in resident memory.
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # resets the peak to the current value
-    before = _status("VmRSS")
+    trim()
+    reset_peak()
+    before = status_bytes("VmRSS")
     result = call()
-    after = _status("VmHWM")
+    after = status_bytes("VmHWM")
     del result
     return max(0, after - before)
-
-
-def _status(field):
-    with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith(field + ":"):
-                return 1024 * int(line.split()[1])
-    raise RuntimeError(f"/proc/self/status has no {field}: use --no-memory on this system")

@@ -1,0 +1,106 @@
+"""One call in a forked process of its own, with limits on time and memory, on one core.
+
+The parent holds the data and does not make the call itself, so that a call that takes too long, or too much memory,
+ends with its process. Memory is how far the resident memory rises above its value before the call.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import resource
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.memory import reset_peak, status_bytes, trim
+
+#: A call that took less than this many seconds is made once more, and the shorter time counts.
+SHORT = 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a worker reports."""
+
+    seconds: float | None = None  # None if the call did not end with a result
+    extra_bytes: int | None = None
+    value: Any = None  # what `look` made of the result
+    error: str = ""  # the error of the call: its type and text
+    refused: bool = False  # whether the error is a refusal: a message, not an accident
+    stopped: str = ""  # why the call did not end: the limit of time, or a signal
+
+
+def run_limited(
+    prepare: Callable[[], Callable[[], Any]],
+    look: Callable[[Any], Any] = lambda result: None,
+    *,
+    limit: float = 60.0,
+    memory: int = 8 << 30,
+) -> Outcome:
+    """Time and memory of the function that `prepare()` returns, in a forked process.
+
+    `look(result)` is sent back. The limit of time, in seconds, holds for preparation and call together. `memory` limits
+    the bytes of address space that the worker may add to those of its parent.
+    """
+    trim()
+    context = multiprocessing.get_context("fork")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(send, prepare, look, memory), daemon=True)
+    with warnings.catch_warnings():
+        # Python warns of a fork while other threads run. BLAS, the only one that has some here, is prepared for it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    send.close()
+    try:
+        return receive.recv() if receive.poll(limit) else Outcome(stopped=f"> {limit:g} s")
+    except EOFError:
+        process.join()
+        return Outcome(stopped=f"ended by signal {-(process.exitcode or 0)}")
+    finally:
+        process.kill()
+        process.join()
+        receive.close()
+
+
+def _work(send, prepare, look, memory):
+    warnings.simplefilter("ignore")
+    most = status_bytes("VmSize") + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    try:
+        with threadpool_limits(1):
+            outcome = _measure(prepare(), look)
+    except Exception as error:
+        outcome = Outcome(error=f"{type(error).__name__}: {error}", refused=is_refusal(error))
+    send.send(outcome)
+    send.close()
+
+
+def _measure(call, look):
+    gc.collect()
+    reset_peak()
+    before = status_bytes("VmRSS")
+    start = time.perf_counter()
+    result = call()
+    seconds = time.perf_counter() - start
+    extra = max(0, status_bytes("VmHWM") - before)
+    value = look(result)
+    if seconds < SHORT:
+        del result
+        start = time.perf_counter()
+        call()
+        seconds = min(seconds, time.perf_counter() - start)
+    return Outcome(seconds, extra, value)
+
+
+def is_refusal(error):
+    """Whether lowdim, or scikit-learn, raised the error on purpose: a ValueError, TypeError or MemoryError of their own.
+
+    Errors of LAPACK and of NumPy's allocation are accidents.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"ValueError", "TypeError", "MemoryError"}) and not names & {"LinAlgError", "_ArrayMemoryError"}
