@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import os
 import platform
 import sys
@@ -80,8 +81,8 @@ def table_rows(case, measurements):
         cells = [
             "" if lines else case.work,
             m.contender,
-            duration(m.seconds),
-            f"{m.ratio:.2f}",
+            m.stopped or duration(m.seconds),
+            "" if math.isnan(m.ratio) else f"{m.ratio:.2f}",
             error(m.error),
             "" if m.extra_bytes is None else size(m.extra_bytes, m.data_bytes),
             "" if lines else case.must_reach,

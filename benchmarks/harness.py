@@ -6,6 +6,9 @@ sleeps before each timed call. Otherwise a contender would share its cores with 
 
 Memory: a fresh process for each contender builds the same data, then measures how far the resident memory rises above
 its value before the call.
+
+Cases with a limit: every call runs in a forked process of its own, on one core, and is stopped at the limit. The memory
+is that of the first call.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import numpy as np
 import scipy.linalg
 
 from benchmarks.memory import reset_peak, status_bytes, trim
+from benchmarks.worker import run_limited
 
 REST = 0.3  # seconds before each timed call
 
@@ -58,6 +62,8 @@ class Case:
     contenders: Sequence[Contender]  # lowdim comes first: ratios are relative to its time
     calls: int = 1  # calls in one timing, for tasks that take microseconds
     error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> the error in the table
+    limit: float | None = None  # seconds that a call may take; then each call has a process and one core to itself
+    rest: float = REST  # seconds before each timed call
 
     def small_shape(self):
         """The shape of a small version of the task, which imports the same modules and runs the same code."""
@@ -69,10 +75,11 @@ class Case:
 class Measurement:
     contender: str
     seconds: float
-    ratio: float  # seconds divided by those of lowdim
+    ratio: float  # seconds divided by those of lowdim; NaN if one of them was stopped
     error: float | str | None  # largest relative error of the k eigenvalues, or the error that the case defines
     extra_bytes: int | None
     data_bytes: int
+    stopped: str = ""  # why there is no time: the limit, or an error
 
 
 def measure(case, repeats=5, memory=True, say=print):
@@ -80,6 +87,8 @@ def measure(case, repeats=5, memory=True, say=print):
     say(f"{case.name}: building the data")
     data = case.make(case.shape)
     exact = case.exact(data, case.k)
+    if case.limit is not None:
+        return _measure_limited(case, data, exact, repeats, say)
     calls = [contender.setup(data, case.k) for contender in case.contenders]
     times: list[list[float]] = [[] for _ in calls]
     errors = []
@@ -94,7 +103,7 @@ def measure(case, repeats=5, memory=True, say=print):
         say(f"{case.name}: round {round_ + 1} of {repeats}")
         for c, spent, call in zip(case.contenders, times, calls, strict=True):
             if not c.once:
-                spent.append(_timed(call, case.calls))
+                spent.append(_timed(call, case.calls, case.rest))
     size = nbytes(data)
     del data, calls
     gc.collect()
@@ -118,13 +127,38 @@ def nbytes(data):
     return data.nbytes
 
 
-def _timed(call, repetitions):
+def _timed(call, repetitions, rest):
     gc.collect()
-    time.sleep(REST)
+    time.sleep(rest)
     start = time.perf_counter()
     for _ in range(repetitions):
         call()
     return (time.perf_counter() - start) / repetitions
+
+
+# ---- Cases with a limit
+
+ONCE = 0.1  # a call that takes more than this part of the limit is not repeated
+
+
+def _measure_limited(case, data, exact, repeats, say):
+    found = []
+    for c in case.contenders:
+        say(f"{case.name}: {c.name}, at most {case.limit:g} s")
+        look = (lambda result: None) if c.values is None else lambda result, c=c: case.error(c.values(result), exact)
+        outcomes = []
+        for _ in range(repeats):
+            outcomes.append(run_limited(lambda c=c: c.setup(data, case.k), look, limit=case.limit))
+            if outcomes[-1].seconds is None or outcomes[-1].seconds > ONCE * case.limit:
+                break
+        stopped = "; ".join({o.stopped or o.error for o in outcomes if o.seconds is None})
+        seconds = float("nan") if stopped else statistics.median(o.seconds for o in outcomes)
+        found.append((c, seconds, outcomes[0], stopped))
+    first, size = found[0][1], nbytes(data)
+    return [
+        Measurement(c.name, seconds, seconds / first, outcome.value, outcome.extra_bytes, size, stopped)
+        for c, seconds, outcome, stopped in found
+    ]
 
 
 # ---- Peak memory

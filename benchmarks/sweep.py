@@ -10,7 +10,7 @@ case needs at least are timed in the same run (`bare`, `sweep_needs`). At the en
 - more than 20 times the bare products, and more than 50 ms, or
 - more than 3 times the memory of input and answer, and more than 64 MiB beyond it,
 
-and errors that are not refusals. Refusals are listed by their messages. A case that is stopped at the limit counts as
+and errors that are not refusals. Refusals are listed by their messages, those for want of memory first. A case that is stopped at the limit counts as
 too slow only if 20 times its bare products are below the limit.
 """
 
@@ -194,7 +194,7 @@ def summary(rows: list[Row]) -> str:
         if row.outcome.refused:
             messages.setdefault(row.outcome.error, []).append(row)
     lines += ["", f"## Refusals: {sum(map(len, messages.values()))} cases, {len(messages)} messages", ""]
-    for message, found in messages.items():
+    for message, found in sorted(messages.items(), key=lambda pair: not pair[0].startswith("MemoryError")):
         first = found[0]
         others = f" and {len(found) - 1} more" if len(found) > 1 else ""
         lines.append(f"- {message} ({first.shape}, {first.case.model}, {first.case.task}{others})")

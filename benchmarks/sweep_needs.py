@@ -125,7 +125,7 @@ def pair(n: int, p: int, q: int, parts: int = 1, tables: tuple[str, ...] = ("X",
 
 
 def bootstrapped(n: int, p: int, k: int, draws: int, steps: int = 1) -> list[Counter]:
-    """Each draw: eigenpairs of a part of the products of rows; for tall tables, products of the rows that were drawn."""
+    """Each draw: eigenpairs of a part of the products of rows; for tall tables, products of the rows that are drawn."""
     m = min(n, p)
     solve = Counter({("eigh", m): steps, ("lift", "X", k): 1}) if n < p else Counter({("eigh", m): steps})
     rows_are_drawn = n >= p and n * draws <= 1e7

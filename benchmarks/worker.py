@@ -98,9 +98,9 @@ def _measure(call, look):
 
 
 def is_refusal(error):
-    """Whether lowdim, or scikit-learn, raised the error on purpose: a ValueError, TypeError or MemoryError of their own.
+    """Whether the error is a message to the user: a ValueError, TypeError or MemoryError that is raised on purpose.
 
-    Errors of LAPACK and of NumPy's allocation are accidents.
+    Errors of LAPACK and failed allocations of NumPy are accidents.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool(names & {"ValueError", "TypeError", "MemoryError"}) and not names & {"LinAlgError", "_ArrayMemoryError"}
