@@ -14,6 +14,7 @@ Other pieces are timed on random numbers, and those that would take long are ext
 - ("eigh", m): all eigenpairs of an m x m matrix, in proportion to m^3
 - ("exp", m): the exponential function of m numbers
 - ("write", m): products of m pairs of numbers, as in polynomial features
+- ("fill", m): a new array of m numbers, such as those of the answer
 """
 
 from __future__ import annotations
@@ -123,6 +124,9 @@ class Bare:
         length = min(m, LENGTH)
         values = np.linspace(-1, 0, length)
         return shortest(lambda: values * values) * m / length
+
+    def _fill(self, m):
+        return shortest(lambda: np.ones(m))
 
 
 def shortest(call, most=3, budget=1.0):

@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,22 +143,26 @@ ONCE = 0.1  # a call that takes more than this part of the limit is not repeated
 
 
 def _measure_limited(case, data, exact, repeats, say):
-    found = []
-    for c in case.contenders:
-        say(f"{case.name}: {c.name}, at most {case.limit:g} s")
-        look = (lambda result: None) if c.values is None else lambda result, c=c: case.error(c.values(result), exact)
-        outcomes = []
-        for _ in range(repeats):
-            outcomes.append(run_limited(lambda c=c: c.setup(data, case.k), look, limit=case.limit))
-            if outcomes[-1].seconds is None or outcomes[-1].seconds > ONCE * case.limit:
-                break
-        stopped = "; ".join({o.stopped or o.error for o in outcomes if o.seconds is None})
-        seconds = float("nan") if stopped else statistics.median(o.seconds for o in outcomes)
-        found.append((c, seconds, outcomes[0], stopped))
-    first, size = found[0][1], nbytes(data)
+    outcomes: list[list[Any]] = [[] for _ in case.contenders]
+    for round_ in range(repeats):
+        say(f"{case.name}: round {round_ + 1} of {repeats}, at most {case.limit:g} s a call")
+        for c, of_one in zip(case.contenders, outcomes, strict=True):
+            if of_one and (of_one[-1].seconds is None or of_one[-1].seconds > ONCE * case.limit):
+                continue
+
+            def look(result, values=c.values):
+                return None if values is None else case.error(values(result), exact)
+
+            of_one.append(run_limited(partial(c.setup, data, case.k), look, limit=case.limit))
+    stopped = ["; ".join({o.stopped or o.error for o in of_one if o.seconds is None}) for of_one in outcomes]
+    medians = [
+        float("nan") if why else statistics.median(o.seconds for o in of_one)
+        for why, of_one in zip(stopped, outcomes, strict=True)
+    ]
+    size = nbytes(data)
     return [
-        Measurement(c.name, seconds, seconds / first, outcome.value, outcome.extra_bytes, size, stopped)
-        for c, seconds, outcome, stopped in found
+        Measurement(c.name, seconds, seconds / medians[0], of_one[0].value, of_one[0].extra_bytes, size, why)
+        for c, seconds, of_one, why in zip(case.contenders, medians, outcomes, stopped, strict=True)
     ]
 
 

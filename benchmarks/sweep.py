@@ -10,14 +10,16 @@ case needs at least are timed in the same run (`bare`, `sweep_needs`). At the en
 - more than 20 times the bare products, and more than 50 ms, or
 - more than 3 times the memory of input and answer, and more than 64 MiB beyond it,
 
-and errors that are not refusals. Refusals are listed by their messages, those for want of memory first. A case that is stopped at the limit counts as
-too slow only if 20 times its bare products are below the limit.
+and errors that are not refusals, such as an array that cannot be allocated. Refusals are listed by their messages,
+those for want of memory first. A case that is stopped at the limit counts as too slow only if 20 times its bare
+products are below the limit.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +140,9 @@ def sweep(text, kind, shape, args, limit):
 def measure(shape: str, case: Case, tables: dict[str, Any], bare: Bare, limit: float, memory: int) -> Row:
     seconds, need = bare.least(case.needs)
     outcome = run_limited(lambda: case.prepare(tables), held_bytes, limit=limit, memory=memory)
+    if outcome.value is not None:
+        answer = Counter({("fill", outcome.value // 8): 1})
+        seconds, need = seconds + bare.seconds(answer), need + answer
     return Row(shape, case, outcome, seconds, words(need), sum(nbytes(table) for table in tables.values()))
 
 
