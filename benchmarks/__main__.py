@@ -15,9 +15,13 @@ from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
+from benchmarks.odd import CASES as ODD
 from benchmarks.pca import CASES as PCA
 from benchmarks.selection import CASES as SELECTION
+from benchmarks.sparse_tables import CASES as SPARSE
 from benchmarks.tables import CASES as TABLES
+from benchmarks.wide import CASES as WIDE
+from benchmarks.wide_factors import CASES as WIDE_FACTORS
 
 README = Path(__file__).parent / "README.md"
 START, END = "<!-- results: rewritten by `python -m benchmarks --write` -->", "<!-- end of results -->"
@@ -32,7 +36,7 @@ PACKAGES = [
     "ikpls",
     "python-picard",
 ]
-CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION]
+CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION, *WIDE, *WIDE_FACTORS, *SPARSE, *ODD]
 BY_NAME = {case.name: case for case in CASES}
 
 

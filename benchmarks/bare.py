@@ -7,6 +7,7 @@ A need is a `Counter` of pieces, each a tuple of a name and sizes. Pieces of tab
 - ("products", t, k): X V and X^T (X V) for a V of k columns
 - ("lift", t, k): X^T U for a U of k columns if X has fewer rows than columns, otherwise X V
 - ("shuffle", t): each column of a table in a random order of its own
+- ("rows", t): all rows of a table in a random order, as folds, draws and shuffles need them
 
 Other pieces are timed on random numbers, and those that would take long are extrapolated from smaller ones:
 
@@ -87,6 +88,10 @@ class Bare:
         columns, random = np.ones((share, min(n, SHUFFLED))), np.random.default_rng(0)
         return shortest(lambda: random.permuted(columns, axis=1)) * (n * p / columns.size)
 
+    def _rows(self, t):
+        X, random = self.tables[t], np.random.default_rng(0)
+        return shortest(lambda: X[random.permutation(X.shape[0])])
+
     # ---- Pieces of random numbers
 
     @staticmethod
@@ -103,7 +108,7 @@ class Bare:
         small = Counter()
         left = OPERATIONS / 2
         for i, side in enumerate(sides):
-            small[i] = max(1, min(side, int(left ** (1 / (3 - i)))))
+            small[i] = max(1, min(side, LENGTH, int(left ** (1 / (3 - i)))))
             left /= small[i]
         x, y, z = (small[sides.index(side)] for side in (a, b, c))
         A, B = np.ones((x, y)), np.ones((y, z))
@@ -126,7 +131,8 @@ class Bare:
         return shortest(lambda: values * values) * m / length
 
     def _fill(self, m):
-        return shortest(lambda: np.ones(m))
+        length = max(1, min(m, 10 * LENGTH))
+        return shortest(lambda: np.ones(length)) * m / length
 
 
 def shortest(call, most=3, budget=1.0):

@@ -181,7 +181,9 @@ def feature_map(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
 def kernel_pca(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
     for text, k in counts(n, p, quick):
         yield fit_case(name, f"linear, {text}", lowdim.KernelPCA(k), needs.spectrum(n, p, whole(k)))
-        yield fit_case(name, f"rbf, {text}", lowdim.KernelPCA(k, kernel="rbf"), needs.kernel(n, p, whole(k)))
+        # It fills the memory that it may take, by default half of the machine.
+        model = lowdim.KernelPCA(k, kernel="rbf", memory="2 GiB")
+        yield fit_case(name, f"rbf, {text}", model, needs.kernel(n, p, whole(k)))
 
 
 # ---- Two and more tables

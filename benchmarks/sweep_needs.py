@@ -46,7 +46,7 @@ def rule(n: int, p: int, name: str) -> Counter:
     if name == "map":
         return Counter({("product", p, p, p): 1}) if p <= 1024 else Counter()
     if name == "cv":
-        return times(5, Counter({("eigh", m): 1, ("product", m, m, m): 2}))
+        return add(Counter({("rows", "X"): 1}), times(5, Counter({("eigh", m): 1, ("product", m, m, m): 2})))
     return Counter()
 
 
@@ -130,7 +130,7 @@ def bootstrapped(n: int, p: int, k: int, draws: int, steps: int = 1) -> list[Cou
     solve = Counter({("eigh", m): steps, ("lift", "X", k): 1}) if n < p else Counter({("eigh", m): steps})
     rows_are_drawn = n >= p and n * draws <= 1e7
     if rows_are_drawn:
-        solve[("gram", "X")] += 1
+        solve.update({("rows", "X"): 1, ("gram", "X"): 1})
     return [add(Counter({("read", "X"): 1, ("gram", "X"): 1}), times(draws, solve))]
 
 
@@ -143,5 +143,5 @@ def permuted(n: int, p: int, shuffles: int) -> list[Counter]:
 def permuted_pair(n: int, p: int, q: int, shuffles: int) -> list[Counter]:
     """Each shuffle of CCA: the rows of one table in a random order, products with the other, and singular values."""
     mx, my = min(n, p), min(n, q)
-    each = Counter({("product", mx, n, my): 1, ("eigh", min(mx, my)): 1})
+    each = Counter({("rows", "Y"): 1, ("product", mx, n, my): 1, ("eigh", min(mx, my)): 1})
     return [add(pair(n, p, q)[0], times(shuffles, each))]
