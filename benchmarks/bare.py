@@ -1,5 +1,7 @@
 """The bare products and decompositions that a task cannot do without, timed on this machine in the same run.
 
+Times are processor times, as those of `worker`; BLAS has one thread.
+
 A need is a `Counter` of pieces, each a tuple of a name and sizes. Pieces of tables are timed on the tables themselves:
 
 - ("read", t): one sum over all stored entries of table t
@@ -26,6 +28,7 @@ from collections import Counter
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from threadpoolctl import threadpool_limits
 
 #: The largest product (in operations), the largest eigenvalue problem and the longest vector that are timed as such.
 OPERATIONS, ORDER, LENGTH = 4e9, 1000, 2_000_000
@@ -137,12 +140,13 @@ class Bare:
 
 def shortest(call, most=3, budget=1.0):
     """The shortest of up to three times, the later ones within a second."""
-    times = []
-    while len(times) < most and sum(times) < budget:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    times: list[float] = []
+    with threadpool_limits(1):
+        while len(times) < most and sum(times) < budget:
+            start = time.process_time()
+            call()
+            times.append(time.process_time() - start)
+    return max(min(times), 1e-6)
 
 
 def words(need: Counter) -> str:

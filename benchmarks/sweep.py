@@ -71,7 +71,7 @@ class Row:
         found = {"too slow": self.too_slow, "too much memory": self.too_large, "failed": self.failed}
         if self.outcome.refused:
             return "refused"
-        if self.outcome.stopped.startswith(">") and not self.too_slow:
+        if ">" in self.outcome.stopped and not self.too_slow:
             return "stopped"
         return ", ".join(word for word, holds in found.items() if holds)
 
@@ -192,8 +192,11 @@ def summary(rows: list[Row]) -> str:
         lines += ["| " + " | ".join([*HEAD, "needs"]) + " |", "| " + " | ".join(["---"] * (len(HEAD) + 1)) + " |"]
         lines += ["| " + " | ".join([*row.cells(), row.outcome.error or row.need]) + " |" for row in listed]
     stopped = [row for row in rows if row.verdict == "stopped"]
-    lines += ["", f"## Stopped at the limit, though 20 times the bare products would take longer: {len(stopped)}", ""]
-    lines += [f"- {row.shape}, {row.case.model}, {row.case.task}: {row.bare:.1f} s for {row.need}" for row in stopped]
+    lines += ["", f"## Stopped at the limit, before 20 times the bare products: {len(stopped)}", ""]
+    lines += [
+        f"- {row.shape}, {row.case.model}, {row.case.task}: {row.outcome.stopped}, {row.bare:.1f} s for {row.need}"
+        for row in stopped
+    ]
     messages: dict[str, list[Row]] = {}
     for row in rows:
         if row.outcome.refused:

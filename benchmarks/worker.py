@@ -1,14 +1,17 @@
 """One call in a forked process of its own, with limits on time and memory, on one core.
 
 The parent holds the data and does not make the call itself, so that a call that takes too long, or too much memory,
-ends with its process. Memory is how far the resident memory rises above its value before the call.
+ends with its process. Time is processor time, which on one core is the time that passes on a machine without other
+work. Memory is how far the resident memory rises above its value before the call.
 """
 
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import resource
+import signal
 import time
 import warnings
 from collections.abc import Callable
@@ -22,6 +25,8 @@ from benchmarks.memory import reset_peak, status_bytes, trim
 
 #: A call that took less than this many seconds is made once more, and the shorter time counts.
 SHORT = 0.5
+#: A worker is ended if it takes this many times the limit of processor time, whatever it waits for.
+HANGS = 5
 
 
 @dataclass(frozen=True)
@@ -45,56 +50,74 @@ def run_limited(
 ) -> Outcome:
     """Time and memory of the function that `prepare()` returns, in a forked process.
 
-    `look(result)` is sent back. The limit of time, in seconds, holds for preparation and call together. `memory` limits
-    the bytes of address space that the worker may add to those of its parent.
+    `look(result)` is sent back. The limit of processor time, in seconds, holds for the preparation and for the rest;
+    a process that hangs is ended after five times that. `memory` limits the bytes of address space that the worker may
+    add to those of its parent.
     """
     trim()
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(send, prepare, look, memory), daemon=True)
+    process = context.Process(target=_work, args=(send, prepare, look, limit, memory), daemon=True)
     with warnings.catch_warnings():
         # Python warns of a fork while other threads run. BLAS, the only one that has some here, is prepared for it.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     send.close()
+    late = f"preparation > {limit:g} s"
     try:
-        return receive.recv() if receive.poll(limit) else Outcome(stopped=f"> {limit:g} s")
+        while receive.poll(HANGS * limit):
+            outcome = receive.recv()
+            if outcome is not None:
+                return outcome
+            late = f"> {limit:g} s"
+        return Outcome(stopped=late)
     except EOFError:
         process.join()
-        return Outcome(stopped=f"ended by signal {-(process.exitcode or 0)}")
+        number = -(process.exitcode or 0)
+        return Outcome(stopped=late if number == signal.SIGXCPU else f"ended by signal {number}")
     finally:
         process.kill()
         process.join()
         receive.close()
 
 
-def _work(send, prepare, look, memory):
+def _work(send, prepare, look, limit, memory):
     warnings.simplefilter("ignore")
+    _allow(limit)
     most = status_bytes("VmSize") + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     try:
         with threadpool_limits(1):
-            outcome = _measure(prepare(), look)
+            call = prepare()
+            send.send(None)
+            _allow(limit)
+            outcome = _measure(call, look)
     except Exception as error:
         outcome = Outcome(error=f"{type(error).__name__}: {error}", refused=is_refusal(error))
     send.send(outcome)
     send.close()
 
 
+def _allow(seconds):
+    """Let the system end this process after so many further seconds of processor time."""
+    most = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+
+
 def _measure(call, look):
     gc.collect()
     reset_peak()
     before = status_bytes("VmRSS")
-    start = time.perf_counter()
+    start = time.process_time()
     result = call()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     extra = max(0, status_bytes("VmHWM") - before)
     value = look(result)
     if seconds < SHORT:
         del result
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        seconds = min(seconds, time.perf_counter() - start)
+        seconds = min(seconds, time.process_time() - start)
     return Outcome(seconds, extra, value)
 
 
