@@ -1,6 +1,6 @@
 """The bare products and decompositions that a task cannot do without, timed on this machine in the same run.
 
-Times are processor times, as those of `worker`; BLAS has one thread.
+BLAS has one thread.
 
 A need is a `Counter` of pieces, each a tuple of a name and sizes. Pieces of tables are timed on the tables themselves:
 
@@ -22,13 +22,14 @@ Other pieces are timed on random numbers, and those that would take long are ext
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 from threadpoolctl import threadpool_limits
+
+from benchmarks.clock import shortest
 
 #: The largest product (in operations), the largest eigenvalue problem and the longest vector that are timed as such.
 OPERATIONS, ORDER, LENGTH = 4e9, 1000, 2_000_000
@@ -53,7 +54,8 @@ class Bare:
     def _piece(self, piece):
         if piece not in self._known:
             name, *sizes = piece
-            self._known[piece] = getattr(self, f"_{name}")(*sizes)
+            with threadpool_limits(1):
+                self._known[piece] = getattr(self, f"_{name}")(*sizes)
         return self._known[piece]
 
     # ---- Pieces of the tables
@@ -136,17 +138,6 @@ class Bare:
     def _fill(self, m):
         length = max(1, min(m, 10 * LENGTH))
         return shortest(lambda: np.ones(length)) * m / length
-
-
-def shortest(call, most=3, budget=1.0):
-    """The shortest of up to three times, the later ones within a second."""
-    times: list[float] = []
-    with threadpool_limits(1):
-        while len(times) < most and sum(times) < budget:
-            start = time.process_time()
-            call()
-            times.append(time.process_time() - start)
-    return max(min(times), 1e-6)
 
 
 def words(need: Counter) -> str:

@@ -1,8 +1,8 @@
 """One call in a forked process of its own, with limits on time and memory, on one core.
 
 The parent holds the data and does not make the call itself, so that a call that takes too long, or too much memory,
-ends with its process. Time is processor time, which on one core is the time that passes on a machine without other
-work. Memory is how far the resident memory rises above its value before the call.
+ends with its process. Time is that of `clock`. Memory is how far the resident memory rises above its value before the
+call.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.clock import shortest, timed
 from benchmarks.memory import reset_peak, status_bytes, trim
 
-#: A call that took less than this many seconds is made once more, and the shorter time counts.
+#: A call that took less than this many seconds is repeated once or twice, and the shortest time counts.
 SHORT = 0.5
 #: A worker is ended if it takes this many times the limit of processor time, whatever it waits for.
 HANGS = 5
@@ -108,16 +109,12 @@ def _measure(call, look):
     gc.collect()
     reset_peak()
     before = status_bytes("VmRSS")
-    start = time.process_time()
-    result = call()
-    seconds = time.process_time() - start
+    seconds, result = timed(call)
     extra = max(0, status_bytes("VmHWM") - before)
     value = look(result)
     if seconds < SHORT:
         del result
-        start = time.process_time()
-        call()
-        seconds = min(seconds, time.process_time() - start)
+        seconds = min(seconds, shortest(call, 2, SHORT))
     return Outcome(seconds, extra, value)
 
 
