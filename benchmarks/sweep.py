@@ -8,7 +8,8 @@ Each case runs in a forked process of its own, on one core, with a limit of time
 case needs at least are timed in the same run (`bare`, `sweep_needs`). At the end those cases are listed that take
 
 - more than 20 times the bare products, and more than 50 ms, or
-- more than 3 times the memory of input and answer, and more than 64 MiB beyond it,
+- more than 3 times the memory of input, answer and the largest matrix whose eigenpairs it needs, and more than 64 MiB
+  beyond that,
 
 and errors that are not refusals, such as an array that cannot be allocated. Refusals are listed by their messages,
 those for want of memory first. A case that is stopped at the limit counts as too slow only if 20 times its bare
@@ -45,6 +46,7 @@ class Row:
     bare: float
     need: str
     input_bytes: int
+    matrix_bytes: int  # of the largest matrix whose eigenpairs the case needs
 
     @property
     def too_slow(self) -> bool:
@@ -57,8 +59,12 @@ class Row:
     def too_large(self) -> bool:
         if self.outcome.extra_bytes is None:
             return False
-        used, held = self.input_bytes + self.outcome.extra_bytes, self.input_bytes + self.outcome.value
-        return used > MEMORY_TIMES * held + LEAST_BYTES
+        used = self.input_bytes + self.outcome.extra_bytes
+        return used > MEMORY_TIMES * self.held_bytes + LEAST_BYTES
+
+    @property
+    def held_bytes(self) -> int:
+        return self.input_bytes + self.matrix_bytes + (self.outcome.value or 0)
 
     @property
     def failed(self) -> bool:
@@ -79,7 +85,7 @@ class Row:
         o = self.outcome
         ratio = "" if o.seconds is None else f"{o.seconds / self.bare:.1f}" if self.bare else ""
         extra = "" if o.extra_bytes is None else f"{o.extra_bytes / 2**20:.0f}"
-        held = "" if o.value is None else f"{(self.input_bytes + o.value) / 2**20:.0f}"
+        held = "" if o.value is None else f"{self.held_bytes / 2**20:.0f}"
         seconds = o.stopped or ("" if o.seconds is None else f"{o.seconds:.3f}")
         return [
             self.shape,
@@ -94,7 +100,7 @@ class Row:
         ]
 
 
-HEAD = ["table", "model", "task", "seconds", "bare", "ratio", "extra MiB", "input and answer MiB", "verdict"]
+HEAD = ["table", "model", "task", "seconds", "bare", "ratio", "extra MiB", "held MiB", "verdict"]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -143,7 +149,8 @@ def measure(shape: str, case: Case, tables: dict[str, Any], bare: Bare, limit: f
     if outcome.value is not None:
         answer = Counter({("fill", outcome.value // 8): 1})
         seconds, need = seconds + bare.seconds(answer), need + answer
-    return Row(shape, case, outcome, seconds, words(need), sum(nbytes(table) for table in tables.values()))
+    matrix = max((8 * piece[1] ** 2 for piece in need if piece[0] == "eigh"), default=0)
+    return Row(shape, case, outcome, seconds, words(need), sum(map(nbytes, tables.values())), matrix)
 
 
 # ---- Memory of results
