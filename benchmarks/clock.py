@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-#: From this many seconds on, processor time counts instead of the time that passes; its resolution may be 10 ms.
-LONG = 0.2
+#: From this many seconds on, processor time counts instead of the time that passes; its resolution may be 4 ms.
+LONG = 0.05
 
 
 def timed(call):
