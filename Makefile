@@ -8,9 +8,10 @@ OLDEST := .venv-oldest
 OLDEST_PY := $(OLDEST)/bin/python
 # Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
 # test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
-TEST_SETTINGS := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 
-.PHONY: demo test test-oldest lint bench docs clean
+.PHONY: demo test test-oldest lint bench sweep docs clean
 
 demo: $(VENV)/.core
 	$(PY) examples/demo.py
@@ -29,6 +30,9 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.bench
 	$(PY) -m benchmarks $(ARGS)
+
+sweep: $(VENV)/.core
+	$(ONE_THREAD) $(PY) -m benchmarks.sweep $(ARGS)
 
 docs:
 	@echo "The pages are the Markdown files in docs/. There is no site to build yet."

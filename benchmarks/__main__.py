@@ -1,9 +1,10 @@
-"""Run the cases named on the command line, or all cases, and print one table."""
+"""Run the cases or groups of cases named on the command line, or all cases, and print a table of each group."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import os
 import platform
 import sys
@@ -14,12 +15,15 @@ from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
+from benchmarks.odd import CASES as ODD
 from benchmarks.pca import CASES as PCA
 from benchmarks.selection import CASES as SELECTION
+from benchmarks.sparse_tables import CASES as SPARSE
 from benchmarks.tables import CASES as TABLES
+from benchmarks.wide import CASES as WIDE
+from benchmarks.wide_factors import CASES as WIDE_FACTORS
 
 README = Path(__file__).parent / "README.md"
-START, END = "<!-- results: rewritten by `python -m benchmarks --write` -->", "<!-- end of results -->"
 PACKAGES = [
     "lowdim",
     "numpy",
@@ -31,16 +35,22 @@ PACKAGES = [
     "ikpls",
     "python-picard",
 ]
-CASES = [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION]
+#: Groups of cases, which the command line takes like names of cases. Each has its table on the page.
+GROUPS = {
+    "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
+    "wide": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
+}
+CASES = [case for group in GROUPS.values() for case in group]
 BY_NAME = {case.name: case for case in CASES}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("cases", nargs="*", metavar="case", help=f"any of: {', '.join(BY_NAME)}; all by default")
+    names = [*GROUPS, *BY_NAME]
+    parser.add_argument("cases", nargs="*", metavar="case", help=f"any of: {', '.join(names)}; all by default")
     parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default 5)")
     parser.add_argument("--no-memory", action="store_true", help="do not measure the peak memory")
-    parser.add_argument("--write", action="store_true", help="write all results into benchmarks/README.md")
+    parser.add_argument("--write", action="store_true", help="write the tables of groups into benchmarks/README.md")
     parser.add_argument("--memory", nargs=2, metavar=("CASE", "CONTENDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
 
@@ -49,20 +59,30 @@ def main():
         contender = next(c for c in case.contenders if c.name == args.memory[1])
         print(peak_extra_bytes(case, contender))
         return
-    unknown = [name for name in args.cases if name not in BY_NAME]
+    unknown = [name for name in args.cases if name not in names]
     if unknown:
-        parser.error(f"no case {', '.join(unknown)}; choose from {', '.join(BY_NAME)}")
-    if args.write and (args.cases or args.no_memory or args.repeats < 5):
-        parser.error("--write needs a complete run: all cases, with memory, at least 5 repeats")
+        parser.error(f"no case {', '.join(unknown)}; choose from {', '.join(names)}")
+    if args.write and (set(args.cases) - set(GROUPS) or args.no_memory or args.repeats < 5):
+        parser.error("--write needs whole groups, with memory, at least 5 repeats")
 
-    lines = table_head()
-    for case in [BY_NAME[name] for name in args.cases] or CASES:
-        lines += table_rows(case, measure(case, args.repeats, not args.no_memory, say=progress))
-    text = "\n".join([*machine(args.repeats), "", *lines])
-    print(text)
-    if args.write:
-        before, rest = README.read_text().split(START)
-        README.write_text(f"{before}{START}\n\n{text}\n\n{END}{rest.split(END)[1]}")
+    for group, members in GROUPS.items():
+        chosen = [case for case in members if not args.cases or group in args.cases or case.name in args.cases]
+        if not chosen:
+            continue
+        lines = table_head()
+        for case in chosen:
+            lines += table_rows(case, measure(case, args.repeats, not args.no_memory, say=progress))
+        text = "\n".join([*machine(args.repeats), "", *lines])
+        print(text + "\n")
+        if args.write:
+            write(group, text)
+
+
+def write(group, text):
+    """Replace the table of a group on the page."""
+    start, end = f"<!-- {group}: rewritten by `python -m benchmarks {group} --write` -->", f"<!-- end of {group} -->"
+    before, rest = README.read_text().split(start)
+    README.write_text(f"{before}{start}\n\n{text}\n\n{end}{rest.split(end)[1]}")
 
 
 # ---- The table
@@ -80,8 +100,8 @@ def table_rows(case, measurements):
         cells = [
             "" if lines else case.work,
             m.contender,
-            duration(m.seconds),
-            f"{m.ratio:.2f}",
+            m.stopped or duration(m.seconds),
+            "" if math.isnan(m.ratio) else f"{m.ratio:.2f}",
             error(m.error),
             "" if m.extra_bytes is None else size(m.extra_bytes, m.data_bytes),
             "" if lines else case.must_reach,

@@ -6,11 +6,13 @@ sleeps before each timed call. Otherwise a contender would share its cores with 
 
 Memory: a fresh process for each contender builds the same data, then measures how far the resident memory rises above
 its value before the call.
+
+Cases with a limit: every call runs in a forked process of its own, on one core, and is stopped at the limit. The memory
+is that of the first call.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import statistics
 import subprocess
@@ -18,10 +20,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+
+from benchmarks.memory import reset_peak, status_bytes, trim
+from benchmarks.worker import run_limited
 
 REST = 0.3  # seconds before each timed call
 
@@ -57,6 +63,8 @@ class Case:
     contenders: Sequence[Contender]  # lowdim comes first: ratios are relative to its time
     calls: int = 1  # calls in one timing, for tasks that take microseconds
     error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> the error in the table
+    limit: float | None = None  # seconds that a call may take; then each call has a process and one core to itself
+    rest: float = REST  # seconds before each timed call
 
     def small_shape(self):
         """The shape of a small version of the task, which imports the same modules and runs the same code."""
@@ -68,10 +76,11 @@ class Case:
 class Measurement:
     contender: str
     seconds: float
-    ratio: float  # seconds divided by those of lowdim
+    ratio: float  # seconds divided by those of lowdim; NaN if one of them was stopped
     error: float | str | None  # largest relative error of the k eigenvalues, or the error that the case defines
     extra_bytes: int | None
     data_bytes: int
+    stopped: str = ""  # why there is no time: the limit, or an error
 
 
 def measure(case, repeats=5, memory=True, say=print):
@@ -79,6 +88,8 @@ def measure(case, repeats=5, memory=True, say=print):
     say(f"{case.name}: building the data")
     data = case.make(case.shape)
     exact = case.exact(data, case.k)
+    if case.limit is not None:
+        return _measure_limited(case, data, exact, repeats, say)
     calls = [contender.setup(data, case.k) for contender in case.contenders]
     times: list[list[float]] = [[] for _ in calls]
     errors = []
@@ -93,7 +104,7 @@ def measure(case, repeats=5, memory=True, say=print):
         say(f"{case.name}: round {round_ + 1} of {repeats}")
         for c, spent, call in zip(case.contenders, times, calls, strict=True):
             if not c.once:
-                spent.append(_timed(call, case.calls))
+                spent.append(_timed(call, case.calls, case.rest))
     size = nbytes(data)
     del data, calls
     gc.collect()
@@ -117,13 +128,42 @@ def nbytes(data):
     return data.nbytes
 
 
-def _timed(call, repetitions):
+def _timed(call, repetitions, rest):
     gc.collect()
-    time.sleep(REST)
+    time.sleep(rest)
     start = time.perf_counter()
     for _ in range(repetitions):
         call()
     return (time.perf_counter() - start) / repetitions
+
+
+# ---- Cases with a limit
+
+ONCE = 0.1  # a call that takes more than this part of the limit is not repeated
+
+
+def _measure_limited(case, data, exact, repeats, say):
+    outcomes: list[list[Any]] = [[] for _ in case.contenders]
+    for round_ in range(repeats):
+        say(f"{case.name}: round {round_ + 1} of {repeats}, at most {case.limit:g} s a call")
+        for c, of_one in zip(case.contenders, outcomes, strict=True):
+            if of_one and (of_one[-1].seconds is None or of_one[-1].seconds > ONCE * case.limit):
+                continue
+
+            def look(result, values=c.values):
+                return None if values is None else case.error(values(result), exact)
+
+            of_one.append(run_limited(partial(c.setup, data, case.k), look, limit=case.limit))
+    stopped = ["; ".join({o.stopped or o.error for o in of_one if o.seconds is None}) for of_one in outcomes]
+    medians = [
+        float("nan") if why else statistics.median(o.seconds for o in of_one)
+        for why, of_one in zip(stopped, outcomes, strict=True)
+    ]
+    size = nbytes(data)
+    return [
+        Measurement(c.name, seconds, seconds / medians[0], of_one[0].value, of_one[0].extra_bytes, size, why)
+        for c, seconds, of_one, why in zip(case.contenders, medians, outcomes, stopped, strict=True)
+    ]
 
 
 # ---- Peak memory
@@ -143,21 +183,10 @@ def peak_extra_bytes(case, contender):
     scipy.linalg.blas.dgemm(1.0, square, square)
     data = case.make(case.shape)
     call = contender.setup(data, case.k)
-    gc.collect()
-    # Return freed pages to the system; the call could otherwise reuse them without a rise in resident memory.
-    ctypes.CDLL(None).malloc_trim(0)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # resets the peak to the current value
-    before = _status("VmRSS")
+    trim()
+    reset_peak()
+    before = status_bytes("VmRSS")
     result = call()
-    after = _status("VmHWM")
+    after = status_bytes("VmHWM")
     del result
     return max(0, after - before)
-
-
-def _status(field):
-    with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith(field + ":"):
-                return 1024 * int(line.split()[1])
-    raise RuntimeError(f"/proc/self/status has no {field}: use --no-memory on this system")

@@ -1,0 +1,177 @@
+"""The rows of the benchmarks and the sweep can be built, run on tiny tables, and have the right answers there."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import lowdim
+from benchmarks import against_columns, sweep, sweep_cases
+from benchmarks.__main__ import BY_NAME, CASES
+from benchmarks.bare import Bare, words
+from benchmarks.odd import CASES as ODD
+from benchmarks.sparse_tables import CASES as SPARSE
+from benchmarks.wide import CASES as WIDE
+from benchmarks.wide_factors import CASES as WIDE_FACTORS
+from benchmarks.worker import run_limited
+
+ROWS = {case.name: case for case in [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD]}
+#: Tiny tables for some of the rows, of every kind.
+TINY = {
+    "wide-cv-pls": (40, 60),
+    "wide-cv-pca": (40, 60),
+    "wide-pca-cv": (30, 50),
+    "wide-bootstrap": (12, 20),
+    "wide-zca": (3, 40),
+    "permutations": (60, 5),
+    "factors-5x500": (60, 6),
+    "texts": (30, 300),
+    "sparse-pls-tall": (2_000, 50),
+    "sparse-cca-wide": (50, 2_000),
+    "missing-90": (300, 8),
+    "ica-gaussian": (400, 3),
+    "one-row-blocks": (40, 6),
+}
+
+
+@pytest.mark.parametrize("name", list(TINY))
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_the_benchmark_agree_with_their_oracles(name):
+    case = ROWS[name]
+    k = min(case.k, *TINY[name])
+    data = case.make(TINY[name])
+    exact = case.exact(data, k)
+    ours = case.contenders[0]
+    error = case.error(ours.values(ours.setup(data, k)()), exact)
+    assert error != "" if isinstance(error, str) else error < 1e-6
+
+
+def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
+    assert len(BY_NAME) == len(CASES)
+    assert set(ROWS) <= set(BY_NAME)
+    assert all(case.contenders[0].name.startswith("lowdim") for case in CASES)
+
+
+# ---- Workers
+
+
+def spin():
+    while True:
+        pass
+
+
+def refuse():
+    raise ValueError("n=1 is too few.")
+
+
+def exhaust():
+    return np.ones(1 << 34)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "stopped", "error", "refused"),
+    [
+        (lambda: spin, "> 1 s", "", False),
+        (spin, "preparation > 1 s", "", False),
+        (lambda: refuse, "", "ValueError: n=1 is too few.", True),
+        (lambda: exhaust, "", "MemoryError: Unable to allocate", False),
+    ],
+)
+def test_worker_reports_what_stopped_a_call(prepare, stopped, error, refused):
+    outcome = run_limited(prepare, limit=1, memory=1 << 30)
+    assert outcome.seconds is None
+    assert outcome.stopped == stopped
+    assert outcome.error.startswith(error) and bool(outcome.error) == bool(error)
+    assert outcome.refused == refused
+
+
+def test_worker_measures_memory_and_sends_what_was_looked_at():
+    outcome = run_limited(lambda: lambda: np.ones(4 << 20), lambda ones: float(ones.sum()))
+    assert outcome.value == 4 << 20
+    assert outcome.seconds > 0
+    assert 32 << 20 <= outcome.extra_bytes < 40 << 20
+
+
+# ---- The sweep
+
+
+def test_every_model_is_swept():
+    assert set(sweep_cases.MODELS) == set(lowdim.models.__all__)
+
+
+@pytest.mark.parametrize("shape", [(12, 40), (60, 8), (1, 30), (40, 1)], ids=str)
+@pytest.mark.parametrize("density", [None, 0.3])
+def test_every_case_has_needs_that_can_be_timed(shape, density):
+    bare = Bare(sweep_cases.make_tables(*shape, density))
+    names = set()
+    for case in sweep_cases.cases(*shape):
+        seconds, need = bare.least(case.needs)
+        assert 0 < seconds < math.inf and words(need)
+        assert (case.model, case.task) not in names
+        names.add((case.model, case.task))
+    assert len(names) > 100
+
+
+def test_least_takes_the_faster_way():
+    bare = Bare({"X": np.ones((5, 5))})
+    bare._known = {("read", "X"): 2.0, ("gram", "X"): 3.0}
+    assert bare.least([Counter({("read", "X"): 2}), Counter({("gram", "X"): 1})])[0] == 3.0
+
+
+def test_large_pieces_are_extrapolated():
+    bare = Bare({})
+    assert bare.seconds(Counter({("eigh", 10**6): 1})) > 1_000
+    assert bare.seconds(Counter({("product", 1, 10**12, 1): 1, ("exp", 10**12): 1, ("write", 10**12): 1})) > 0
+
+
+def test_sweep_prints_its_table_and_lists(capsys):
+    with pytest.raises(SystemExit):
+        sweep.main(
+            ["--quick", "--shapes", "1 x 10,000", "20 x 500", "--models", "PCA", "--tasks", "fit, 1", "transform"]
+        )
+    text = capsys.readouterr().out
+    assert "| dense 20 x 500 | PCA | fit, 1 |" in text and "| sparse 20 x 500 | PCA | transform, 1 |" in text
+    assert "## Listed: 0 of 8 cases" in text
+    assert "too few for a covariance" in text.split("## Refusals: 4 cases")[1]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stopped", "bare", "extra", "verdict"),
+    [
+        (0.04, "", 1e-6, 0, ""),
+        (0.06, "", 1e-6, 0, "too slow"),
+        (2.1, "", 0.1, 0, "too slow"),
+        (1.9, "", 0.1, 63 << 20, ""),
+        (1.9, "", 0.1, 70 << 20, "too much memory"),
+        (None, "> 20 s", 0.9, None, "too slow"),
+        (None, "> 20 s", 1.1, None, "stopped"),
+        (None, "preparation > 20 s", 0.1, None, "stopped"),
+        (None, "ended by signal 9", 0.1, None, "failed"),
+    ],
+)
+def test_verdicts(seconds, stopped, bare, extra, verdict):
+    case = sweep_cases.Case("PCA", "fit", lambda tables: None, [])
+    outcome = sweep.Outcome(seconds, extra, None if extra is None else 0, stopped=stopped)
+    assert sweep.Row("dense", case, outcome, bare, "", 1 << 20, 0).verdict == verdict
+
+
+def test_bytes_of_a_result_are_counted_once():
+    X = np.ones((10, 10))
+    assert sweep.held_bytes({"a": X, "b": [X, X.T, X[:2]]}) == X.nbytes
+
+
+# ---- Time against the number of columns
+
+
+def test_slope_is_that_of_the_last_factor_of_ten():
+    times = {100: 5.0, 1_000: 1e-3, 3_000: 9e-3, 10_000: 1e-1}
+    assert against_columns.slope(times) == pytest.approx(2.0)
+    assert against_columns.slope({100: 1.0}) is None
+
+
+def test_every_task_runs_on_few_columns():
+    found, ended = against_columns.measure([20], limit=20, repeats=1, say=lambda text: None)
+    assert not ended
+    assert len(found) == 12 and all(times[20] > 0 for times in found.values())
+    assert against_columns.table(found, ended, [20]).count("\n") == 13
