@@ -41,8 +41,8 @@ def krylov_views(views: Views, k: int) -> Views:
         return views
     if x.gram is not None and y.gram is None:
         return _from_gram(views, x.gram, k)
-    if x.products is not None and y.products is not None and views.cross is not None:
-        return _from_products(views, x.products, y.products, views.cross(), k)
+    if x.products is not None and y.products is not None and y.cross is not None:
+        return _from_products(views, x.products, y.products, y.cross(), k)
     return views
 
 
@@ -78,7 +78,7 @@ def _from_products(views: Views, S: np.ndarray, Syy: np.ndarray, C: np.ndarray, 
     root = root_of_products(0.5 * (joint + joint.T) / unit / unit[:, None]) * lengths
     extent = Extent(float(np.trace(S)), float(np.sum(S * S)), _largest(S), len(S))
     narrow = View.of(root[:, :d], x.unit, lambda vectors: x.lift(Q @ vectors), extent=extent)
-    return replace(views, tables=(narrow, View.of(root[:, d:], y.unit, y.lift, products=Syy)), cross=None)
+    return replace(views, tables=(narrow, View.of(root[:, d:], y.unit, y.lift, products=Syy)))
 
 
 def _basis(
