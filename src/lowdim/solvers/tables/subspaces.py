@@ -17,7 +17,7 @@ SHARE = 0.125
 
 
 def within_rows(views: Views, B: np.ndarray, A: np.ndarray) -> Views:
-    """Coordinates A = G B = X Q of the first table, for Q = X^T B with orthonormal columns; those of Y stay the same."""
+    """Coordinates A = G B = X Q of the first table, for Q = X^T B with orthonormal columns; those of Y stay."""
     x, y = views.tables
     G, lift, unit = x.gram, x.lift_samples, x.unit
     assert G is not None and lift is not None
