@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..errors import choice
 from ..reading import map_rows
 from ..selection.protocol import HeldOutScorer
 from ..selection.scorers import ErrorScorer
-from ..solvers.tables import ComponentsFunction, Reduction, Views, principal_regression
+from ..solvers.tables import ComponentsFunction, Reduction, Views, principal_regression, principal_views
 from ._regression import REGRESSION_AXES, LatentRegression
 
 
@@ -113,6 +113,10 @@ class PCR(LatentRegression):
 
     def _components(self, n_tables: int) -> ComponentsFunction:
         return partial(principal_regression, by_relevance=self.select == "relevance")
+
+    def _narrowing(self) -> Callable[[Views, int], Views] | None:
+        # By relevance, any direction may be the best.
+        return principal_views if self.select == "variance" else None
 
     @property
     def components_(self) -> Array:

@@ -26,6 +26,7 @@ from .paired_scores import pls_canonical, pls_regression, pls_svd, principal_reg
 from .problem import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution
 from .reduction import Reduction
 from .significance import CanonicalTests, canonical_tests
+from .subspaces import principal_views
 from .triangle_reduction import TriangleReduction
 from .variates import ColumnStructure, column_structure, pair_correlations
 from .views import LiftedVectors, View, Views
@@ -59,6 +60,7 @@ __all__ = [
     "pls_regression",
     "pls_svd",
     "principal_regression",
+    "principal_views",
     "reduction_for",
     "solve",
     "solve_canonical",

@@ -59,9 +59,8 @@ class CovarianceReduction(Reduction):
             with quiet_blas(len(S)):
                 return root_of_products(S / unit / unit[:, None])
 
-        views, cross = views_of_root(root, lengths, summary, names, standardize, ddof, S)
         return Views(
-            tables=views,
+            tables=views_of_root(root, lengths, summary, names, standardize, ddof, S),
             names=names,
             weight=summary.weight,
             n_rows=summary.n_rows,
@@ -70,7 +69,6 @@ class CovarianceReduction(Reduction):
             epsilon=summary.product_eps,
             squared=True,
             reduction=self.name,
-            cross=cross,
         )
 
     def cost(self, job: TablesJob) -> Cost:

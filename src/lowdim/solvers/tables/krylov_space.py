@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from .views import Extent, View, Views, root_of_products
+from .subspaces import LARGE, SHARE, within_columns, within_rows
+from .views import Views
 
-#: Tables whose coordinates have fewer columns are not worth the iteration.
-_LARGE = 256
-#: The Krylov space may have at most this share of the dimensions of the coordinates.
-_SHARE = 0.125
 #: A direction is lost if, after orthogonalisation, less than this share of its square is left.
 _LOST = 1e-13
 
@@ -36,49 +31,17 @@ def krylov_views(views: Views, k: int) -> Views:
     .. [1] Helland (1988), On the structure of partial least squares regression.
     """
     x, y = views.tables
-    size = x.dimension
-    if size < _LARGE or (k + 1) * y.dimension > _SHARE * size:
+    if x.dimension < LARGE or (k + 1) * y.dimension > SHARE * x.dimension:
         return views
     if x.gram is not None and y.gram is None:
-        return _from_gram(views, x.gram, k)
-    if x.products is not None and y.products is not None and views.cross is not None:
-        return _from_products(views, x.products, y.products, views.cross(), k)
+        G = x.gram
+        found = _basis(y.table, lambda B: G @ B, k + 1, by_image=True)
+        return views if found is None else within_rows(views, *found)
+    if x.products is not None and y.cross is not None and y.products is not None:
+        S = x.products
+        found = _basis(y.cross(), lambda Q: S @ Q, k + 1, by_image=False)
+        return views if found is None else within_columns(views, *found)
     return views
-
-
-def _from_gram(views: Views, G: np.ndarray, k: int) -> Views:
-    """Coordinates G B of X, for a basis B with B^T G B = I; those of Y stay the same."""
-    x, y = views.tables
-    found = _basis(y.table, lambda B: G @ B, k + 1, by_image=True)
-    if found is None:
-        return views
-    B, A = found
-    lift = x.lift_samples
-    assert lift is not None
-    unit = x.unit
-
-    def lifted(vectors: np.ndarray) -> object:
-        return lift(B @ vectors / unit)
-
-    extent = Extent(float(np.trace(G)), float(np.sum(G * G)), _largest(G), len(G))
-    return replace(views, tables=(View.of(A, unit, lifted, extent=extent, is_lifted=True), y))
-
-
-def _from_products(views: Views, S: np.ndarray, Syy: np.ndarray, C: np.ndarray, k: int) -> Views:
-    """Coordinates from a root of the products of X Q and Y side by side."""
-    x, y = views.tables
-    found = _basis(C, lambda Q: S @ Q, k + 1, by_image=False)
-    if found is None:
-        return views
-    Q, SQ = found
-    d, cross = Q.shape[1], Q.T @ C
-    joint = np.block([[Q.T @ SQ, cross], [cross.T, Syy]])
-    lengths = np.sqrt(np.clip(np.diagonal(joint), 0.0, None))
-    unit = np.where(lengths > 0, lengths, 1.0)
-    root = root_of_products(0.5 * (joint + joint.T) / unit / unit[:, None]) * lengths
-    extent = Extent(float(np.trace(S)), float(np.sum(S * S)), _largest(S), len(S))
-    narrow = View.of(root[:, :d], x.unit, lambda vectors: x.lift(Q @ vectors), extent=extent)
-    return replace(views, tables=(narrow, View.of(root[:, d:], y.unit, y.lift, products=Syy)), cross=None)
 
 
 def _basis(
@@ -110,14 +73,3 @@ def _basis(
         B, A = np.hstack([B, block]), np.hstack([A, image])
         block = image
     return B, A
-
-
-def _largest(S: np.ndarray) -> float:
-    """The square root of the largest eigenvalue of S, slightly underestimated by a few steps of power iteration."""
-    v = np.asarray(np.random.default_rng(0).standard_normal(len(S)))
-    for _ in range(6):
-        size = float(np.linalg.norm(v))
-        if size == 0.0:
-            return 0.0
-        v = S @ (v / size)
-    return math.sqrt(float(np.linalg.norm(v)))

@@ -219,7 +219,7 @@ def principal_regression(views: Views, k: int, *, by_relevance: bool = False) ->
         y_on_x=a,
         x_lengths=s[chosen] * x.unit,
         values=np.sqrt(relevance[chosen]) * y.unit,
-        tail=Tail().plus((np.delete(s, chosen) * x.unit) ** 2),
+        tail=_tail_of_others(x, s, chosen),
         status=Status.EXACT if resolved or not views.squared else Status.UNRESOLVED,
     )
 
@@ -357,6 +357,18 @@ def _remaining_tail(x: View, lengths: np.ndarray, P: np.ndarray) -> Tail:
     width = max(A.shape) if x.extent is None else x.extent.width
     share = min(max(squares / total**2, 1.0 / width), 1.0)
     return Tail(total * x.unit**2, share, None)
+
+
+def _tail_of_others(x: View, s: np.ndarray, chosen: np.ndarray) -> Tail:
+    """The sums of the eigenvalues of X^T X that belong to other components than the chosen ones."""
+    if x.extent is None:
+        return Tail().plus((np.delete(s, chosen) * x.unit) ** 2)
+    squares = s[chosen] ** 2
+    total = x.extent.total - float(squares.sum())
+    if total <= 1e-12 * x.extent.total:
+        return Tail()
+    share = (x.extent.squares - float(squares @ squares)) / total**2
+    return Tail(total * x.unit**2, min(max(share, 1.0 / x.extent.width), 1.0), None)
 
 
 def _columns(vectors: list[np.ndarray], rows: int) -> np.ndarray:

@@ -17,21 +17,21 @@ from .views import View
 
 
 def views_of_root(
-    root: Callable[[], np.ndarray],
+    root: np.ndarray | Callable[[], np.ndarray],
     lengths: np.ndarray,
     summary: Moments | Triangle,
     names: Sequence[str],
     standardize: Sequence[bool],
     ddof: int,
     S: np.ndarray | None = None,
-) -> tuple[tuple[View, ...], Callable[[], np.ndarray] | None]:
-    """The views of tables whose joint scatter matrix S has a root, and, if S is given and there are two tables, the
-    function that computes the products between the coordinates of both.
+) -> tuple[View, ...]:
+    """The views of tables whose joint scatter matrix S has a root.
 
-    `root` computes a matrix with columns of unit length (zero for constant columns); `lengths` are their original
-    lengths.
+    `root` has columns of unit length (zero for constant columns), and `lengths` are their original lengths. It may be a
+    function that computes the matrix when it is needed.
     """
-    views, shrinkings = [], []
+    views: list[View] = []
+    first = np.zeros(0)
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
         require_size(lengths[i:j] ** 2, to_numpy(summary.mean[i:j]), summary.weight, each=scaled, table=name)
@@ -44,17 +44,19 @@ def views_of_root(
         make = partial(_scaled_columns, root, slice(i, j), np.where(length > 0, units / unit, 0.0))
         lift = IdentityLift(summary.mean[i:j], deviation, scaled)
         shrunk = np.where(length > 0, units / unit / np.where(length > 0, length, 1.0), 0.0)
+        first = first if views else shrunk
         products = None if S is None else _scaled_products(S[i:j, i:j], shrunk, shrunk)
-        views.append(View(make, unit, lift, j - i, products=products))
-        shrinkings.append(shrunk)
-    if S is None or len(views) != 2:
-        return tuple(views), None
-    return tuple(views), partial(_scaled_products, S[: edges[1], edges[1] :], *shrinkings)
+        cross = None if S is None else partial(_scaled_products, S[: edges[1], i:j], first, shrunk)
+        views.append(View(make, unit, lift, j - i, products=products, cross=cross))
+    return tuple(views)
 
 
-def _scaled_columns(root: Callable[[], np.ndarray], some: slice, scale: np.ndarray) -> tuple[np.ndarray, None]:
+def _scaled_columns(
+    root: np.ndarray | Callable[[], np.ndarray], some: slice, scale: np.ndarray
+) -> tuple[np.ndarray, None]:
     """Some columns of a root, multiplied by numbers; their decomposition is not known."""
-    return root()[:, some] * scale, None
+    R = root() if callable(root) else root
+    return R[:, some] * scale, None
 
 
 def _scaled_products(S: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

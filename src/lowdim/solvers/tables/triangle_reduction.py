@@ -40,7 +40,7 @@ class TriangleReduction(Reduction):
         lengths = column_lengths(R)
         root = R / np.where(lengths > 0, lengths, 1.0)
         return Views(
-            tables=views_of_root(lambda: root, lengths, summary, names, standardize, ddof)[0],
+            tables=views_of_root(root, lengths, summary, names, standardize, ddof),
             names=names,
             weight=summary.weight,
             n_rows=summary.n_rows,

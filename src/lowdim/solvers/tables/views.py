@@ -64,6 +64,8 @@ class View:
     dimension: int
     #: table^T table, if it is known.
     products: np.ndarray | None = None
+    #: Computes the products of the coordinates of the first table with these, if they are known without coordinates.
+    cross: Callable[[], np.ndarray] | None = None
     #: table table^T, if the coordinates are computed from it; and the map of (n, k) combinations of the rows to vectors
     #: in the space of the columns.
     gram: np.ndarray | None = None
@@ -132,8 +134,6 @@ class Views:
     squared: bool
     #: Name of the reduction that computed the coordinates.
     reduction: str
-    #: Computes table_0^T table_1 of two tables, if that is known without their coordinates.
-    cross: Callable[[], np.ndarray] | None = None
 
     @property
     def divisor(self) -> float:
