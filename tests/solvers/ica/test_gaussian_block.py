@@ -33,6 +33,20 @@ def test_only_the_skew_part_among_members_is_left_out():
     assert {tuple(place) for place in changed} == {(1, 3), (3, 1)}
 
 
+def test_a_rotation_of_sources_with_other_scales_is_left_out():
+    """The derivative along D S D^{-1} is zero for each skew S, and a step keeps its other parts."""
+    random = np.random.default_rng(0)
+    block, d = GaussianBlock(Sech()), random.uniform(0.5, 2.0, 4)
+    block.members = np.array([0, 2, 3])
+    G, M, S = random.standard_normal((3, 4, 4))
+    S[1] = S[:, 1] = 0.0
+    rotation = d[:, None] * (S - S.T) / d
+    left = block.without_rotations(G, d)
+    assert np.sum(left * rotation) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(block.without_rotations(M + rotation, 1 / d), block.without_rotations(M, 1 / d))
+    np.testing.assert_allclose(np.sum(left * M), np.sum(G * block.without_rotations(M, 1 / d)))
+
+
 def test_members_look_gaussian_twice():
     block, n = GaussianBlock(Sech()), 10_000.0
     assert not block.find(point([0.0, 0.0, 0.5, 0.5]), n, 49)
@@ -48,7 +62,7 @@ def test_members_look_gaussian_twice():
     assert not any(alone.find(point([0.0, 0.5, 0.5, 0.5]), n, steps) for steps in (50, 60, 70))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", [*OPTIONS, {"density": "infomax"}], ids=str)
 def test_gaussian_rows_end_early_with_the_warning(options):
     X = np.random.default_rng(0).standard_normal((6000, 25))
     with warnings.catch_warnings(record=True) as caught:

@@ -17,8 +17,8 @@ class GaussianBlock:
     """Two or more sources that could not be distinguished from Gaussian ones twice in succession.
 
     A rotation among Gaussian sources does not change the likelihood, so that an iteration follows the sampling error
-    there and needs hundreds of steps. Only the space that such sources span can be found, so the skew part of the
-    gradient among them is left out from then on.
+    there and needs hundreds of steps. Only the space that such sources span can be found, so rotations of them are left
+    out from then on.
 
     Parameters
     ----------
@@ -47,13 +47,22 @@ class GaussianBlock:
             self.members = both
         return found
 
-    def without_rotations(self, G: np.ndarray) -> np.ndarray:
-        """The matrix G without its skew part among the members."""
+    def without_rotations(self, G: np.ndarray, scales: np.ndarray | float = 1.0) -> np.ndarray:
+        """The relative gradient G without its part along rotations of the members.
+
+        With D the diagonal matrix of the standard deviations of the sources, `scales`, a rotation of sources y is the
+        relative step D S D^{-1} with skew S, and the part left out is the skew part of D G D^{-1}. For a step, the
+        scales are the reciprocals, and the part left out is the rotation that it contains.
+        """
         if not self:
             return G
         inside = np.ix_(self.members, self.members)
+        d = np.broadcast_to(scales, len(G))[self.members]
+        ratios = d[:, None] / d
+        symmetric = ratios * G[inside]
+        symmetric = 0.5 * (symmetric + symmetric.T)
         G = G.copy()
-        G[inside] = 0.5 * (G[inside] + G[inside].T)
+        G[inside] = symmetric / ratios
         return G
 
     def holds(self, i: int, j: int) -> bool:

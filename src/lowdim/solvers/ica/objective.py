@@ -186,6 +186,10 @@ class Flips:
         self._left = self._left - changes
         return bool(changes.any())
 
+    def keep(self, sources: np.ndarray) -> None:
+        """Let these sources keep the density that they have now."""
+        self._left[sources] = 0
+
     def apply(self, point: Point) -> Point:
         """The point with the current densities of the sources."""
         return point.with_flips(self.flipped, self._density)

@@ -94,9 +94,11 @@ class QuasiNewtonICA(IcaSolver):
                 best, idle = np.inf, 0
             point = flips.apply(base)
             if not rough and block.find(base, objective.weight, spent + steps):
+                # Either density suits a Gaussian source as well as the other.
+                flips.keep(block.members)
                 history.clear()
                 best, idle = np.inf, 0
-            gradient = block.without_rotations(point.gradient(self.ortho))
+            gradient = block.without_rotations(point.gradient(self.ortho), np.sqrt(point.variances))
             norm = float(np.abs(gradient).max())
             idle = 0 if norm < best or not _is_level([*losses[-1:], point.loss], base.epsilon) else idle + 1
             best = min(best, norm)
@@ -104,9 +106,8 @@ class QuasiNewtonICA(IcaSolver):
             doubtful = steps == 0 and norm <= NARROW_ABOVE and base.narrow
             if norm > self.tol and steps < self.max_iter - spent and idle <= _IDLE and (rough or not doubtful):
                 history.update(gradient)
-                taken = self._step(
-                    objective, flips, point, gradient, history, rough or not (all_wide or norm <= NARROW_ABOVE)
-                )
+                narrow = rough or not (all_wide or norm <= NARROW_ABOVE)
+                taken = self._step(objective, flips, block, point, gradient, history, narrow)
             if taken is not None:
                 losses.append(point.loss)
                 before, (base, step) = base, taken
@@ -134,6 +135,7 @@ class QuasiNewtonICA(IcaSolver):
         self,
         objective: Objective,
         flips: Flips,
+        block: GaussianBlock,
         point: Point,
         gradient: np.ndarray,
         history: _History,
@@ -145,7 +147,9 @@ class QuasiNewtonICA(IcaSolver):
             # While the scales are far from right, second derivatives between sources are of little use.
             history.clear()
             gradient = np.diag(np.diagonal(gradient))
-        direction = self._shorten(-history.direction(gradient, preconditioner))
+        # The gradient is that without rotations in the block, so that only steps without them surely go downhill.
+        direction = block.without_rotations(history.direction(gradient, preconditioner), point.variances**-0.5)
+        direction = self._shorten(-direction)
         if np.sum(direction * gradient) >= 0.0:
             direction = self._downhill(gradient, history)
         loss = point.loss
