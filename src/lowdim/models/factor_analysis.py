@@ -106,8 +106,8 @@ class FactorAnalysis(LatentModel):
     -----
     For complete rows, one pass computes the moments; all further work is p x p algebra and does not depend on n, see
     `lowdim.solvers.Newton`. If there are clearly fewer rows than columns, the rows are kept, and all further work is in
-    proportion to p, see `lowdim.solvers.NewtonCG`. Rows with missing values are fitted by EM, with one pass for each step, see
-    `lowdim.solvers.EM`.
+    proportion to p, see `lowdim.solvers.NewtonCG`. Rows with missing values are fitted by EM, with one pass for each
+    step, see `lowdim.solvers.EM`.
 
     References
     ----------
@@ -270,7 +270,8 @@ class FactorAnalysis(LatentModel):
         ----------
         fitted : FactorAnalysis
         near : bool
-            Whether the solution is expected close to that of `fitted`. At most one other start is tried then.
+            Whether the solution is expected close to that of `fitted`. One other start is tried then, and only if a
+            Heywood case is found.
 
         Returns
         -------
