@@ -70,9 +70,10 @@ class FactorAnalysis(LatentModel):
         does. The model itself does not depend on the units.
     missing : {"nan", "unstored"}
         Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.
-    solver : str, Newton or EM
-        For complete rows, "auto" and "newton" minimise the discrepancy of the covariance matrix by Newton's method, and
-        "em" uses the EM algorithm. Rows with missing values are always fitted by EM.
+    solver : str, Newton, NewtonCG or EM
+        For complete rows, "newton" minimises the discrepancy of the covariance matrix by Newton's method, "newton-cg"
+        does so without this matrix, for fewer rows than columns, and "em" uses the EM algorithm. "auto" takes one of
+        the first two. Rows with missing values are always fitted by EM.
     random_state : int, RandomState or None
         Seed of starting values and samples; None is a fixed seed.
 
@@ -104,8 +105,9 @@ class FactorAnalysis(LatentModel):
     Notes
     -----
     For complete rows, one pass computes the moments; all further work is p x p algebra and does not depend on n, see
-    `lowdim.solvers.Newton`. Rows with missing values are fitted by EM, with one pass for each step, see
-    `lowdim.solvers.EM`.
+    `lowdim.solvers.Newton`. If there are clearly fewer rows than columns, the rows are kept, and all further work is in
+    proportion to p, see `lowdim.solvers.NewtonCG`. Rows with missing values are fitted by EM, with one pass for each
+    step, see `lowdim.solvers.EM`.
 
     References
     ----------
@@ -268,7 +270,8 @@ class FactorAnalysis(LatentModel):
         ----------
         fitted : FactorAnalysis
         near : bool
-            Whether the solution is expected close to that of `fitted`. At most one other start is tried then.
+            Whether the solution is expected close to that of `fitted`. One other start is tried then, and only if a
+            Heywood case is found.
 
         Returns
         -------

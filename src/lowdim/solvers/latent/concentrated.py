@@ -200,7 +200,7 @@ class _CovariancePoint(Point):
         common = self.omega @ self.omega.T
         if not self._exact:
             H = -common
-            H[np.diag_indices(len(H))] += 1.0
+            H.flat[:: len(H) + 1] += 1.0
             H *= self._scaled - (self.omega * self.theta) @ self.omega.T
             return H
         p, j = self.omega.shape
@@ -209,7 +209,7 @@ class _CovariancePoint(Point):
         factors = (2.0 * (self.theta[:, None] - 1.0) * rest / gap).reshape(-1)
         pairs = (self.omega[:, :, None] * V[:, None, :]).reshape(p, -1)
         H = -common * common - (pairs * factors) @ pairs.T
-        H[np.diag_indices(p)] += 1.0 - self.gradient
+        H.flat[:: p + 1] += 1.0 - self.gradient
         return H
 
     def newton_step(self, free: np.ndarray) -> Step:

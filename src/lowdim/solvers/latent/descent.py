@@ -93,12 +93,11 @@ class Descent:
                 break
             # A step with exact second derivatives doubles the number of correct digits, so one more is worthwhile.
             polished = small
+            if best is not None and np.abs(np.exp(at.y) - best.psi).max() < _NEAR:
+                return best
             step = at.newton_step(free)
-            if best is not None:
-                if np.abs(np.exp(at.y) - best.psi).max() < _NEAR:
-                    return best
-                if step.convex and at.value + 0.5 * _HOPE * float(g @ step.move) > best.objective:
-                    return None
+            if best is not None and step.convex and at.value + 0.5 * _HOPE * float(g @ step.move) > best.objective:
+                return None
             following = self._search(at, step.move, low)
             if following is None:
                 following = self._search(at, np.where(free, -g, 0.0), low)
@@ -167,19 +166,20 @@ class Descent:
             return first
         affordable = int(_FURTHER_WORK / self.objective.work(self.k) / _STEPS)
         most = _MANY if p <= _MANY_UP_TO else _SOME if p <= _SOME_UP_TO else min(_SOME, affordable)
-        again = 0 if start is None else 1
-        starts = islice(self._further_starts(simple, first, 2 + again), most + again)
-        return self.best(first, starts, agreeing=_AGREEING, least=_LEAST + again)
+        before = 2
+        if start is not None:
+            # The standard start is among the further ones, of which fewer are needed.
+            most, before = min(most, _SOME) + 1, 3
+        starts = islice(self._further_starts(simple, first, before), most)
+        return self.best(first, starts, agreeing=_AGREEING, least=_LEAST)
 
     def search_near(self, start: np.ndarray) -> FactorSolution:
-        """The better of the optima that are found from `start` and from the standard start.
-
-        The latter is not tried if there are many columns and the former is not a Heywood case.
-        """
+        """The optimum that is found from `start`; if it is a Heywood case, the better of it and that of the standard
+        start."""
         first = self.run(start)
-        if self._is_clear(first) and self.objective.p > _CLEAR_FROM:
-            return first
-        return self.best(first, islice(self.objective.starts(self.k), 1), agreeing=2)
+        return (
+            first if self._is_clear(first) else self.best(first, islice(self.objective.starts(self.k), 1), agreeing=2)
+        )
 
     def _is_clear(self, found: FactorSolution) -> bool:
         """Whether a descent has converged to an optimum that is not a Heywood case."""
