@@ -9,13 +9,13 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
 from benchmarks.odd import CASES as ODD
+from benchmarks.page import duration, write
 from benchmarks.pca import CASES as PCA
 from benchmarks.selection import CASES as SELECTION
 from benchmarks.sparse_tables import CASES as SPARSE
@@ -23,7 +23,6 @@ from benchmarks.tables import CASES as TABLES
 from benchmarks.wide import CASES as WIDE
 from benchmarks.wide_factors import CASES as WIDE_FACTORS
 
-README = Path(__file__).parent / "README.md"
 PACKAGES = [
     "lowdim",
     "numpy",
@@ -75,14 +74,7 @@ def main():
         text = "\n".join([*machine(args.repeats), "", *lines])
         print(text + "\n")
         if args.write:
-            write(group, text)
-
-
-def write(group, text):
-    """Replace the table of a group on the page."""
-    start, end = f"<!-- {group}: rewritten by `python -m benchmarks {group} --write` -->", f"<!-- end of {group} -->"
-    before, rest = README.read_text().split(start)
-    README.write_text(f"{before}{start}\n\n{text}\n\n{end}{rest.split(end)[1]}")
+            write(group, f"python -m benchmarks {group} --write", text)
 
 
 # ---- The table
@@ -115,13 +107,6 @@ def error(value):
     if value is None or isinstance(value, str):
         return value or ""
     return f"{value:.0e}" if abs(value) < 0.01 else f"{value:.3f}"
-
-
-def duration(seconds):
-    for unit, factor in [("s", 1), ("ms", 1e3)]:
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
 
 
 def size(extra, of):

@@ -1,7 +1,7 @@
 """Time against the number of columns D, for N = 100 rows: fits, cross-validation and bootstrap.
 
-    python -m benchmarks.against_columns                          # D from 100 to 100,000, and the figure
-    python -m benchmarks.against_columns --most 10000 --no-figure
+    python -m benchmarks.against_columns --most 10000    # D from 100 to 10,000
+    python -m benchmarks.against_columns --write         # D to 100,000, and the table and the figure of the page
 
 With N fixed, everything that these tasks need is N products of length D and work that does not depend on D. So on
 logarithmic axes the slope of the time tends to at most 1. The slope is that of the line of least squares through the
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import lowdim
+from benchmarks.page import duration, write
 from benchmarks.worker import run_limited
 
 N, K, FOLDS, DRAWS, RIDGE = 100, 3, 5, 10, 0.1
@@ -115,7 +116,7 @@ def table(found, ended, columns):
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(columns) + 1) + " --- |"]
     for task, times in found.items():
         steep = slope(times)
-        cells = [f"{1e3 * times[p]:.3g} ms" if p in times else "" for p in columns]
+        cells = [duration(times[p]) if p in times else "" for p in columns]
         cells = [f"{task.model}, {task.work}", *cells, "" if steep is None else f"{steep:.2f}", ended.get(task, "")]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -152,14 +153,15 @@ def main(arguments=None):
     parser.add_argument("--most", type=int, default=max(COLUMNS), help="the largest number of columns")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds a call may take (30)")
     parser.add_argument("--repeats", type=int, default=3, help="calls below a second are repeated, the shortest counts")
-    parser.add_argument("--figure", type=Path, default=FIGURE, help=f"the file of the figure ({FIGURE.name})")
-    parser.add_argument("--no-figure", action="store_true", help="print the table only")
+    parser.add_argument("--write", action="store_true", help="write the table into README.md, and draw the figure")
     args = parser.parse_args(arguments)
     columns = [p for p in COLUMNS if p <= args.most]
     found, ended = measure(columns, args.limit, args.repeats)
-    print(table(found, ended, columns))
-    if not args.no_figure:
-        draw(found, args.figure)
+    text = table(found, ended, columns)
+    print(text)
+    if args.write:
+        write("columns", "python -m benchmarks.against_columns --write", text)
+        draw(found, FIGURE)
 
 
 if __name__ == "__main__":
