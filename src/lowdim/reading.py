@@ -87,7 +87,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         weights = check_weights(weights, source)
     traits = source.traits
     rows = _block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
-    parts = _parts(source, summary.threaded_blas)
+    parts = _parts(source, summary.threaded_blas, least=max(1, rows // 8))
     if progress is not None:
         progress.begin(type(summary).__name__, len(parts) if traits.remote else _count_blocks(parts, rows))
     step = None if progress is None else progress.step
@@ -319,12 +319,13 @@ def _block_rows(source: Source, wanted: int) -> int:
     return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
 
 
-def _parts(source: Source, threaded_blas: bool) -> list[Source]:
+def _parts(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
     """The source cut into parts, several for each thread that should read it, so that no thread has to wait long for
-    another one that is slower."""
+    another one that is slower; for rows on other machines, its partitions, or several that together have at least
+    `least` rows."""
     traits = source.traits
     if traits.remote:
-        return source.parts(1)
+        return source.parts(1, least)
     if (
         traits.n_bytes < _PARALLEL_BYTES
         or not traits.host

@@ -43,7 +43,7 @@ class ArraySource(Source):
         for i in range(0, n, rows):
             yield astype(X[i : min(i + rows, n), :], self.dtype)
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
