@@ -19,7 +19,8 @@ from scipy.linalg import cython_blas, cython_lapack
 @cache
 def _routine(name: str, n_arguments: int) -> Callable[..., None]:
     """A routine of SciPy's BLAS or LAPACK, all of whose arguments are pointers."""
-    routines: Any = cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__
+    blas: Any = cython_blas.__pyx_capi__
+    routines: Any = blas if name in blas else cython_lapack.__pyx_capi__
     capsule = routines[name]
     get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -79,7 +80,7 @@ def add_products(Z: np.ndarray, total: np.ndarray) -> None:
     letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"L", b"N" if by_rows else b"T")]
     stride = max(p, Z.strides[0] // 8) if by_rows else max(m, Z.strides[1] // 8)
     size, length, leading, one = np.array(p, np.int32), np.array(m, np.int32), np.array(stride, np.int32), np.ones(1)
-    arrays = [size, length, one, Z, leading, one, total, size]
+    arrays: list[np.ndarray] = [size, length, one, Z, leading, one, total, size]
     syrk = _routine("dsyrk", 10)
     syrk(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
 

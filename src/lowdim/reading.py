@@ -338,7 +338,10 @@ def _parts(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
 
 
 def _add_in_turn(
-    pieces: Iterator[Callable[..., None]], summary: Summary, tick: Callable[[], None] | None, n_pieces: int | None = None
+    pieces: Iterator[Callable[..., None]],
+    summary: Summary,
+    tick: Callable[[], None] | None,
+    n_pieces: int | None = None,
 ) -> None:
     """Call `piece(summary, tick)` for all pieces of a source, in several threads.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -264,7 +266,7 @@ def test_small_partitions_are_read_together(lengths):
         parts = source.parts(1, least)
         sizes = [part.shape[0] for part in parts]
         assert sum(sizes) == n
-        assert all(a >= least or b >= least for a, b in zip(sizes, sizes[1:], strict=False))
+        assert all(a >= least or b >= least for a, b in pairwise(sizes))
         np.testing.assert_array_equal(np.vstack([b for part in parts for b in part.blocks(1000)]), X[:n])
     assert len(source.parts(1)) == sum(length > 0 for length in lengths)
     w = np.arange(n) % 3 + 1.0

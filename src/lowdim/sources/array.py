@@ -30,7 +30,7 @@ class ArraySource(Source):
             raise empty(n, p, (n, p))
         self._X = X
         self.shape = (n, p)
-        self.kind = _kind(type(X), X.dtype)
+        self.kind = _kind(type(X).__module__, X.dtype)
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
         self.traits = Traits(host=isinstance(X, np.ndarray), n_bytes=n * p * itemsize, itemsize=itemsize)
@@ -59,9 +59,9 @@ class ArraySource(Source):
 
 
 @lru_cache(maxsize=32)
-def _kind(of: type, dtype: Any) -> str:
+def _kind(module: str, dtype: Any) -> str:
     """The name of the library and of the dtype. It is cached, since NumPy takes long to name a dtype."""
-    return f"{of.__module__.partition('.')[0]} {dtype}"
+    return f"{module.partition('.')[0]} {dtype}"
 
 
 def _numeric(X: np.ndarray) -> np.ndarray:

@@ -210,8 +210,8 @@ class Moments(ScatterSummary):
         return namespace(s).zeros_like(s) if shift is None else shift, s, P, product_eps
 
     def _shift_for(self, block: Array) -> Array | None:
-        """The shift of a block: the first row for the first block, then the mean so far; None, which is a shift of zero,
-        if zero is as near to the mean as a row is on average, since rows that are not shifted need not be copied."""
+        """The shift of a block: the first row for the first block, and then the mean so far. None stands for zero, if
+        that is as near to the mean as a row is on average: rows that are not shifted need not be copied."""
         if isinstance(block, np.ndarray) and block.size >= _UNSHIFTED_FROM and self._is_near_zero(block):
             return None
         return block[0, :] if self.mean is None else astype(self.mean, block.dtype)
