@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from lowdim._lapack import largest_eigenpairs, swap_entries
+from lowdim._lapack import add_products, largest_eigenpairs, mirror_upper, swap_entries
 
 
 def symmetric(p, dtype=np.float64):
@@ -85,3 +85,36 @@ def test_swaps_outside_the_vector_are_refused():
         swap_entries(np.zeros(2), np.array([1, 2]))
     with pytest.raises(TypeError, match="contiguous"):
         swap_entries(np.zeros(4)[::2], np.array([1, 2], np.int32))
+
+
+VIEWS = {
+    "by rows": lambda Z: Z,
+    "by columns": np.asfortranarray,
+    "some rows": lambda Z: np.repeat(Z, 3, axis=0)[::3],
+    "rows of a table by columns": lambda Z: np.asfortranarray(np.vstack([Z, Z, Z]))[len(Z) : 2 * len(Z)],
+    "some columns": lambda Z: np.hstack([Z, Z])[:, Z.shape[1] :],
+    "every other column": lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
+    "backwards": lambda Z: Z[::-1].copy()[::-1],
+    "read-only": lambda Z: np.frombuffer(Z.tobytes()).reshape(Z.shape),
+}
+
+
+@pytest.mark.parametrize("view", list(VIEWS))
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (7, 1), (50, 70), (200, 33)])
+def test_products_are_added_to_one_triangle(view, shape):
+    random = np.random.default_rng(shape[0])
+    Z, before = random.standard_normal(shape), random.standard_normal((shape[1], shape[1]))
+    total = before.copy()
+    add_products(VIEWS[view](Z), total)
+    expected = np.triu(before + Z.T @ Z) + np.tril(before, -1)
+    np.testing.assert_allclose(total, expected, rtol=0, atol=1e-13 * shape[0])
+    np.testing.assert_array_equal(np.tril(total, -1), np.tril(before, -1))
+    mirror_upper(total)
+    np.testing.assert_array_equal(total, np.triu(total) + np.triu(total, 1).T)
+    np.testing.assert_allclose(np.triu(total), np.triu(expected), rtol=0, atol=1e-13 * shape[0])
+
+
+def test_sums_of_products_of_another_size_or_dtype_are_refused():
+    for Z, total in ((np.ones((3, 2)), np.zeros((3, 3))), (np.ones((3, 2), np.float32), np.zeros((2, 2)))):
+        with pytest.raises(TypeError, match="float64"):
+            add_products(Z, total)

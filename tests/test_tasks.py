@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -98,6 +99,57 @@ def test_more_tasks_than_threads():
 
     assert all(run_in_parallel([task] * 9, n_threads=2))
     assert most[0] <= 2
+
+
+def test_tasks_are_taken_when_others_have_ended():
+    """Never more than `at_most` are taken and not ended, and results come in order."""
+    taken, ended = [], []
+
+    def task(i, tick):
+        time.sleep(0.003 * (i % 3))
+        ended.append(i)
+        return i
+
+    def tasks():
+        for i in range(20):
+            # The first of the tasks that may still run has been waited for.
+            assert i < 3 or i - 3 in ended
+            taken.append(i)
+            yield partial(task, i)
+
+    given = []
+    for i in run_in_parallel(tasks(), n_threads=2, at_most=3):
+        given.append(i)
+        assert len(taken) <= len(given) + 3
+    assert given == taken == list(range(20))
+
+
+def test_an_error_of_the_iterable_ends_the_tasks():
+    ended = []
+
+    def work(tick):
+        ended.append(until_stopped())
+
+    def tasks():
+        yield lambda tick: None
+        yield work
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        list(run_in_parallel(tasks(), n_threads=2, at_most=2))
+    assert set(ended) <= {"stopped"}
+
+
+@pytest.mark.parametrize("at_most", [None, 2])
+def test_all_ticks_are_heard_by_the_calling_thread(at_most):
+    heard = []
+
+    def task(tick):
+        for _ in range(5):
+            tick()
+
+    list(run_in_parallel([task] * 7, lambda: heard.append(threading.get_ident()), n_threads=2, at_most=at_most))
+    assert heard == [threading.get_ident()] * 35
 
 
 def test_ctrl_c_does_not_wait_for_work_that_cannot_be_stopped():

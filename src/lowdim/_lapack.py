@@ -1,4 +1,4 @@
-"""Calls of LAPACK during which other threads run.
+"""Calls of BLAS and LAPACK during which other threads run.
 
 SciPy has functions for the same routines, with the same results. But they keep Python's global lock during the call,
 which takes seconds for the eigenpairs of a large matrix: meanwhile no other thread runs, and Ctrl-C is not heard.
@@ -13,13 +13,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_blas, cython_lapack
 
 
 @cache
 def _routine(name: str, n_arguments: int) -> Callable[..., None]:
-    """A routine of SciPy's LAPACK, all of whose arguments are pointers."""
-    routines: Any = cython_lapack.__pyx_capi__
+    """A routine of SciPy's BLAS or LAPACK, all of whose arguments are pointers."""
+    blas: Any = cython_blas.__pyx_capi__
+    routines: Any = blas if name in blas else cython_lapack.__pyx_capi__
     capsule = routines[name]
     get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
     get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -58,6 +59,47 @@ def largest_eigenpairs(A: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     work, iwork = np.empty(int(work[0]), dtype), np.empty(int(iwork[0]), np.int32)
     call(len(work), len(iwork))
     return values[: found[0]], vectors[:, : found[0]]
+
+
+#: The matrix is mirrored in pieces of this size, which stay in cache.
+_PIECE = 32
+
+
+def add_products(Z: np.ndarray, total: np.ndarray) -> None:
+    """Add Z^T Z to the upper triangle of `total`, both in float64, in place; the lower triangle is not changed.
+
+    `total + Z.T @ Z` gives the same. But it needs memory for the product, and reads and writes it three more times.
+    """
+    m, p = Z.shape
+    if Z.dtype != np.float64 or total.dtype != np.float64 or total.shape != (p, p) or not total.flags.c_contiguous:
+        raise TypeError(f"Z and total must be matrices of float64, and total a contiguous one of shape {(p, p)}.")
+    # To BLAS, which counts by columns, the rows of Z and of the upper triangle are columns.
+    by_rows, by_columns = Z.T.strides == (8, max(8 * p, Z.strides[0])), Z.strides == (8, max(8 * m, Z.strides[1]))
+    if not (by_rows or by_columns):
+        Z, by_rows = np.ascontiguousarray(Z), True
+    letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"L", b"N" if by_rows else b"T")]
+    stride = max(p, Z.strides[0] // 8) if by_rows else max(m, Z.strides[1] // 8)
+    size, length, leading, one = np.array(p, np.int32), np.array(m, np.int32), np.array(stride, np.int32), np.ones(1)
+    arrays: list[np.ndarray] = [size, length, one, Z, leading, one, total, size]
+    syrk = _routine("dsyrk", 10)
+    syrk(*(ctypes.addressof(letter) for letter in letters), *(array.ctypes.data for array in arrays))
+
+
+def mirror_upper(A: np.ndarray) -> None:
+    """Copy the upper triangle of a square matrix to its lower triangle, in place."""
+    p = len(A)
+    for i in range(0, p, _PIECE):
+        j = min(i + _PIECE, p)
+        A[j:, i:j] = A[i:j, j:].T
+        corner = A[i:j, i:j]
+        below = _below_diagonal(j - i)
+        corner[below] = corner.T[below]
+
+
+@cache
+def _below_diagonal(p: int) -> Any:
+    """The indices of the entries below the diagonal of a matrix of size p."""
+    return np.tril_indices(p, -1)
 
 
 def swap_entries(x: np.ndarray, others: np.ndarray) -> None:

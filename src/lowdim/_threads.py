@@ -9,9 +9,11 @@ respected.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -48,24 +50,32 @@ def check_stop() -> None:
 
 
 def run_in_parallel(
-    tasks: Sequence[Callable[..., Any]],
+    tasks: Iterable[Callable[..., Any]],
     on_tick: Callable[[], None] | None = None,
     *,
     pool: ThreadPoolExecutor | None = None,
     n_threads: int | None = None,
+    at_most: int | None = None,
 ) -> Iterator[Any]:
     """Run `task(tick)` for all tasks in parallel, each in a thread with a single-threaded BLAS.
 
-    Results and errors come in the order of the tasks. A task calls `tick()` now and then: the calling thread then runs
-    `on_tick`. If another task has failed or the caller was interrupted, `tick()` and `check_stop()` end the task. Tasks
-    run in copies of the caller's context, with its `np.errstate` for example. The threads are those of `pool`, or
-    `n_threads` new ones, or one for each task.
+    Tasks are handed out one by one as threads become free. Results and errors come in the order of the tasks. A task
+    calls `tick()` now and then: the calling thread then runs `on_tick`. If another task has failed or the caller was
+    interrupted, `tick()` and `check_stop()` end the task. Tasks run in copies of the caller's context, with its
+    `np.errstate` for example. The threads are those of `pool`, or `n_threads` new ones, or one for each task.
+
+    With `at_most`, no more tasks than that are taken from `tasks`, which may be any iterable, before the first of them
+    has ended. So task i and task i + `at_most` never run at the same time.
 
     All tasks have ended when the caller gets an error. Only Ctrl-C does not wait for them: a call of LAPACK that takes
     long then runs to its end in the background, and its result is dropped.
     """
     ticks: SimpleQueue[bool] = SimpleQueue()
     stop = threading.Event()
+    if at_most is None:
+        tasks = list(tasks)
+        at_most = len(tasks)
+    waiting = iter(tasks)
 
     def tick() -> None:
         check_stop()
@@ -78,23 +88,27 @@ def run_in_parallel(
         with single_threaded_blas():
             return task(tick)
 
-    threads = pool or ThreadPoolExecutor(n_threads or len(tasks))
-    futures: list[Any] = []
+    def submit(task: Callable[..., Any]) -> Any:
+        future = threads.submit(copy_context().run, run, task)
+        if on_tick is not None:
+            # The caller, who waits for ticks, has to notice the end as well.
+            future.add_done_callback(lambda _: ticks.put(False))
+        return future
+
+    threads = pool or ThreadPoolExecutor(n_threads or max(at_most, 1))
+    futures: deque[Any] = deque()
     interrupted = False
     with single_threaded_blas():
         try:
-            futures.extend(threads.submit(copy_context().run, run, task) for task in tasks)
-            if on_tick is not None:
-                for future in futures:
-                    future.add_done_callback(lambda _: ticks.put(False))
-                running = len(futures)
-                while running:
+            futures.extend(submit(task) for task in islice(waiting, at_most))
+            while futures:
+                while on_tick is not None and not (futures[0].done() and ticks.empty()):
                     if ticks.get():
                         on_tick()
-                    else:
-                        running -= 1
-            for future in futures:
-                yield future.result()
+                result = futures[0].result()
+                futures.popleft()
+                futures.extend(submit(task) for task in islice(waiting, 1))
+                yield result
         except BaseException as error:
             interrupted = not isinstance(error, Exception | GeneratorExit)
             raise

@@ -258,14 +258,10 @@ class Scratch:
         self._room: np.ndarray | None = None
 
     def difference(self, a: Array, b: Array) -> Array:
-        """`a - b`. For NumPy arrays the result is overwritten by the next call."""
+        """`a - b`. For NumPy arrays the result is overwritten by the next call of a method."""
         if not isinstance(a, np.ndarray | Beside):
             return a - b
-        room = self._room
-        if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            whole = isinstance(a, np.ndarray)
-            self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
-        out = room[: a.shape[0]]
+        out = self._like(a)
         if isinstance(a, np.ndarray):
             if b.shape == a.shape[1:] and a.shape[1] < _NARROW and a.shape[0] % _FOLD == 0 and _are_contiguous(a, out):
                 # Treat several short rows as one long row: loops over few columns cost more than the arithmetic.
@@ -279,6 +275,19 @@ class Scratch:
             np.subtract(piece, b[start:stop], out=out[:, start:stop])
             start = stop
         return out
+
+    def product(self, a: Array, b: Array) -> Array:
+        """`a * b`, entry by entry; `a` may be the result of another call, which is then overwritten. For NumPy arrays
+        the result is overwritten by the next call of a method."""
+        return np.multiply(a, b, out=self._like(a)) if isinstance(a, np.ndarray) else a * b
+
+    def _like(self, a: np.ndarray | Beside) -> np.ndarray:
+        """Memory for an array of the shape and dtype of `a`."""
+        room = self._room
+        if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
+            whole = isinstance(a, np.ndarray)
+            self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
+        return room[: a.shape[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, ()

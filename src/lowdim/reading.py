@@ -7,9 +7,8 @@ results. No layer above this module knows where rows are stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, cycle, pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -38,6 +37,8 @@ S = TypeVar("S", bound=Summary)
 
 #: Tables of fewer bytes than this are read by a single thread.
 _PARALLEL_BYTES = 8 << 20
+#: Each of several threads gets up to this many parts of larger tables, but none that is smaller than _PART_BYTES.
+_PARTS_PER_THREAD, _PART_BYTES = 8, 8 << 20
 #: Size of the blocks of `map_rows`: they stay in the cache of a core between centring and product.
 _MAP_BYTES = 1 << 20
 #: Blocks that have to be computed, for example by a feature map, have at most this size or 2 p rows, whichever is more.
@@ -62,10 +63,11 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
 
     Notes
     -----
-    One pass. If the product of a block is too small to keep a threaded BLAS busy, each thread adds a contiguous part of
-    the rows to a separate summary with a single-threaded BLAS, and these summaries are merged in order. The result
-    depends on the number of threads only through rounding, and not on which thread is faster. Each partition of a Dask
-    collection is summarized by a task on the machine that holds it, and a tree of tasks merges the summaries.
+    One pass. If the product of a block is too small to keep a threaded BLAS busy, threads with a single-threaded BLAS
+    take contiguous parts of the rows as they become free. Part i is added to summary i modulo the number of summaries,
+    and these are merged in order. The result depends on the number of threads only through rounding, and not on which
+    thread is faster. Each partition of a Dask collection is summarized by a task on the machine that holds it, and a
+    tree of tasks merges the summaries.
 
     Examples
     --------
@@ -85,20 +87,18 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         weights = check_weights(weights, source)
     traits = source.traits
     rows = _block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
-    parts = _parts(source, summary.threaded_blas)
+    parts = _parts(source, summary.threaded_blas, least=max(1, rows // 8))
     if progress is not None:
         progress.begin(type(summary).__name__, len(parts) if traits.remote else _count_blocks(parts, rows))
     step = None if progress is None else progress.step
     if traits.remote:
         _fill_remotely(parts, summary, weights, rows, step)
     elif len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
-        _fill_in_turn(source, summary, weights, rows, step)
+        _add_in_turn(_blocks_to_add(source, weights, rows), summary, step)
     elif len(parts) == 1:
         _fill(source, summary, weights, 0, rows, step)
     else:
-        fill = partial(_summary_of_part, like=summary, all_weights=weights, rows=rows)
-        for filled in _in_threads(parts, fill, progress):
-            summary.merge(filled)
+        _add_in_turn(_parts_to_add(parts, weights, rows), summary, step, len(parts))
     if progress is not None:
         progress.end()
     return summary
@@ -130,7 +130,8 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
             out[i : i + len(piece)] = piece
             i += len(piece)
 
-    for _ in _in_threads(parts, run, None):
+    todo = [partial(run, part, start) for part, (start, _) in zip(parts, _edges(parts), strict=True)]
+    for _ in _threads.run_in_parallel(todo, n_threads=_blas.available()):
         pass
     return out
 
@@ -318,35 +319,78 @@ def _block_rows(source: Source, wanted: int) -> int:
     return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
 
 
-def _parts(source: Source, threaded_blas: bool) -> list[Source]:
-    """The source cut into one part for each thread that should read it."""
+def _parts(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
+    """The source cut into parts, several for each thread that should read it, so that no thread has to wait long for
+    another one that is slower; for rows on other machines, its partitions, or several that together have at least
+    `least` rows."""
     traits = source.traits
     if traits.remote:
-        return source.parts(1)
+        return source.parts(1, least)
     if (
         traits.n_bytes < _PARALLEL_BYTES
         or not traits.host
         or (threaded_blas and not traits.sparse and not traits.costly)
     ):
         return [source]
-    return source.parts(_blas.available())
+    n_threads = _blas.available()
+    at_most = max(1, traits.n_bytes // (n_threads * _PART_BYTES))
+    return source.parts(1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD))
 
 
-def _in_threads(parts: list[Source], run: Callable[..., Any], progress: Progress | None) -> Iterator[Any]:
-    """`run(part, first_row, tick)` for all parts in parallel; results and errors come in the order of the rows."""
-    starts = np.cumsum([0] + [part.shape[0] or 0 for part in parts])
-    tasks = [partial(run, part, int(start)) for part, start in zip(parts, starts, strict=False)]
-    return _threads.run_in_parallel(tasks, None if progress is None else progress.step)
+def _add_in_turn(
+    pieces: Iterator[Callable[..., None]],
+    summary: Summary,
+    tick: Callable[[], None] | None,
+    n_pieces: int | None = None,
+) -> None:
+    """Call `piece(summary, tick)` for all pieces of a source, in several threads.
+
+    There are more summaries than threads, and piece i is added to summary i modulo their number; they are merged in the
+    end. A thread takes the next piece as soon as it is free, unless the summary of that piece is still in use. So slow
+    threads get fewer pieces than others, but the result is the same each time.
+    """
+    n_threads = _blas.available()
+    n_summaries = n_threads + max(1, n_threads // 2) if n_threads > 1 else 1
+    summaries = [summary, *(summary.fresh() for _ in range(min(n_summaries, n_pieces or n_summaries) - 1))]
+    tasks = (partial(piece, each) for piece, each in zip(pieces, cycle(summaries), strict=False))
+    # Results come in the order of the pieces, so the error that is raised is that of the first bad one.
+    for _ in _threads.run_in_parallel(tasks, tick, n_threads=n_threads, at_most=len(summaries)):
+        pass
+    for other in summaries[1:]:
+        summary.merge(other)
 
 
-def _summary_of_part(
-    part: Source, start: int, tick: Callable[[], None] | None, *, like: S, all_weights: Array | None, rows: int
-) -> S:
-    """A summary of `part` with the parameters of `like`; the first row of `part` is row `start` of the table."""
-    summary = like.fresh()
-    weights = None if all_weights is None else all_weights[start : start + int(part.shape[0] or 0)]
+def _parts_to_add(parts: list[Source], weights: Array | None, rows: int) -> Iterator[Callable[..., None]]:
+    """Functions that add the rows of each part, and their weights, to a summary."""
+    for part, (i, j) in zip(parts, _edges(parts), strict=True):
+        yield partial(_add_part, part, None if weights is None else weights[i:j], i, rows)
+
+
+def _add_part(
+    part: Source, weights: Array | None, start: int, rows: int, summary: Summary, tick: Callable[[], None]
+) -> None:
     _fill(part, summary, weights, start, rows, tick)
-    return summary
+
+
+def _blocks_to_add(source: Source, weights: Array | None, rows: int) -> Iterator[Callable[..., None]]:
+    """Functions that add each block of a stream, which cannot be cut into parts beforehand, to a summary."""
+    start = 0
+    for block in source.blocks(rows):
+        yield partial(_add_block, source, block, _weights_of(block, start, weights), start)
+        start += block.shape[0]
+    _check_all_weights(weights, start)
+
+
+def _add_block(
+    source: Source, block: Array, weights: Array | None, start: int, summary: Summary, tick: Callable[[], None]
+) -> None:
+    _take(summary, block, start, weights, source=source)
+    tick()
+
+
+def _edges(parts: list[Source]) -> Iterator[tuple[int, int]]:
+    """The first row of each part, and the first row after it."""
+    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
 
 
 def _fill_remotely(
@@ -354,8 +398,7 @@ def _fill_remotely(
 ) -> None:
     """As `_fill`, for rows that the workers of a scheduler hold; only summaries are sent to this machine."""
     like = summary.fresh()
-    edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0)))
-    arguments = [(None if weights is None else weights[i:j],) for i, j in edges]
+    arguments = [(None if weights is None else weights[i:j],) for i, j in _edges(parts)]
     # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
     summary.merge(tree(parts, partial(_summary_of_partition, like=like, rows=rows), union, arguments))
     for _ in parts:
@@ -394,36 +437,6 @@ def _fill(
         if tick is not None:
             tick()
     _check_all_weights(weights, n_read)
-
-
-def _fill_in_turn(
-    source: Source, summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
-) -> None:
-    """As `_fill`, for a stream, which cannot be cut into parts beforehand. One block for each thread is read at a time,
-    and block i is added to summary i modulo the number of threads, so the result does not depend on which thread is
-    faster."""
-    summaries = [summary, *(summary.fresh() for _ in range(_blas.available() - 1))]
-    start, blocks = 0, source.blocks(rows)
-
-    def take(arguments: tuple[Any, ...], tick: Callable[[], None]) -> None:
-        _take(*arguments, source=source)
-
-    with _blas.single_threaded_blas(), ThreadPoolExecutor(len(summaries)) as pool:
-        while batch := list(islice(blocks, len(summaries))):
-            starts = [start]
-            for block in batch:
-                starts.append(starts[-1] + block.shape[0])
-            counts = [_weights_of(block, i, weights) for block, i in zip(batch, starts, strict=False)]
-            each = zip(summaries, batch, starts, counts, strict=False)
-            # The results come in order, so the error that is raised is that of the first bad block.
-            list(_threads.run_in_parallel([partial(take, arguments) for arguments in each], pool=pool))
-            start = starts[-1]
-            for _ in batch:
-                if tick is not None:
-                    tick()
-    _check_all_weights(weights, start)
-    for other in summaries[1:]:
-        summary.merge(other)
 
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -36,16 +37,16 @@ def sparse_rows():
 
 @pytest.fixture
 def counted(monkeypatch):
-    """The numbers of parts that were read side by side."""
-    module = sys.modules["lowdim.reading"]
+    """The numbers of threads that have read rows side by side."""
+    module = sys.modules["lowdim.reading"]._threads
     calls = []
-    original = module._in_threads
+    original = module.run_in_parallel
 
-    def in_threads(parts, run, progress):
-        calls.append(len(parts))
-        return original(parts, run, progress)
+    def run_in_parallel(tasks, *arguments, n_threads, **options):
+        calls.append(n_threads)
+        return original(tasks, *arguments, n_threads=n_threads, **options)
 
-    monkeypatch.setattr(module, "_in_threads", in_threads)
+    monkeypatch.setattr(module, "run_in_parallel", run_in_parallel)
     return calls
 
 
@@ -192,6 +193,58 @@ def test_fits_in_several_threads_at_once(rows):
         assert _blas.available() == 2
     for model in answers:
         np.testing.assert_array_equal(model.components_, answers[0].components_)
+
+
+# ---- Parts of the rows are handed out as threads become free
+
+
+class Slow(Moments):
+    """Moments whose updates take a while in some threads, so that other threads take more of the parts."""
+
+    pauses = ()
+    parts = []
+
+    def update(self, block, weights=None):
+        thread = threading.current_thread().name
+        time.sleep(self.pauses[int(thread.rpartition("_")[2]) % len(self.pauses)])
+        self.parts.append(thread)
+        super().update(block, weights)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """48 parts."""
+    module = sys.modules["lowdim.reading"]
+    monkeypatch.setattr(module, "_PARTS_PER_THREAD", 24)
+    monkeypatch.setattr(module, "_PART_BYTES", 1 << 10)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("stream", [False, True], ids=["array", "stream"])
+def test_a_slow_thread_gets_fewer_parts_and_the_bits_are_the_same(stream, weighted, rows, small_parts, monkeypatch):
+    w = np.random.default_rng(0).integers(0, 3, N).astype(float) if weighted else None
+    found, shares = [], []
+    for pauses in ((0.0, 0.02), (0.001, 0.001), (0.005, 0.0)):
+        monkeypatch.setattr(Slow, "pauses", pauses)
+        monkeypatch.setattr(Slow, "parts", [])
+        with threadpool_limits(2, user_api="blas"):
+            found.append(summarize(in_blocks(rows, 1100) if stream else rows, Slow(P), weights=w))
+        shares.append(max(Slow.parts.count(name) for name in set(Slow.parts)) / len(Slow.parts))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.scatter, found[0].scatter)
+        np.testing.assert_array_equal(other.mean, found[0].mean)
+    assert shares[0] > 0.55
+    serial = summarize(rows, Moments(P), weights=w)
+    assert found[0].n_rows == serial.n_rows
+    np.testing.assert_allclose(found[0].scatter, serial.scatter, rtol=0, atol=1e-10 * serial.scatter.max())
+
+
+def test_the_first_bad_row_is_named_whichever_thread_meets_it(rows, small_parts):
+    bad = rows.copy()
+    bad[[3100, 3000, 5900], [7, 3, 0]] = np.nan
+    for _ in range(5):
+        with threadpool_limits(2, user_api="blas"), pytest.raises(ValueError, match="column 3, first in row 3000"):
+            summarize(bad, Moments)
 
 
 # ---- Streams: blocks go to the threads in turn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -253,3 +255,33 @@ def test_partitions_of_another_shape_than_declared_are_refused(block):
         summarize(declared, Moments)
     with pytest.raises(ValueError, match=message):
         PCA(2).fit(X).transform(declared).compute(scheduler="sync")
+
+
+@pytest.mark.parametrize("lengths", [(1,) * 30, (1, 0, 2) * 10, (200, 1, 1, 1, 150, 3, 0, 40)])
+def test_small_partitions_are_read_together(lengths):
+    n = sum(lengths)
+    D = da.from_array(X[:n], chunks=(lengths, 5))
+    source = open_source(D)
+    for least in (1, 7, 100, 10**6):
+        parts = source.parts(1, least)
+        sizes = [part.shape[0] for part in parts]
+        assert sum(sizes) == n
+        assert all(a >= least or b >= least for a, b in pairwise(sizes))
+        np.testing.assert_array_equal(np.vstack([b for part in parts for b in part.blocks(1000)]), X[:n])
+    assert len(source.parts(1)) == sum(length > 0 for length in lengths)
+    w = np.arange(n) % 3 + 1.0
+    found, expected = (summarize(rows, Moments, weights=w) for rows in (D, X[:n]))
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=0, atol=1e-12 * expected.scatter.max())
+    # Results have the partitions of the rows.
+    assert PCA(2).fit(X).transform(D).chunks[0] == tuple(length for length in lengths if length)
+    bad = X[:n].copy()
+    bad[n - 2, 3] = np.nan
+    with pytest.raises(ValueError, match=f"column 3, first in row {n - 2}"):
+        PCA(2).fit(da.from_array(bad, chunks=(lengths, 5)))
+
+
+def test_two_tables_of_small_partitions():
+    D, E = (da.from_array(T, chunks=(20, T.shape[1])) for T in (X, Y))
+    expected = PLSRegression(2).fit(X, Y).coef_
+    np.testing.assert_allclose(PLSRegression(2).fit(D, E).coef_, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(PLSRegression(2).fit(D, Y).coef_, expected, rtol=1e-8, atol=1e-12)

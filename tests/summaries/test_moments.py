@@ -1,35 +1,75 @@
-"""Moments of sparse rows with columns far from zero: only these columns are made dense."""
+"""Moments of large blocks: summed in slices, about a shift only if they need one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from lowdim import Moments
+from lowdim.summaries import moments as module
+from oracles import tolerance
 
 
-def rows():
-    """Sparse rows with a column of ones, one with a large offset, and one that varies little."""
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((400, 200), density=0.01, rng=rng).toarray()
-    X[:, 3] = 1e8 + rng.standard_normal(400)
-    X[:, 7] = 5.0
-    X[:, 9] = 1.0 + 1e-3 * rng.standard_normal(400)
-    return X
+def exact(X, w):
+    """Mean and scatter of integers, in exact arithmetic."""
+    total = Fraction(int(w.sum()))
+    X, w = X.astype(object), w.astype(object)
+    sums, squares = w @ X, (X * w[:, None]).T @ X
+    mean = np.array([float(Fraction(int(s)) / total) for s in sums])
+    scatter = [[float(squares[i, j] - sums[i] * sums[j] / total) for j in range(len(sums))] for i in range(len(sums))]
+    return mean, np.array(scatter)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_columns_far_from_zero_keep_their_digits(weighted, monkeypatch):
-    X = rows()
-    w = 1.0 + np.arange(400) % 3 if weighted else np.ones(400)
-    # A block is not made dense as a whole.
-    monkeypatch.setattr(Moments, "_dense_sums", None)
-    moments = Moments(200)
-    for part in (slice(0, 150), slice(150, 400)):
-        moments.update(sparse.csr_array(X[part]), w[part] if weighted else None)
-    D, W = X.astype(np.longdouble), w.astype(np.longdouble)
-    Z = D - W @ D / W.sum()
-    S = (Z * W[:, None]).T @ Z
-    lengths = np.where(np.diagonal(S) > 0, np.sqrt(np.diagonal(S)), 1.0)
-    np.testing.assert_allclose(((moments.scatter - S) / lengths / lengths[:, None]).astype(float), 0.0, atol=1e-14)
-    assert moments.scatter[7, 7] == 0.0
-    np.testing.assert_allclose(moments.mean, (W @ D / W.sum()).astype(float), rtol=1e-15, atol=1e-18)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [3, 64, 130])
+@pytest.mark.parametrize("offset", [0, 10**6])
+def test_against_exact_arithmetic(p, offset, dtype, weighted, order, monkeypatch):
+    """Slices of few rows; whole numbers with and without an offset, some columns constant."""
+    monkeypatch.setattr(module, "_slice_rows", lambda n_columns, itemsize: 100)
+    monkeypatch.setattr(module, "_UNSHIFTED_FROM", 1)
+    random = np.random.default_rng(p)
+    n = 130 if p > 100 else 450
+    X = random.integers(-40, 41, (n, p)) + offset
+    X[:, 1] = offset + 3
+    X[:, 2] = 0
+    w = random.integers(1, 4, n) if weighted else np.ones(n, dtype=int)
+    mean, scatter = exact(X, w)
+    found = Moments(p)
+    half = np.asarray(X, dtype=dtype, order=order), w.astype(dtype)
+    for part in (slice(0, n // 2), slice(n // 2, n)):
+        found.update(half[0][part], half[1][part] if weighted else None)
+    np.testing.assert_allclose(found.mean + found.rest, mean, rtol=tolerance(dtype), atol=tolerance(dtype))
+    np.testing.assert_allclose(found.scatter, scatter, rtol=0, atol=tolerance(dtype, 10) * scatter.max())
+    np.testing.assert_array_equal(found.scatter, found.scatter.T)
+    assert not found.scatter[1:3].any()
+
+
+@pytest.mark.parametrize("later", [0.0, 1e8])
+def test_rows_that_need_a_shift_after_others_that_do_not(later):
+    """The offset begins within the first block, in the second, or never."""
+    random = np.random.default_rng(0)
+    for start in (500, 4000):
+        X = random.standard_normal((8000, 20))
+        X[start:, 3] += later
+        found = Moments(20)
+        for i in (0, 4000):
+            found.update(X[i : i + 4000])
+        centred = (X.astype(np.longdouble) - X.mean(axis=0, dtype=np.longdouble)).astype(float)
+        scatter = centred.T @ centred
+        sizes = np.sqrt(np.diagonal(scatter))
+        np.testing.assert_allclose(found.scatter / np.outer(sizes, sizes), scatter / np.outer(sizes, sizes), atol=1e-12)
+
+
+def test_rows_near_zero_are_not_copied():
+    X = np.random.default_rng(1).standard_normal((4096, 32))
+    near, far = Moments(32), Moments(32)
+    near.update(X)
+    far.update(X + 5.0)
+    assert near._scratch._room is None
+    assert far._scratch._room is not None
+    np.testing.assert_allclose(near.scatter, far.scatter, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(near.scatter, (len(X) - 1) * np.cov(X.T), rtol=0, atol=1e-10)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +30,7 @@ class ArraySource(Source):
             raise empty(n, p, (n, p))
         self._X = X
         self.shape = (n, p)
-        self.kind = f"{type(X).__module__.partition('.')[0]} {X.dtype}"
+        self.kind = _kind(type(X).__module__, X.dtype)
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
         self.traits = Traits(host=isinstance(X, np.ndarray), n_bytes=n * p * itemsize, itemsize=itemsize)
@@ -41,7 +43,7 @@ class ArraySource(Source):
         for i in range(0, n, rows):
             yield astype(X[i : min(i + rows, n), :], self.dtype)
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
@@ -54,6 +56,12 @@ class ArraySource(Source):
         if isinstance(self._X, np.ndarray):
             return np.empty(shape, dtype=self.dtype)
         return namespace(self._X).empty(shape, dtype=self.dtype, device=device(self._X))
+
+
+@lru_cache(maxsize=32)
+def _kind(module: str, dtype: Any) -> str:
+    """The name of the library and of the dtype. It is cached, since NumPy takes long to name a dtype."""
+    return f"{module.partition('.')[0]} {dtype}"
 
 
 def _numeric(X: np.ndarray) -> np.ndarray:

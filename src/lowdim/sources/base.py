@@ -83,8 +83,12 @@ class Source(ABC):
     def blocks(self, rows: int) -> Iterator[Array]:
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
 
-    def parts(self, k: int) -> list[Source]:
-        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one."""
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one.
+
+        A source whose rows are remote is cut into its partitions, whatever `k` is; adjacent partitions with fewer than
+        `least` rows are then one part.
+        """
         return [self]
 
     def between(self, i: int, j: int) -> Source:

@@ -83,13 +83,14 @@ class BesideSource(Source):
             yield self._joined([block if block.shape[0] == n else block[:n, :] for block in held])
             held = [None if block.shape[0] == n else block[n:, :] for block in held]
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         if self.traits.remote:
             # All tables are cut at the partition boundaries of the remote one.
             far = next(s for s in self.members if s.traits.remote)
-            edges = list(pairwise(accumulate((int(part.shape[0] or 0) for part in far.parts(k)), initial=0)))
+            lengths = (int(part.shape[0] or 0) for part in far.parts(k, least))
+            edges = list(pairwise(accumulate(lengths, initial=0)))
             return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]
-        cut = [s.parts(k) for s in self.members]
+        cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
         return [BesideSource(parts) for parts in zip(*cut, strict=True)] if len(cut[0]) > 1 else [self]

@@ -47,8 +47,8 @@ class _Shortened(Source):
             else:
                 yield namespace(block).take(block, asarray_like(self._keep, block), axis=1)
 
-    def parts(self, k: int) -> list[Source]:
-        return [_Shortened(part, self._keep) for part in self._features.parts(k)]
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return [_Shortened(part, self._keep) for part in self._features.parts(k, least)]
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return lazy(_Shortened)(self._features.elsewhere(lazy), self._keep)

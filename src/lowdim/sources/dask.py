@@ -65,18 +65,24 @@ class DaskSource(Source):
         else:
             yield concat_rows(list(read))
 
-    def parts(self, k: int) -> list[Source]:
-        """One source for each partition that has rows, whatever `k` is."""
-        return [
-            self._part([(block, 0, j - i, j - i)], j - i)
-            for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True)
-            if i < j
-        ]
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
+        groups: list[list[tuple[Any, int, int, int]]] = []
+        room = 0
+        for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True):
+            if i == j:
+                continue
+            if room <= 0 or j - i >= least:
+                groups.append([])
+                room = least
+            groups[-1].append((block, 0, j - i, j - i))
+            room -= j - i
+        return [self._part(group) for group in groups]
 
     def between(self, i: int, j: int) -> Source:
         edges = pairwise(self._edges)
         spans = [(b, max(i - s, 0), min(j, e) - s, e - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
-        return self._part([span for span in spans if span[1] < span[2]], j - i)
+        return self._part([span for span in spans if span[1] < span[2]])
 
     def features(self) -> Source:
         if not self.traits.by_feature:
@@ -96,8 +102,9 @@ class DaskSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
 
-    def _part(self, pieces: list[tuple[Any, int, int, int]], n: int) -> Source:
-        """A source of n rows: for each (partition, i, j, m) in `pieces`, rows i to j of that partition of m rows."""
+    def _part(self, pieces: list[tuple[Any, int, int, int]]) -> Source:
+        """A source of rows i to j of a partition of m rows, for each (partition, i, j, m) in `pieces`."""
+        n = sum(j - i for _, i, j, _ in pieces)
         return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 

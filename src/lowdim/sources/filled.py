@@ -31,8 +31,8 @@ class FilledSource(Source):
         for block in self._source.blocks(rows):
             yield self._stored(block) if self.traits.sparse else self._dense(block)
 
-    def parts(self, k: int) -> list[Source]:
-        parts = self._source.parts(k)
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        parts = self._source.parts(k, least)
         return [FilledSource(part, self._mean, self._scale, unstored=self._unstored) for part in parts]
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:

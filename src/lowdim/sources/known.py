@@ -26,8 +26,8 @@ class KnownSource(Source):
     def blocks(self, rows: int) -> Iterator[Array]:
         return self._source.blocks(rows)
 
-    def parts(self, k: int) -> list[Source]:
-        return self._source.parts(k)
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        return self._source.parts(k, least)
 
     def between(self, i: int, j: int) -> Source:
         return self._source.between(i, j)

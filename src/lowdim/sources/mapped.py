@@ -60,8 +60,8 @@ class MappedSource(Source):
             start += block.shape[0]
             yield features
 
-    def parts(self, k: int) -> list[Source]:
-        parts = self._source.parts(k)
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        parts = self._source.parts(k, least)
         if len(parts) == 1:
             return [MappedSource(parts[0], self._function, self._weights, self._start, widen=self._widen)]
         edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))

@@ -32,7 +32,7 @@ class ObjectSource(Source):
         for i in range(0, len(self._X), rows):
             yield self._X[i : i + rows]
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(len(self._X), k)]
 
     def between(self, i: int, j: int) -> Source:

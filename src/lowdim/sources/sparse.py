@@ -51,7 +51,7 @@ class SparseSource(Source):
         for i in range(0, self._X.shape[0], rows):
             yield row_view(self._X, i, min(i + rows, self._X.shape[0])).astype(self.dtype, copy=False)
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(self._X.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:

@@ -9,6 +9,7 @@ from typing import Any
 from .._xp import Array, concat_rows
 from ..errors import exhausted_stream, mixed_blocks, not_iterable, other_length, other_names, ragged_blocks
 from .base import Source
+from .joining import form_of, joined
 
 
 class StreamSource(Source):
@@ -25,7 +26,8 @@ class StreamSource(Source):
     Notes
     -----
     Large blocks are cut to the requested size. Small blocks are joined, which copies them, until they have at least an
-    eighth of that size; at most one such joined block is held at a time.
+    eighth of that size; at most one such joined block is held at a time. Blocks of the same form are joined before they
+    are opened, so that single rows can be given as blocks.
     """
 
     def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
@@ -52,7 +54,7 @@ class StreamSource(Source):
     def blocks(self, rows: int) -> Iterator[Array]:
         gathered: list[Array] = []
         count = n = 0
-        for source in self._sources():
+        for source in self._sources(rows):
             for block in source.blocks(rows):
                 gathered.append(block)
                 count += block.shape[0]
@@ -73,8 +75,8 @@ class StreamSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._prototype.empty(*shape)
 
-    def _sources(self) -> Iterator[Source]:
-        """The source of each block, from the first block on."""
+    def _sources(self, rows: int) -> Iterator[Source]:
+        """The sources of all blocks, from the first block on; small blocks of the same form have one source."""
         if self._first is not None:
             first: Source | None = self._first
             self._first = None
@@ -87,7 +89,8 @@ class StreamSource(Source):
             raise exhausted_stream("on the second reading")
         source: Source | None = first
         while source is not None:
-            index = self._count - 1
+            # Joined blocks have the same columns and dtype, so the first of them is the first bad one.
+            index = self._index
             if source.shape[1] != self.shape[1]:
                 raise ragged_blocks(index, source.shape[1], self.shape[1])
             if source.names != self.names:
@@ -95,23 +98,58 @@ class StreamSource(Source):
             if source.kind != self.kind or source.dtype != self.dtype:
                 raise mixed_blocks(index, source.kind, self.kind)
             yield source
-            source = self._next_source()
+            source = self._next_source(rows)
 
     def _begin(self) -> None:
         blocks = self._blocks() if callable(self._blocks) else self._blocks
         if not hasattr(blocks, "__iter__") and not hasattr(blocks, "__getitem__"):
             raise not_iterable(blocks)
-        self._iterator: Iterator[Any] = iter(blocks)
-        self._count = 0
+        #: Pairs of the number of a block and the block.
+        self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks))
+        #: A pair that was taken from the iterator and not used yet.
+        self._held: tuple[int, Any] | None = None
+        #: The number of the first block of the last source.
+        self._index = 0
 
-    def _next_source(self) -> Source | None:
-        """The source of the next block that has rows, or None at the end; `_count` is the number of blocks taken."""
-        for block in self._iterator:
-            self._count += 1
-            if getattr(block, "shape", (1,))[0] == 0:
-                continue
+    def _next_source(self, rows: int = 1) -> Source | None:
+        """The source of the next blocks that have rows, or None at the end. They are at least an eighth of `rows` rows,
+        unless a block of another form follows."""
+        group = self._next_blocks(rows)
+        if not group:
+            return None
+        self._index = group[0][0]
+        if len(group) > 1:
             try:
-                return self._open(block)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"block {self._count - 1} of the stream: {error}") from error
-        return None
+                return self._open(joined([block for _, block in group]))
+            except (TypeError, ValueError):
+                # The blocks are opened one by one, to find the one that is to blame.
+                for number, block in group:
+                    self._opened(number, block)
+                raise
+        return self._opened(*group[0])
+
+    def _next_blocks(self, rows: int) -> list[tuple[int, Any]]:
+        """The next blocks that have rows, with their numbers: one, or several small ones of the same form."""
+        group: list[tuple[int, Any]] = []
+        form, count = None, 0
+        while (item := next(self._iterator, None) if self._held is None else self._held) is not None:
+            self._held = None
+            shape = getattr(item[1], "shape", None)
+            if shape is not None and shape[0] == 0:
+                continue
+            this = None if shape is None or 8 * shape[0] >= rows else form_of(item[1])
+            if group and (this is None or this != form):
+                self._held = item
+                break
+            group.append(item)
+            form, count = this, count + (0 if shape is None else shape[0])
+            if form is None or 8 * count >= rows:
+                break
+        return group
+
+    def _opened(self, number: int, block: Any) -> Source:
+        """The source of one block."""
+        try:
+            return self._open(block)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"block {number} of the stream: {error}") from error

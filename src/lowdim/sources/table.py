@@ -7,6 +7,8 @@ pandas, unless all columns are sparse and leave out zeros: then the table is rea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -83,11 +85,15 @@ class TableSource(Source):
         for i in range(0, n, rows):
             yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
 
-    def parts(self, k: int) -> list[Source]:
+    def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
 
     def between(self, i: int, j: int) -> Source:
-        return self._inherit(TableSource(self._frame[i:j]))
+        # The columns have been checked, which takes longer than reading a few rows.
+        part = copy(self)
+        part._frame, part.shape = self._frame[i:j], (j - i, self.shape[1])
+        part.traits = replace(self.traits, n_bytes=(j - i) * self.shape[1] * self.traits.itemsize)
+        return part
 
     def features(self) -> Source:
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)

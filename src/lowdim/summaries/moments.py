@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .._lapack import add_products, mirror_upper
 from .._xp import (
     Array,
     Scratch,
@@ -30,7 +31,6 @@ from .base import (
     check_squares,
     is_far,
     products_in_range,
-    scaled_rows,
     total_weight,
 )
 from .given import check_count, check_covariance, check_mean
@@ -39,14 +39,28 @@ from .scatter import ScatterSummary
 
 #: Sparse blocks that store more than this fraction of their entries are made dense, because that is then faster.
 _DENSE_FROM = 0.03
-#: A block is merged as a whole, but its products are computed in this many slices.
+#: A block is merged as a whole, but its products are computed in slices. A block has this many slices if they have half
+#: of the size that fits in the cache, which also has to hold the shifted rows.
 _SLICES = 8
+#: From this many columns on, slices of float64 rows have _SLICE_ROWS rows: BLAS is fastest then.
+_SHORT_SLICES_FROM, _SLICE_ROWS = 64, 1024
+#: From this many columns on, products of slices are added to their sum by BLAS itself.
+_ADDED_BY_BLAS_FROM = 128
+#: For blocks of at least this many numbers it is worth looking whether they need a shift; in the first block, this many
+#: rows are looked at.
+_UNSHIFTED_FROM, _FIRST_ROWS = 1 << 16, 32
+
+
+def _block_rows(n_columns: int, itemsize: int) -> int:
+    """The number of rows of a block; at least 16 p, because merging a block costs p^2 operations."""
+    return _SLICES * max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
 def _slice_rows(n_columns: int, itemsize: int) -> int:
-    """The number of rows of a slice: half of what fits in the cache, which also has to hold the shifted rows, but at
-    least 2 p, because adding the product of a slice costs p^2 operations."""
-    return max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
+    """The number of rows of a slice; at least 2 p, because adding the product of a slice costs p^2 operations."""
+    if itemsize == 8 and n_columns >= _SHORT_SLICES_FROM:
+        return max(_SLICE_ROWS, 2 * n_columns)
+    return _block_rows(n_columns, itemsize) // _SLICES
 
 
 class Moments(ScatterSummary):
@@ -77,7 +91,8 @@ class Moments(ScatterSummary):
     Notes
     -----
     A block is summed about a shift c near its mean: the first row for the first block, the mean so far for the others,
-    or the mean of the block if these turn out to be far from it. With s = sum w (x - c) and
+    zero if that is not farther from the mean than rows are, or the mean of the block if these turn out to be far from
+    it. With s = sum w (x - c) and
     P = sum w (x - c)(x - c)^T the block has mean c + s/w and scatter P - s s^T / w, and two sets of rows merge as [1]_
 
         scatter = scatter_1 + scatter_2 + (w_1 w_2 / (w_1 + w_2)) d d^T,   d = mean_2 - mean_1.
@@ -159,7 +174,7 @@ class Moments(ScatterSummary):
         return self._with_rows(other.n_rows, other.weight, other.mean, other.rest, other.scatter) | product_eps
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return _SLICES * _slice_rows(n_columns, itemsize)
+        return _block_rows(n_columns, itemsize)
 
     def image(self, A: Array) -> Moments:
         """The moments of x A over the rows x, without a second pass over the rows."""
@@ -184,43 +199,67 @@ class Moments(ScatterSummary):
         """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
         if self.wide:
             block = astype(block, wide_dtype(namespace(block), device(block)))
-        shift = block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+        shift = self._shift_for(block)
         s, P, product_eps = self._sums_about(shift, block, weights)
         weight = total_weight(block, weights)
         if is_far(s, namespace(P).linalg.diagonal(P), weight):
             # The shift was an outlier, or the rows have drifted away from it: use the mean of the block instead.
-            shift = shift + astype(s / weight, shift.dtype)
+            step = astype(s / weight, block.dtype)
+            shift = step if shift is None else shift + step
             s, P, product_eps = self._sums_about(shift, block, weights)
-        return shift, s, P, product_eps
+        return namespace(s).zeros_like(s) if shift is None else shift, s, P, product_eps
 
-    def _sums_about(self, shift: Array, block: Array, weights: Array | None) -> tuple[Array, Array, float]:
+    def _shift_for(self, block: Array) -> Array | None:
+        """The shift of a block: the first row for the first block, and then the mean so far. None stands for zero, if
+        that is as near to the mean as a row is on average: rows that are not shifted need not be copied."""
+        if isinstance(block, np.ndarray) and block.size >= _UNSHIFTED_FROM and self._is_near_zero(block):
+            return None
+        return block[0, :] if self.mean is None else astype(self.mean, block.dtype)
+
+    def _is_near_zero(self, block: np.ndarray) -> bool:
+        """Whether no mean of a column is more than one standard deviation away from zero, in the rows so far or in the
+        first rows of the first block. For a constant column this holds only if it is zero."""
+        if self.mean is not None:
+            return bool(np.all(self.weight * self.mean**2 <= np.diagonal(self.scatter)))
+        first = block[:_FIRST_ROWS].astype(np.float64)
+        return bool(np.all(2.0 * first.mean(axis=0) ** 2 <= np.mean(first * first, axis=0)))
+
+    def _sums_about(self, shift: Array | None, block: Array, weights: Array | None) -> tuple[Array, Array, float]:
         """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache; and the
-        largest machine epsilon of the products."""
+        largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
-        rows = _slice_rows(p, block.itemsize) if namespace(block) is np else n
-        if n <= rows:
-            return self._products(block, shift, weights)
         xp = namespace(block)
+        rows = _slice_rows(p, block.itemsize) if xp is np else n
+        if n <= rows:
+            s, Z = self._shifted(block, shift, weights)
+            P = products_in_range(Z, self.groups)
+            return s, P, eps(P)
         wide = wide_dtype(xp, device(block))
-        s = xp.zeros_like(shift, dtype=wide)
+        s = xp.zeros(p, dtype=wide, device=device(block))
         P = xp.zeros((p, p), dtype=wide, device=device(block))
-        product_eps = 0.0
+        by_blas = xp is np and block.dtype == wide and p >= _ADDED_BY_BLAS_FROM
+        product_eps = eps(P) if by_blas else 0.0
         for i in range(0, n, rows):
             part = slice(i, min(i + rows, n))
-            s_part, P_part, part_eps = self._products(block[part, :], shift, None if weights is None else weights[part])
+            s_part, Z = self._shifted(block[part, :], shift, None if weights is None else weights[part])
             s += s_part
-            P += P_part
-            product_eps = max(product_eps, part_eps)
+            if by_blas:
+                add_products(Z, P)
+            else:
+                P_part = products_in_range(Z, self.groups)
+                P += P_part
+                product_eps = max(product_eps, eps(P_part))
+        if by_blas:
+            mirror_upper(P)
         return s, P, product_eps
 
-    def _products(self, block: Array, shift: Array, weights: Array | None) -> tuple[Array, Array, float]:
-        """Sums and products of rows about the shift, in the dtype of the rows if the squares are in its range; and the
-        machine epsilon of the products."""
-        Z = self._scratch.difference(block, shift)
+    def _shifted(self, block: Array, shift: Array | None, weights: Array | None) -> tuple[Array, Array]:
+        """sum w (x - shift) over the rows x, and sqrt(w) (x - shift) for each row, which the next call overwrites."""
+        Z = block if shift is None else self._scratch.difference(block, shift)
         s = column_sums(Z, weights)
-        Z = scaled_rows(Z, weights)
-        P = products_in_range(Z, self.groups)
-        return s, P, eps(P)
+        if weights is not None:
+            Z = self._scratch.product(Z, namespace(Z).sqrt(weights)[:, None])
+        return s, Z
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
         """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for
