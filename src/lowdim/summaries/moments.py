@@ -231,8 +231,7 @@ class Moments(ScatterSummary):
         xp = namespace(block)
         rows = _slice_rows(p, block.itemsize) if xp is np else n
         if n <= rows:
-            s, Z = self._shifted(block, shift, weights)
-            P = products_in_range(Z, self.groups)
+            s, P = self._slice_sums(block, shift, weights)
             return s, P, eps(P)
         wide = wide_dtype(xp, device(block))
         s = xp.zeros(p, dtype=wide, device=device(block))
@@ -241,25 +240,32 @@ class Moments(ScatterSummary):
         product_eps = eps(P) if by_blas else 0.0
         for i in range(0, n, rows):
             part = slice(i, min(i + rows, n))
-            s_part, Z = self._shifted(block[part, :], shift, None if weights is None else weights[part])
+            of_part = None if weights is None else weights[part]
+            s_part, P_part = self._slice_sums(block[part, :], shift, of_part, P if by_blas else None)
             s += s_part
-            if by_blas:
-                add_products(Z, P)
-            else:
-                P_part = products_in_range(Z, self.groups)
+            if not by_blas:
                 P += P_part
                 product_eps = max(product_eps, eps(P_part))
         if by_blas:
             mirror_upper(P)
         return s, P, product_eps
 
-    def _shifted(self, block: Array, shift: Array | None, weights: Array | None) -> tuple[Array, Array]:
-        """sum w (x - shift) over the rows x, and sqrt(w) (x - shift) for each row, which the next call overwrites."""
+    def _slice_sums(
+        self, block: Array, shift: Array | None, weights: Array | None, total: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Sums and products of a slice about the shift. If `total` is given, the products are added to its upper
+        triangle, in place."""
         Z = block if shift is None else self._scratch.difference(block, shift)
-        s = column_sums(Z, weights)
+        s = None
         if weights is not None:
+            s = column_sums(Z, weights)
             Z = self._scratch.product(Z, namespace(Z).sqrt(weights)[:, None])
-        return s, Z
+        if total is None:
+            total = products_in_range(Z, self.groups)
+        else:
+            add_products(Z, total)
+        # Without weights, the sums come last, because the product has brought the rows into the cache.
+        return column_sums(Z) if s is None else s, total
 
     def _sparse_sums(self, block: Any, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
         """As `_dense_sums`, for a sparse block; it is made dense if that is faster. The shift is zero, except for
