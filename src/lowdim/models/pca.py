@@ -18,6 +18,7 @@ from ..solvers import Solver, Spectrum, spectra
 from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
 from ._principal import count_pairs, with_variance
+from ._residuals import scores_and_rest, split
 from ._rule_choice import (
     DENSITY_AXES,
     apply_cv_rule,
@@ -174,9 +175,10 @@ class PCA(SpectralModel):
         check_is_fitted(self)
 
         def error(block: Array) -> Array:
-            _, rest = self._split(block)
-            if self.scale_ is not None and not scaled:
-                rest = rest * astype(self.scale_, rest.dtype)
+            if self.scale_ is None or scaled:
+                return scores_and_rest(block, self.components_, self.mean_, self.scale_)[1]
+            _, rest = split(dense(block), self.components_, self.mean_, self.scale_)
+            rest = rest * astype(self.scale_, rest.dtype)
             return namespace(rest).sum(rest * rest, axis=1)
 
         return self._map(X, error, "reconstruction_error")
@@ -200,11 +202,11 @@ class PCA(SpectralModel):
             constant += 2 * float(xp.sum(xp.log(self.scale_)))
 
         def log_density(block: Array) -> Array:
-            scores, rest = self._split(block)
+            scores, squares = scores_and_rest(block, self.components_, self.mean_, self.scale_)
             scores = scores[:, :rank]
             distance = xp.sum(scores * scores / astype(variances, scores.dtype), axis=1)
             if noise > 0.0:
-                distance = distance + xp.sum(rest * rest, axis=1) / noise
+                distance = distance + squares / noise
             return -0.5 * (distance + constant)
 
         return self._map(X, log_density, "score_samples")
@@ -345,15 +347,6 @@ class PCA(SpectralModel):
         if self.whiten:
             A = A * namespace(A).sqrt(self.explained_variance_)[:, None]
         return A if self.scale_ is None else A * self.scale_[None, :]
-
-    def _split(self, block: Array) -> tuple[Array, Array]:
-        """Scores of a block without whitening, and the centred (and scaled) rows minus their reconstruction."""
-        Z = dense(block) - astype(self.mean_, block.dtype)
-        if self.scale_ is not None:
-            Z = Z / astype(self.scale_, Z.dtype)
-        W = astype(self.components_, Z.dtype)
-        scores = Z @ W.T
-        return scores, Z - scores @ W
 
     def _spectral_matrix(self, along: Array, elsewhere: float) -> Array:
         """The matrix with eigenvalues `along` the components and `elsewhere` orthogonal to them."""
