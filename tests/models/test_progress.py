@@ -88,7 +88,7 @@ def test_a_list_of_blocks_too(solver):
 
 def test_a_second_solve_is_a_second_pass():
     """`auto` reads the rows again where the covariance has lost the digits asked for: first to see whether there is any
-    variance in these directions (`Columns` of the rows projected on them), and then, as there is, for their R factor."""
+    variance in these directions (`Columns` of the rows projected on them), and then, as there is, for the R factor."""
     rows = X @ np.diag([1, 1, 1, 1, 1, 1e-9])
     assert heard(PCA(), rows).passes == ["Moments", "Columns", "Triangle"]
 

@@ -47,8 +47,8 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
 
     For large tables only the leading eigenvalues are computed, and of the simulated rows only what that needs is drawn
     (`noise_spectrum`). If there are many different variances, small ones are replaced by a few with the same sums of
-    powers, and standardized columns are replaced by Gaussian ones; both change the thresholds by far less than another
-    seed does.
+    powers, and standardized columns are replaced by Gaussian ones. In simulations this changed the means of the leading
+    eigenvalues by less than 1%; for standardized columns they were larger by 0.05% to 0.4%.
 
     References
     ----------
