@@ -15,27 +15,21 @@ from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_n
 from ..errors import ConvergenceWarning, choice, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
-from ..selection.choices import Choice
-from ..selection.eigenvalues import Eigenvalues
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
-from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Request, Rotation, Status, latent, spectra
+from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, Status, latent, spectra
 from ..solvers.latent import ROTATION_TOLERANCE, LatentRequest, rotation_of
 from ..summaries import Moments, Triangle
 from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._derived import derived
+from ._factor_choice import choose_by_likelihood, correlation_eigenvalues, n_parameters
 from ._latent import LatentModel
-from ._rule_choice import apply_rule, at_least_one, check_rule, eigenvalues_for, rule_needs_rows
+from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 
-#: What BIC and AIC assume for factors, which is less than for principal components.
-_LIKELIHOOD = (
-    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
-    "own noise variance; noise that columns share is taken for a factor."
-)
 SCORES = ("regression", "bartlett")
 
 
@@ -302,34 +296,15 @@ class FactorAnalysis(LatentModel):
         if rule.needs == "folds":
             raise rule_needs_rows(rule.name)
         if rule.name not in ("aic", "bic"):
-            self.choice_, k = apply_rule(rule, _eigenvalues(summary, rule), self._seed())
+            self.choice_, k = apply_rule(rule, correlation_eigenvalues(summary, rule), self._seed())
             return self._fit_factors(summary, k)
-        curve, starts = self._likelihood_curve(summary, 2.0 if rule.name == "aic" else math.log(summary.weight))
-        best = int(np.argmin(curve))
-        self.choice_ = Choice(rule.name, best, curve, _LIKELIHOOD)
-        k = at_least_one(best, rule.name)
+        n, p = summary.weight, summary.n_features
+        most = min(self._most_components(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
+        self.choice_, starts = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
+        k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
         fits = [self._fit_factors(summary, k), self._fit_factors(summary, k, starts[k])]
         return max(fits, key=lambda pair: pair[0].loglike[-1])
-
-    def _likelihood_curve(self, summary: Moments | Triangle, price: float) -> tuple[np.ndarray, list[Any]]:
-        """price times the number of parameters minus twice the log-likelihood of 0, 1, ... factors, and their noise.
-
-        Each fit starts at the noise of the one before. No likelihood exceeds that of the sample covariance, so the
-        curve ends where further factors cost more than they could gain.
-        """
-        n, p = summary.weight, summary.n_features
-        most = min(self._most_components(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
-        bound = latent.saturated_loglike(summary)
-        curve = [price * _parameters(p, 0) - 2.0 * latent.independent_loglike(summary)]
-        starts: list[Any] = [None]
-        for k in range(1, most + 1):
-            if bound is not None and price * _parameters(p, k) - 2.0 * bound > min(curve):
-                break
-            fit, _ = self._fit_factors(summary, k, starts[-1])
-            curve.append(price * _parameters(p, k) - 2.0 * fit.loglike[-1])
-            starts.append(to_numpy(fit.noise))
-        return np.array(curve), starts
 
     def _fit_factors(
         self, summary: Moments | Triangle, k: int, start: np.ndarray | None = None
@@ -425,18 +400,4 @@ class FactorAnalysis(LatentModel):
         return LatentScorer(self, lambda variances: variances, self._most_components)
 
     def _n_parameters(self) -> int:
-        return _parameters(self.n_features_in_, self.n_components_)
-
-
-def _eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
-    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
-    p = summary.n_features
-    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
-        return Eigenvalues.from_summary(summary, standardize=True)
-    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
-    return eigenvalues_for(rule, spectrum, p, 1)
-
-
-def _parameters(p: int, k: int) -> int:
-    """The number of free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
-    return p * k - k * (k - 1) // 2 + 2 * p
+        return n_parameters(self.n_features_in_, self.n_components_)

@@ -16,6 +16,7 @@ from scipy.linalg import lapack
 
 from ..._lapack import largest_eigenpairs
 from ..._threads import check_stop
+from ...linalg import eigh_descending
 
 #: The exact second derivatives of a covariance cost k p^3 operations; if these are more, only their leading part is
 #: used.
@@ -240,8 +241,8 @@ class _RowsPoint(Point):
     def __init__(self, Z: np.ndarray, y: np.ndarray, k: int) -> None:
         check_stop()
         self._A = Z * np.exp(-0.5 * y)
-        values, U = np.linalg.eigh(self._A @ self._A.T)
-        self._values, self._U = np.maximum(values[::-1], 0.0), U[:, ::-1]
+        values, vectors = eigh_descending(self._A @ self._A.T)
+        self._values, self._U = np.maximum(values, 0.0), vectors.T
         used = int(np.count_nonzero(self._values[:k] > 1.0))
         theta = self._values[:used]
         omega = (self._A.T @ self._U[:, :used]) / np.sqrt(theta)

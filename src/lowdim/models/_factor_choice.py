@@ -1,0 +1,61 @@
+"""What the rules for the number of factors need: eigenvalues of the correlation matrix, and likelihoods of fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._xp import to_numpy
+from ..selection.choices import Choice
+from ..selection.eigenvalues import Eigenvalues
+from ..selection.rules import Rule
+from ..solvers import Request, latent, spectra
+from ..summaries import Moments, Triangle
+from ._rule_choice import eigenvalues_for
+
+#: What BIC and AIC assume for factors, which is less than for principal components.
+_LIKELIHOOD = (
+    "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
+    "own noise variance; noise that columns share is taken for a factor."
+)
+
+
+def choose_by_likelihood(
+    name: str, summary: Moments | Triangle, most: int, fit: Callable[..., Any]
+) -> tuple[Choice, list[Any]]:
+    """The choice of BIC or AIC among 0, 1, ..., `most` factors, and the noise of each fit.
+
+    The curve is price * (number of parameters) - 2 ln L, with the price 2 (AIC) or ln n (BIC). `fit(summary, k, start)`
+    fits k factors and starts at the noise of the fit before. No likelihood exceeds that of the sample covariance, so
+    the curve ends where further factors cost more than they could gain.
+    """
+    p = summary.n_features
+    price = 2.0 if name == "aic" else math.log(summary.weight)
+    bound = latent.saturated_loglike(summary)
+    curve = [price * n_parameters(p, 0) - 2.0 * latent.independent_loglike(summary)]
+    starts: list[Any] = [None]
+    for k in range(1, most + 1):
+        if bound is not None and price * n_parameters(p, k) - 2.0 * bound > min(curve):
+            break
+        found, _ = fit(summary, k, starts[-1])
+        curve.append(price * n_parameters(p, k) - 2.0 * found.loglike[-1])
+        starts.append(to_numpy(found.noise))
+    values = np.array(curve)
+    return Choice(name, int(np.argmin(values)), values, _LIKELIHOOD), starts
+
+
+def correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:
+    """The eigenvalues of the correlation matrix, which is not formed if there are fewer rows than columns."""
+    p = summary.n_features
+    if not isinstance(summary, Triangle) or summary.root.shape[0] >= p:
+        return Eigenvalues.from_summary(summary, standardize=True)
+    spectrum, _ = spectra.solve_summary(summary, Request(k=None, standardize=True))
+    return eigenvalues_for(rule, spectrum, p, 1)
+
+
+def n_parameters(p: int, k: int) -> int:
+    """The number of free parameters of k factors of p columns: loadings up to a rotation, uniquenesses, means."""
+    return p * k - k * (k - 1) // 2 + 2 * p
