@@ -126,7 +126,7 @@ def test_large_pieces_are_extrapolated():
 
 def test_sweep_prints_its_table_and_lists(capsys):
     with pytest.raises(SystemExit):
-        sweep.main([*"--quick --models PCA --tasks".split(), "fit, 1", "--shapes", "1 x 10,000", "20 x 500"])
+        sweep.main(["--quick", "--models", "PCA", "--tasks", "fit, 1", "--shapes", "1 x 10,000", "20 x 500"])
     text = capsys.readouterr().out
     assert "| dense 20 x 500 | PCA | fit, 1 |" in text and "| sparse 20 x 500 | PCA | fit, 1 |" in text
     assert " of 4 cases\n" in text.split("## Listed: ")[1]
