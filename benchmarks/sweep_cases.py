@@ -161,7 +161,7 @@ def factor_analysis(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
         yield fit_case(name, text, kind(k), need)
     yield transform_case(name, kind(1), n, p)
     yield cross_validated(name, n, p, needs.factors(n, p, SOME, fits=needs.TRIED, folds=5))
-    yield bootstrapped(name, kind(1), needs.bootstrapped(n, p, 1, DRAWS, steps=needs.STEPS))
+    yield bootstrapped(name, kind(1), needs.bootstrapped_factors(n, p, 1, DRAWS))
 
 
 def ica(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:

@@ -124,14 +124,19 @@ def pair(n: int, p: int, q: int, parts: int = 1, tables: tuple[str, ...] = ("X",
     return [add(total, between, times(parts, small))]
 
 
-def bootstrapped(n: int, p: int, k: int, draws: int, steps: int = 1) -> list[Counter]:
+def bootstrapped(n: int, p: int, k: int, draws: int) -> list[Counter]:
     """Each draw: eigenpairs of a part of the products of rows; for tall tables, products of the rows that are drawn."""
     m = min(n, p)
-    solve = Counter({("eigh", m): steps, ("lift", "X", k): 1}) if n < p else Counter({("eigh", m): steps})
+    solve = Counter({("eigh", m): 1, ("lift", "X", k): 1}) if n < p else Counter({("eigh", m): 1})
     rows_are_drawn = n >= p and n * draws <= 1e7
     if rows_are_drawn:
         solve.update({("rows", "X"): 1, ("gram", "X"): 1})
     return [add(Counter({("read", "X"): 1, ("gram", "X"): 1}), times(draws, solve))]
+
+
+def bootstrapped_factors(n: int, p: int, k: int, draws: int) -> list[Counter]:
+    """Each draw: a fit by steps of its own, beside the products of the rows that are drawn."""
+    return [add(*bootstrapped(n, p, k, draws), times(draws, factors(n, p, k)[0]))]
 
 
 def permuted(n: int, p: int, shuffles: int) -> list[Counter]:
