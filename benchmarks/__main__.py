@@ -37,7 +37,7 @@ PACKAGES = [
 #: Groups of cases, which the command line takes like names of cases. Each has its table on the page.
 GROUPS = {
     "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
-    "wide": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
+    "unusual": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
 }
 CASES = [case for group in GROUPS.values() for case in group]
 BY_NAME = {case.name: case for case in CASES}
@@ -73,7 +73,7 @@ def main():
             lines += table_rows(case, measure(case, args.repeats, not args.no_memory, say=progress))
         text = "\n".join([*machine(args.repeats), "", *lines])
         print(text + "\n")
-        if args.write:
+        if args.write and chosen == members:
             write(group, f"python -m benchmarks {group} --write", text)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import lowdim
 from benchmarks import against_columns, sweep, sweep_cases
-from benchmarks.__main__ import BY_NAME, CASES
+from benchmarks.__main__ import BY_NAME, CASES, GROUPS
 from benchmarks.bare import Bare, words
 from benchmarks.odd import CASES as ODD
 from benchmarks.sparse_tables import CASES as SPARSE
@@ -50,6 +50,7 @@ def test_rows_of_the_benchmark_agree_with_their_oracles(name):
 def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
     assert len(BY_NAME) == len(CASES)
     assert set(ROWS) <= set(BY_NAME)
+    assert not set(GROUPS) & set(BY_NAME)
     assert all(case.contenders[0].name.startswith("lowdim") for case in CASES)
 
 
