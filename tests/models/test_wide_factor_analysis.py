@@ -217,6 +217,16 @@ def test_rules_of_wide_tables():
         assert rule != "cv" or fa.n_components_ == 3
 
 
+@pytest.mark.parametrize("rule", ["bic", "aic", "cv"])
+def test_rules_do_not_take_the_unbounded_likelihood_of_many_factors_for_evidence(rule):
+    """With nearly as many factors as rows, the likelihood of any wide table exceeds every penalty."""
+    table = rows(20, 400, 2, seed=2, noise=(0.8, 1.2))
+    fa = FactorAnalysis(rule).fit(table)
+    assert fa.choice_.k == 2
+    many = FactorAnalysis(18).fit(table)
+    assert many.bic(table) < fa.bic(table)
+
+
 def test_cross_validation_refits_each_split():
     """K = 0 is the model of independent columns."""
     folds = KFold(3)

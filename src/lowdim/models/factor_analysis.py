@@ -250,6 +250,15 @@ class FactorAnalysis(LatentModel):
         bound = int((2 * p + 1 - math.sqrt(8 * p + 1)) / 2 + 1e-9)
         return max(1, min(upper, bound))
 
+    def _most_tried(self, upper: int, p: int) -> int:
+        """The largest number of factors that rules try for p columns, where `upper` is the number of rows or p.
+
+        With fewer rows than columns, this is at most half of the rows. As the factors get as many as the rows, the
+        likelihood grows without bound, whatever the rows are, and no penalty makes up for that.
+        """
+        most = self._most_components(upper, p)
+        return most if upper >= p else min(most, max(1, (upper - 1) // 2))
+
     def _floor(self) -> float:
         """Lower bound on the uniquenesses, as a fraction of the variance of their column."""
         return (self.solver if isinstance(self.solver, LatentSolver) else LatentSolver).floor
@@ -299,7 +308,7 @@ class FactorAnalysis(LatentModel):
             self.choice_, k = apply_rule(rule, correlation_eigenvalues(summary, rule), self._seed())
             return self._fit_factors(summary, k)
         n, p = summary.weight, summary.n_features
-        most = min(self._most_components(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
+        most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
         self.choice_, starts = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
         k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
@@ -397,7 +406,7 @@ class FactorAnalysis(LatentModel):
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
-        return LatentScorer(self, lambda variances: variances, self._most_components)
+        return LatentScorer(self, lambda variances: variances, self._most_tried)
 
     def _n_parameters(self) -> int:
         return n_parameters(self.n_features_in_, self.n_components_)

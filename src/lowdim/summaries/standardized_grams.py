@@ -56,7 +56,7 @@ class StandardizedGrams(Summary):
         return self.training.shape[1] > NARROW
 
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return max(CACHE_BYTES // 4 // (n_columns * 8), 2 * n_columns)
+        return max(CACHE_BYTES // 4 // (n_columns * 8), 4 * n_columns)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.training.shape[1], block)
