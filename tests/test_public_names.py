@@ -37,7 +37,8 @@ PUBLIC = {
     """,
     "lowdim.errors": """
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
-        NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SmallSampleWarning
+        NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning
+        SmallSampleWarning
         bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite empty
         exhausted_stream expands_too_much fitted_without_summary
         inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range needs_memory

@@ -40,6 +40,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for the result to be reliable."""
 
 
+class SlowWarning(LowdimWarning):
+    """What was asked for takes hours; the message names something that is faster."""
+
+
 class NoComponentWarning(LowdimWarning):
     """The rule that chooses the number of components chose zero."""
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import KernelPCA, kernel_plan
+from lowdim.errors import SlowWarning
 from lowdim.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from lowdim.solvers.kernel import (
     KERNEL_SOLVERS,
@@ -19,6 +20,7 @@ from lowdim.solvers.kernel import (
     plan,
     plan_job,
 )
+from lowdim.solvers.kernel.exact import ExactKernel
 from lowdim.sources.base import Traits
 
 FEATURES = "the features of this kernel can be written out, and there are few"
@@ -178,3 +180,15 @@ def test_a_plan_reads_no_row():
     assert KernelPCA(2, kernel="precomputed").plan(X).solver.name == "krylov"
     with pytest.raises(ValueError, match="too few"):
         KernelPCA(1, kernel="rbf").plan(X[:1])
+
+
+def test_an_exact_solve_of_hours_is_announced(monkeypatch):
+    """The warning comes before the work begins; what was asked for by name needs none."""
+    X = np.random.default_rng(0).standard_normal((600, 3))
+    assert ExactKernel.hours(KrylovKernel(), KernelJob(10**6, 1, 1)) > 5.0
+    assert ExactKernel.hours(KrylovKernel(), KernelJob(50_000, 20, 10)) < 0.1
+    monkeypatch.setattr(ExactKernel, "hours", lambda self, job: 6.0)
+    with pytest.warns(SlowWarning, match="600 rows will take about 6 hours; solver='nystrom'"):
+        KernelPCA(2, kernel="rbf").fit(X)
+    KernelPCA(2, kernel="rbf", solver="krylov").fit(X)
+    KernelPCA(2, kernel="rbf", solver="nystrom").fit(X)

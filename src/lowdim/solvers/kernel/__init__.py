@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._xp import Array, free_device_bytes
-from ...errors import no_positive_eigenvalue
+from ...errors import SlowWarning, no_positive_eigenvalue, warn_user
 from ...features import affine
 from ...kernels import Kernel, as_kernel
 from ...linalg import signs
@@ -23,7 +23,7 @@ from ..base import Plan, RowsLike, SpectraLike, with_passes
 from ..escalate import escalate
 from ..plan import cheapest_plan, is_auto, make_plan
 from .components import Components, array_like
-from .exact import DenseKernel, KrylovKernel
+from .exact import DenseKernel, ExactKernel, KrylovKernel
 from .from_matrix import require_symmetric
 from .kernel_job import KernelJob, KernelSolver
 from .maps import Features, FourierFeatures, Nystrom
@@ -98,6 +98,8 @@ def solve(
     """
     job = _job(rows, request)
     the_plan = plan_job(job, asked)
+    if is_auto(asked):
+        _warn_of_hours(the_plan.solver, job)
     # Overflow is detected by checking the results.
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         sample = _sample(rows, request, the_plan.solver) if job.draws_sample else None
@@ -116,6 +118,17 @@ def solve(
     examples = array_like(None if sample is None else sample.rows[: request.n_examples], rows.empty(0))
     passes += sample is not None
     return replace(found, kernel=job.kernel, examples=examples, passes=passes), with_passes(the_plan, passes)
+
+
+def _warn_of_hours(solver: KernelSolver, job: KernelJob) -> None:
+    """Warn before an exact solve that would take hours, since an approximation takes minutes."""
+    hours = solver.hours(job) if isinstance(solver, ExactKernel) else 0.0
+    if hours > 1.0:
+        warn_user(
+            f"exact components of a kernel of {job.rows} rows will take about {hours:.0f} hours; solver='nystrom' "
+            "approximates them in minutes. Pass solver='krylov' if you want to wait.",
+            SlowWarning,
+        )
 
 
 def plan(rows: RowsLike, request: KernelRequest, asked: str | KernelSolver = "auto") -> Plan:
