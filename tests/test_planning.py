@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import CCA, GCCA, ICA, PCA, PPCA, FactorAnalysis, PLSRegression, plan
+from lowdim import CCA, GCCA, ICA, PCA, PPCA, FactorAnalysis, PLSRegression, cross_validate, plan
 from lowdim.solvers import CovarianceReduction, Features, Krylov, Nystrom
 
 random = np.random.default_rng(0)
@@ -81,3 +81,12 @@ def test_partial_fit_keeps_the_options_of_a_reduction():
     narrow = [table.astype(np.float32) for table in (X, Y)]
     assert wide.partial_fit(*narrow).plan_.solver == CovarianceReduction(wide=True)
     assert wide.summary_.wide
+
+
+def test_a_plan_of_cross_validation_needs_a_model_and_checks_the_weights():
+    with pytest.raises(TypeError, match="cv needs a model"):
+        plan((60, 5_000), k=5, cv=5)
+    with pytest.raises(ValueError, match="sample_weight must have one entry per row"):
+        PCA().plan(X, sample_weight=np.ones(3), cv=3)
+    weights = np.arange(len(X)) % 2
+    assert PCA().plan(X, sample_weight=weights, cv=3) == cross_validate(PCA(), X, cv=3, sample_weight=weights).plan
