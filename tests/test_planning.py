@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import CCA, GCCA, ICA, PCA, PPCA, FactorAnalysis, PLSRegression, cross_validate, plan
+from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, plan
 from lowdim.solvers import CovarianceReduction, Features, Krylov, Nystrom
 
 random = np.random.default_rng(0)
@@ -90,3 +90,12 @@ def test_a_plan_of_cross_validation_needs_a_model_and_checks_the_weights():
         PCA().plan(X, sample_weight=np.ones(3), cv=3)
     weights = np.arange(len(X)) % 2
     assert PCA().plan(X, sample_weight=weights, cv=3) == cross_validate(PCA(), X, cv=3, sample_weight=weights).plan
+
+
+@pytest.mark.parametrize("model", [PLSRegression("cv"), PCR("cv"), CCA("cv", regularization=0.1)], ids=str)
+@pytest.mark.parametrize("widths", [(20, 3), (50, 70), (70, 3), (70, 80)])
+def test_the_plan_of_cross_validation_is_what_the_fit_does(model, widths):
+    """Whether there are fewer rows than columns in both tables, in one or in none."""
+    made = np.random.default_rng(1)
+    tables = [made.standard_normal((60, width)) for width in widths]
+    assert model.plan(*tables).solver.name == model.fit(*tables).plan_.solver.name
