@@ -258,7 +258,9 @@ class FactorAnalysis(LatentModel):
         """Let the next fit begin at the uniquenesses of a fitted model of the same columns, with any number of factors.
 
         If the rows are similar, few steps lead from there to the solution. Other starts are tried as well, unless there
-        are many columns, and the best result is kept.
+        are many columns, and the best result is kept. Only Newton's method uses the start: not EM, which rows with
+        missing values need, and not (unless `near`) a solver that was given `n_init`. Nor is it used for rows with
+        another number of columns.
 
         Parameters
         ----------
