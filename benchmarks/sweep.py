@@ -1,6 +1,6 @@
 """Every model and every function of `selection` on shapes at the edges, beside the bare products that each needs.
 
-    python -m benchmarks.sweep --quick                  # small tables, a minute or two
+    python -m benchmarks.sweep --quick                  # small tables, a few minutes
     python -m benchmarks.sweep                          # about an hour
     python -m benchmarks.sweep --shapes "20 x 50,000" --models PCA CCA --kinds sparse
 

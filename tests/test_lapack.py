@@ -96,7 +96,16 @@ VIEWS = {
     "every other column": lambda Z: np.repeat(Z, 2, axis=1)[:, ::2],
     "backwards": lambda Z: Z[::-1].copy()[::-1],
     "read-only": lambda Z: np.frombuffer(Z.tobytes()).reshape(Z.shape),
+    "a field beside a shorter one": lambda Z: field(Z, np.float32),
+    "a field beside one byte": lambda Z: field(Z, np.uint8),
 }
+
+
+def field(Z, beside):
+    """`Z` as a field of a structured array, whose rows are no multiple of 8 bytes apart."""
+    table = np.zeros(len(Z), dtype=[("other", beside), ("Z", np.float64, (Z.shape[1],))])
+    table["Z"] = Z
+    return table["Z"]
 
 
 @pytest.mark.parametrize("view", list(VIEWS))

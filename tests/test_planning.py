@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lowdim import CCA, GCCA, ICA, PCA, PPCA, FactorAnalysis, PLSRegression, plan
+from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, plan
 from lowdim.solvers import CovarianceReduction, Features, Krylov, Nystrom
 
 random = np.random.default_rng(0)
@@ -81,3 +81,21 @@ def test_partial_fit_keeps_the_options_of_a_reduction():
     narrow = [table.astype(np.float32) for table in (X, Y)]
     assert wide.partial_fit(*narrow).plan_.solver == CovarianceReduction(wide=True)
     assert wide.summary_.wide
+
+
+def test_a_plan_of_cross_validation_needs_a_model_and_checks_the_weights():
+    with pytest.raises(TypeError, match="cv needs a model"):
+        plan((60, 5_000), k=5, cv=5)
+    with pytest.raises(ValueError, match="sample_weight must have one entry per row"):
+        PCA().plan(X, sample_weight=np.ones(3), cv=3)
+    weights = np.arange(len(X)) % 2
+    assert PCA().plan(X, sample_weight=weights, cv=3) == cross_validate(PCA(), X, cv=3, sample_weight=weights).plan
+
+
+@pytest.mark.parametrize("model", [PLSRegression("cv"), PCR("cv"), CCA("cv", regularization=0.1)], ids=str)
+@pytest.mark.parametrize("widths", [(20, 3), (50, 70), (70, 3), (70, 80)])
+def test_the_plan_of_cross_validation_is_what_the_fit_does(model, widths):
+    """Whether there are fewer rows than columns in both tables, in one or in none."""
+    made = np.random.default_rng(1)
+    tables = [made.standard_normal((60, width)) for width in widths]
+    assert model.plan(*tables).solver.name == model.fit(*tables).plan_.solver.name

@@ -75,7 +75,8 @@ def add_products(Z: np.ndarray, total: np.ndarray) -> None:
         raise TypeError(f"Z and total must be matrices of float64, and total a contiguous one of shape {(p, p)}.")
     # To BLAS, which counts by columns, the rows of Z and of the upper triangle are columns.
     by_rows, by_columns = Z.T.strides == (8, max(8 * p, Z.strides[0])), Z.strides == (8, max(8 * m, Z.strides[1]))
-    if not (by_rows or by_columns):
+    # The rows of a field of a structured array may be a number of bytes apart that is no multiple of 8.
+    if not (by_rows or by_columns) or not Z.flags.aligned or any(stride % 8 for stride in Z.strides):
         Z, by_rows = np.ascontiguousarray(Z), True
     letters = [ctypes.create_string_buffer(letter, 1) for letter in (b"L", b"N" if by_rows else b"T")]
     stride = max(p, Z.strides[0] // 8) if by_rows else max(m, Z.strides[1] // 8)

@@ -71,6 +71,8 @@ def plan(
         if k is not None or traits is not None or not is_auto(solver):
             raise TypeError("k, solver and traits are for shapes and solvers; a model has its own parameters.")
         return what.plan(_tables(X), None if y is None else _rows_or_shape(y), **({} if cv is None else {"cv": cv}))
+    if cv is not None:
+        raise TypeError("cv needs a model, of which cross_validate would be planned: pass one with rows or a shape.")
     return spectra.plan_shape(what, X if k is None else k, solver=solver, traits=traits)
 
 

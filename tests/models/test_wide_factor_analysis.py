@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 import lowdim
 import lowdim.sklearn
 from lowdim import PPCA, FactorAnalysis, Triangle, bootstrap, cross_validate, summarize
+from lowdim.errors import NoComponentWarning
 from lowdim.solvers import Newton, NewtonCG, Status
 from oracles import gaussian_log_density
 from parity.reference import data
@@ -259,6 +260,16 @@ def test_the_curve_of_bic_ends_where_further_factors_cannot_pay():
     cold = [FactorAnalysis(k).fit(table) for k in range(1, most + 1)]
     np.testing.assert_allclose(curve[1:], [m.bic(table) for m in cold[: len(curve) - 1]], rtol=1e-8)
     assert min(m.bic(table) for m in cold[len(curve) - 1 :]) > curve.min()
+
+
+@pytest.mark.parametrize(("rule", "shape"), [("bic", (1000, 4)), ("aic", (1000, 4)), ("bic", (30, 100))])
+def test_one_factor_is_kept_of_columns_without_any(rule, shape):
+    """The curve then ends before the first factor is fitted, or begins with its minimum."""
+    table = np.random.default_rng(8).standard_normal(shape)
+    with pytest.warns(NoComponentWarning):
+        fa = FactorAnalysis(rule).fit(table)
+    assert (fa.choice_.k, fa.n_components_) == (0, 1)
+    np.testing.assert_allclose(fa.loglike_[-1], FactorAnalysis(1).fit(table).loglike_[-1], rtol=1e-8)
 
 
 def test_bootstrap_samples_start_at_the_solution_of_all_rows():

@@ -126,7 +126,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         would be refused raises the same error here.
         """
         if cv is not None:
-            return plan_cross_validation(self, X, y, cv=cv)
+            return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
         model = clone(self)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 

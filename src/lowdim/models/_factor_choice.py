@@ -26,25 +26,25 @@ _LIKELIHOOD = (
 def choose_by_likelihood(
     name: str, summary: Moments | Triangle, most: int, fit: Callable[..., Any]
 ) -> tuple[Choice, list[Any]]:
-    """The choice of BIC or AIC among 0, 1, ..., `most` factors, and the noise of each fit.
+    """The choice of BIC or AIC among 0, 1, ..., `most` factors, and the fits of 1, 2, ... factors that it needed.
 
     The curve is price * (number of parameters) - 2 ln L, with the price 2 (AIC) or ln n (BIC). `fit(summary, k, start)`
-    fits k factors and starts at the noise of the fit before. No likelihood exceeds that of the sample covariance, so
-    the curve ends where further factors cost more than they could gain.
+    fits k factors and starts at the uniquenesses of the fit before. No likelihood exceeds that of the sample
+    covariance, so the curve ends where further factors cost more than they could gain. If that is so for one factor
+    already, there are no fits.
     """
     p = summary.n_features
     price = 2.0 if name == "aic" else math.log(summary.weight)
     bound = latent.saturated_loglike(summary)
     curve = [price * n_parameters(p, 0) - 2.0 * latent.independent_loglike(summary)]
-    starts: list[Any] = [None]
+    fits: list[Any] = []
     for k in range(1, most + 1):
         if bound is not None and price * n_parameters(p, k) - 2.0 * bound > min(curve):
             break
-        found, _ = fit(summary, k, starts[-1])
-        curve.append(price * n_parameters(p, k) - 2.0 * found.loglike[-1])
-        starts.append(to_numpy(found.noise))
+        fits.append(fit(summary, k, to_numpy(fits[-1][0].noise) if fits else None))
+        curve.append(price * n_parameters(p, k) - 2.0 * fits[-1][0].loglike[-1])
     values = np.array(curve)
-    return Choice(name, int(np.argmin(values)), values, _LIKELIHOOD), starts
+    return Choice(name, int(np.argmin(values)), values, _LIKELIHOOD), fits
 
 
 def correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:

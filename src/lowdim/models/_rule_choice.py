@@ -98,16 +98,27 @@ def check_cv_rows(n: int | None) -> None:
 
 
 def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
-    """The choice of cross-validation in folds of shuffled rows, and a summary of all rows, from one pass over them."""
-    n = source.shape[0]
-    counted = count_rows(n, weights)
-    check_cv_rows(counted)
-    folds = folds_of(_FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed), n, weights=weights)
-    validator = CrossValidator([scorer], source, folds, weights)
+    """The choice of cross-validation in folds of shuffled rows, and a summary of all rows if one was made."""
+    validator = _validator(scorer, source, weights, seed)
     result = validator.run(from_zero=scorer.from_zero)
     first, rule = int(result.n_components[0]), RULES["cv"]
     answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
     return answer, validator.total
+
+
+def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
+    """Whether `apply_cv_rule` would make a summary of all rows, as far as that is known before a row is read."""
+    plan = _validator(scorer, source, weights).make_plan(from_zero=scorer.from_zero)
+    return bool(plan.solver.makes_summary)
+
+
+def _validator(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> CrossValidator:
+    """The cross-validation of a rule; an error if there are too few rows."""
+    n = source.shape[0]
+    counted = count_rows(n, weights)
+    check_cv_rows(counted)
+    folds = folds_of(_FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed), n, weights=weights)
+    return CrossValidator([scorer], source, folds, weights)
 
 
 def at_least_one(k: int, rule: str) -> int:

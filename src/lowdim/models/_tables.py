@@ -36,7 +36,15 @@ from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesReques
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ..summaries.base import require_seen
 from ._base import Model
-from ._rule_choice import apply_cv_rule, check_cv_rows, check_rule, is_cv, no_partial_fit, rule_needs_rows
+from ._rule_choice import (
+    apply_cv_rule,
+    check_cv_rows,
+    check_rule,
+    is_cv,
+    makes_summary,
+    no_partial_fit,
+    rule_needs_rows,
+)
 
 #: The dtypes of several tables.
 Dtypes = tuple[Any, ...]
@@ -214,7 +222,9 @@ class TablesModel(Model):
             return tables.plan(rows, self._request(rows.widths), self.solver)
         check_cv_rows(rows.joint.shape[0])
         job = TablesJob.of(rows)
-        if self.solver == "auto" and not (job.is_wide and job.allows_gram):
+        joint: Any = rows.joint
+        wide = job.is_wide and job.allows_gram
+        if self.solver == "auto" and (not wide or makes_summary(self.held_out_scorer(), joint.source, joint.weights)):
             return tables.CovarianceReduction().plan(job, "the merged summaries of the folds are all that it needs")
         return tables.plan_job(job, self.solver)
 

@@ -267,7 +267,9 @@ class FactorAnalysis(LatentModel):
         """Let the next fit begin at the uniquenesses of a fitted model of the same columns, with any number of factors.
 
         If the rows are similar, few steps lead from there to the solution. Other starts are tried as well, unless there
-        are many columns, and the best result is kept.
+        are many columns, and the best result is kept. Only Newton's method uses the start: not EM, which rows with
+        missing values need, and not (unless `near`) a solver that was given `n_init`. Nor is it used for rows with
+        another number of columns.
 
         Parameters
         ----------
@@ -309,16 +311,16 @@ class FactorAnalysis(LatentModel):
             return self._fit_factors(summary, k)
         n, p = summary.weight, summary.n_features
         most = min(self._most_tried(min(most_components(summary.n_rows, n, p), p), p), MAX_TRIED)
-        self.choice_, starts = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
+        self.choice_, fits = choose_by_likelihood(rule.name, summary, most, self._fit_factors)
         k = at_least_one(self.choice_.k, rule.name)
         # What is found from the factors before may be better than what is found without them, or worse.
-        fits = [self._fit_factors(summary, k), self._fit_factors(summary, k, starts[k])]
-        return max(fits, key=lambda pair: pair[0].loglike[-1])
+        found = [self._fit_factors(summary, k), *fits[k - 1 : k]]
+        return max(found, key=lambda pair: pair[0].loglike[-1])
 
     def _fit_factors(
         self, summary: Moments | Triangle, k: int, start: np.ndarray | None = None
     ) -> tuple[LatentFit, Plan]:
-        """Fit k factors, starting at these noise variances, if any are given."""
+        """Fit k factors, starting at these uniquenesses (shares of the variances of the columns), if any are given."""
         request = self._latent_request(k)
         request = request if start is None else replace(request, start=start)
         return latent.solve_summary(summary, request, self.solver, spectra)

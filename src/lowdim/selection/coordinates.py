@@ -20,6 +20,7 @@ from .._xp import Array, asarray_like, dense, namespace, to_numpy
 from ..reading import Rows
 from ..sources import ArraySource, KnownSource, Source
 from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
+from ..summaries.gram import centred_products
 from .folds import tables_in
 
 #: Bytes of the inner products that are held at a time, if each set of training rows has its own.
@@ -78,7 +79,7 @@ class UsedRows:
             some = training[i : i + chunk]
             found = self.rows.summarize_features(StandardizedGrams(some, ddof, root=fine))
             for product, log_scale, weights in zip(found.product, found.log_scale, some, strict=True):
-                A = product.T if fine else root_of(_centred(product, weights))
+                A = product.T if fine else root_of(centred_products(product, weights))
                 yield _at_least(A, width), float(log_scale)
 
     def count_varying(self, groups: Sequence[np.ndarray]) -> list[int]:
@@ -134,14 +135,6 @@ def _gathered(source: Source) -> Source:
     array = ArraySource(np.concatenate(blocks))
     array.names, array.table = source.names, source.table
     return array
-
-
-def _centred(G: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Inner products about the weighted mean of the rows, from those about any other point."""
-    share = weights / weights.sum()
-    means = G @ share
-    centred: np.ndarray = G - means[:, None] - means[None, :] + means @ share
-    return centred
 
 
 def _at_least(A: np.ndarray, width: int) -> np.ndarray:

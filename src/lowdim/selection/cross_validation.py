@@ -105,9 +105,9 @@ def cross_validate(
     return _validator(estimator, X, y, cv, parameters, groups, sample_weight).run(n_components)
 
 
-def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5) -> Plan:
+def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
     """How `cross_validate` would score held-out rows with its other options as by default; no row is read."""
-    return _validator(estimator, X, y, cv, None, None, None).make_plan()
+    return _validator(estimator, X, y, cv, None, None, sample_weight).make_plan()
 
 
 def _validator(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from .protocol import HeldOutScorer, HeldOutScores
 
 #: The fraction of memory that the summaries of all folds, and merges of them, may take.
 _SHARE = 0.5
+
+#: Splits that are scored at a time, for each thread.
+_AT_A_TIME = 8
 
 Scores = list[list[HeldOutScores]]
 
@@ -122,6 +126,12 @@ def score_pairs(pairs: Any, run: FoldRun) -> Scores:
 
     # The same warning for each fold would not be helpful.
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-        if available() == 1:
+        threads = available()
+        if threads == 1:
             return [score(pair, check_stop) for pair in pairs]
-        return list(run_in_parallel([partial(score, pair) for pair in pairs], n_threads=available()))
+        found: Scores = []
+        waiting = iter(pairs)
+        # Summaries of many splits need not be in memory at the same time.
+        while some := list(islice(waiting, _AT_A_TIME * threads)):
+            found += run_in_parallel([partial(score, pair) for pair in some], n_threads=threads)
+        return found

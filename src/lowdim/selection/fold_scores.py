@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,9 @@ _WIDE = 2.0
 
 class FoldScores(AnySolver):
     """A way to score held-out rows."""
+
+    #: Whether a summary of all rows is made by the way, from which a model can be fitted.
+    makes_summary: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, run: FoldRun) -> FoldResult:
@@ -51,6 +54,7 @@ class SummaryFolds(FoldScores):
     """
 
     name = "summaries"
+    makes_summary = True
     fine: bool = False
 
     def score(self, run: FoldRun) -> FoldResult:

@@ -146,6 +146,8 @@ class LatentScorer(DensityScorer):
         Whether the model can be fitted to Moments, and to a Triangle.
     """
 
+    fits_each_count = True
+
     def __init__(
         self,
         model: Any,
@@ -156,7 +158,6 @@ class LatentScorer(DensityScorer):
         fits_triangles: bool = True,
     ) -> None:
         super().__init__(model)
-        self.fits_each_count = True
         self._independent, self._most = independent, most
         self._fits = {False: fits_summaries, True: fits_summaries and fits_triangles}
 

@@ -56,6 +56,19 @@ def standard_deviations(squares: Array, mean: Array, n_samples: int, weight: flo
     return xp.where(constant, xp.ones_like(deviation), deviation)
 
 
+def centred_products(G: Array, sample_weight: Array | None) -> Array:
+    """Inner products of samples about their weighted mean, J G J^T with J = I - 1 w^T / sum(w), from those about
+    another point."""
+    xp = namespace(G)
+    if sample_weight is None:
+        means = xp.mean(G, axis=1)
+        return G - means[:, None] - means[None, :] + xp.mean(means)
+    w = astype(sample_weight, G.dtype)
+    share = w / xp.sum(w)
+    means = G @ share
+    return G - means[:, None] - means[None, :] + means @ share
+
+
 def feature_means(block: Array, sample_weight: Array | None, scratch: Scratch | None = None) -> Array:
     """Means over the samples, as a column. The first sample is subtracted before averaging and added afterwards, so
     that the mean of a constant feature is exact."""
@@ -115,16 +128,11 @@ class Gram(Summary):
 
     def centred(self) -> Array:
         """Inner products of centred samples: J product J^T times sqrt(w_i w_j), with J = I - 1 w^T / sum(w)."""
-        G = self.product
-        xp = namespace(G)
+        G = centred_products(self.product, self.sample_weight)
         if self.sample_weight is None:
-            means = xp.mean(G, axis=1)
-            return G - means[:, None] - means[None, :] + xp.mean(means)
-        w = astype(self.sample_weight, G.dtype)
-        share = w / xp.sum(w)
-        means = G @ share
-        root = xp.sqrt(w)
-        return (G - means[:, None] - means[None, :] + means @ share) * root[:, None] * root[None, :]
+            return G
+        root = namespace(G).sqrt(astype(self.sample_weight, G.dtype))
+        return G * root[:, None] * root[None, :]
 
     def of_samples(self, keep: np.ndarray) -> Gram:
         """The products of some samples only, without weights."""

@@ -30,6 +30,16 @@ def test_complete_rows_are_determined_if_they_are_more_than_span_a_plane(n):
         assert is_undetermined(observed(X, k), k) == (n <= k + 1)
 
 
+@pytest.mark.parametrize("weight", [1e-3, 0.5, 3.0])
+@pytest.mark.parametrize("n", [3, 4, 7])
+def test_equal_weights_change_nothing(n, weight):
+    """The same planes fit the rows exactly, whatever their weight is."""
+    X = np.random.default_rng(0).standard_normal((n, 6))
+    for k in range(1, 6):
+        weighted = Rows(open_source(X), np.full(n, weight)).summarize(Observed(6, components=k))
+        assert is_undetermined(weighted, k) == (n <= k + 1)
+
+
 def test_without_noise_the_likelihood_has_no_maximum():
     """Three points lie in a plane, so the residuals from it are zero and the noise may be as small as one likes."""
     X = np.random.default_rng(0).standard_normal((3, 6))

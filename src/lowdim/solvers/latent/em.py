@@ -75,9 +75,10 @@ class EM(LatentSolver):
     Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
     (K + 1) (p - K), the number of parameters of a K-dimensional plane. The likelihood then increases without end as the
     noise decreases. Only a few steps are taken in this case (60 for a large table), and if these do not converge, the
-    status is UNDETERMINED. If after some
-    hundred steps the likelihood hardly increases, and the tolerance cannot be reached within `max_iter` steps at the
-    rate of the last ones, it ends there.
+    status is UNDETERMINED.
+
+    If the likelihood has hardly increased during a hundred steps, and the tolerance is far out of reach of `max_iter`
+    at the rate of these steps, the iteration ends there.
 
     References
     ----------

@@ -58,7 +58,7 @@ class LatentJob(Job):
 
 
 class LatentSolver(AnySolver):
-    """A solver that fits a latent Gaussian model to rows, or to their moments."""
+    """A solver that fits a latent Gaussian model to rows, or to a summary of them."""
 
     #: Whether it can fit one noise variance for all columns, as PPCA has it.
     ties_noise: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class LatentSolver(AnySolver):
         return needs_memory(what, n_bytes, job.memory, "Keep fewer columns.")
 
     def fit_rows(self, rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
-        """Fit complete rows by their moments; raises `MissingValues` if they turn out to have holes."""
+        """Fit complete rows by a summary of them; raises `MissingValues` if they turn out to have holes."""
         plan = self.plan_rows(rows, request, spectra)
         summary = rows.summarize(self.empty_summary(rows.shape[1], request))
         return self._fit_scatter(summary, request, spectra), plan
@@ -130,7 +130,7 @@ class LatentSolver(AnySolver):
     def fit_summary(self, summary: Any, request: LatentRequest, spectra: SpectraLike) -> tuple[LatentFit, Plan]:
         """Fit a summary of complete rows: their moments, or a Triangle, from which these follow."""
         if not isinstance(summary, Moments | Triangle):
-            raise TypeError(f"solver={self.name!r} needs a Moments, got {type(summary).__name__}.")
+            raise TypeError(f"solver={self.name!r} needs a Moments or a Triangle, got {type(summary).__name__}.")
         fit = self._fit_scatter(summary, request, spectra)
         return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
 

@@ -17,7 +17,8 @@ _STEPS, _WORK = 60, 1e9
 
 def is_undetermined(observed: Observed, k: int) -> bool:
     """Whether k components can fit the observed entries without noise. `observed` knows their surplus over k."""
-    return _surplus(observed) <= _n_parameters(observed, k)
+    # Both are whole numbers, but for the rounding of weights.
+    return _surplus(observed) < _n_parameters(observed, k) + 0.5
 
 
 def few_steps(observed: Observed, k: int) -> int:
@@ -36,8 +37,10 @@ def too_few_entries(observed: Observed, k: int) -> str:
 
 
 def _surplus(observed: Observed) -> float:
+    """sum_i max(o_i - K, 0) over the rows, each of which counts once: a row of weight 2 is fitted exactly by the same
+    planes as a row of weight 1. (If weights differ, this is the number of rows times the weighted mean.)"""
     assert observed.surplus is not None, "summed up only with components=k"
-    return observed.surplus
+    return observed.surplus * observed.n_rows / observed.weight
 
 
 def _n_parameters(observed: Observed, k: int) -> int:
