@@ -204,6 +204,7 @@ def test_as_many_components_as_columns(k):
     assert np.all(np.isfinite(PPCA(k).fit(HOLES).impute(HOLES)))
 
 
+@pytest.mark.filterwarnings("ignore:.*the likelihood has no maximum")
 def test_as_many_components_as_rows():
     few = rows(n=5, p=12)
     for table in (few, with_holes(few, 0.1)):

@@ -75,6 +75,7 @@ def test_likelihood_never_falls():
         assert np.diff(ppca.loglike_).min() >= -1e-12 * abs(ppca.loglike_[0])
 
 
+@pytest.mark.filterwarnings("ignore:.*the likelihood has no maximum")
 @pytest.mark.parametrize(("n", "p", "k", "noise"), [(60, 6, 3, 0.0), (5, 12, 5, 0.5), (16, 7, 7, 0.1)])
 def test_likelihood_never_falls_where_the_noise_goes_to_zero(n, p, k, noise):
     """Rows in fewer dimensions than components, as many components as rows, as many as columns."""

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.metrics import r2_score
 
 from lowdim import CCA, PCR, PLSCanonical, PLSRegression
 
@@ -51,3 +53,16 @@ def test_the_intercept_of_float32_rows_may_be_in_float64(name):
     model = MODELS[name]().fit(x.astype(np.float32), y.astype(np.float32))
     assert model.intercept_.dtype == np.float64
     np.testing.assert_allclose(model.intercept_, -(2.0**134), rtol=0.05)
+
+
+@pytest.mark.parametrize("model", [PCR(2), PLSRegression(2), PLSCanonical(2), CCA(2, regularization=0.1)])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_responses_are_scored_as_dense_ones(model, form):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((30, 5))
+    Y = np.maximum(X[:, :3] + 0.3 * random.standard_normal((30, 3)), 0.0)
+    weights = random.random(30)
+    model.fit(X, form(Y))
+    assert model.score(X, form(Y)) == pytest.approx(r2_score(Y, model.predict(X)), rel=1e-12)
+    expected = r2_score(Y, model.predict(X), sample_weight=weights)
+    assert model.score(form(X), form(Y), sample_weight=weights) == pytest.approx(expected, rel=1e-12)

@@ -425,3 +425,25 @@ def test_sparse_responses():
     y = np.round(Y[:, :1] / 40)
     found = cross_validate(PLSRegression(), X, sparse.csr_array(y), n_components=[1, 2])
     np.testing.assert_allclose(found.scores, cross_validate(PLSRegression(), X, y, n_components=[1, 2]).scores)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda block: block[:, :1], lambda block: block[:, 0]])
+def test_responses_in_blocks_of_different_lengths(form):
+    blocks = [form(Y[:50]), form(Y[50:51]), form(Y[51:])]
+    whole = np.concatenate([block.toarray() if sparse.issparse(block) else block for block in blocks])
+    found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, n_components=[1, 2])
+    expected = slow(PLSRegression(), X, whole, KFold(5).split(X), [1, 2])
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+
+
+def test_responses_as_a_list_of_rows():
+    found = cross_validate(PLSRegression(), X, list(Y), n_components=[1, 2])
+    np.testing.assert_allclose(found.scores, cross_validate(PLSRegression(), X, Y, n_components=[1, 2]).scores)
+
+
+def test_classes_in_blocks():
+    classes = random.integers(0, 3, N)
+    splitter, blocks = StratifiedKFold(3), [classes[:50], classes[50:]]
+    found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, cv=splitter, n_components=[1, 2])
+    expected = slow(PLSRegression(), X, classes, splitter.split(X, classes), [1, 2])
+    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)

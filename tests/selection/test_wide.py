@@ -270,6 +270,13 @@ def test_sparse_tables():
         found = cross_validate(model, S, target, n_components=COUNTS)
         expected = cross_validate(model, S.toarray(), target, n_components=COUNTS)
         np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-8)
+    # So many responses are fitted again for each fold.
+    R = sparse.random_array((N, 300), density=0.05, rng=1, format="csr")
+    for model in (PLSRegression(), PCR()):
+        found = cross_validate(model, S, R, n_components=COUNTS)
+        pairs = KFold(5).split(S.toarray())
+        expected = slow(model, S.toarray(), R.toarray(), pairs, COUNTS)
+        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
     a, b = (bootstrap(PCA(2), A, n_boot=3, random_state=0) for A in (S, S.toarray()))
     np.testing.assert_allclose(a.replicates["explained_variance"], b.replicates["explained_variance"], rtol=1e-8)
 

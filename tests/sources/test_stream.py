@@ -177,6 +177,13 @@ def test_a_damaged_block_among_small_ones_is_named():
         summarize(blocks, Moments(5))
 
 
+@pytest.mark.parametrize("given", [list, tuple, iter])
+@pytest.mark.parametrize("wrong", [None, 3, np.float64(1.0)])
+def test_what_is_no_block_is_named(given, wrong):
+    with pytest.raises((TypeError, ValueError), match="block 2 of the stream"):
+        summarize(given([X[:5], X[5:6], wrong, X[6:]]), Moments(5))
+
+
 def test_blocks_whose_form_changes_all_the_time():
     """Rows in C and in F order, which does not matter, and as tables, which is refused; no number is too large."""
     rows = [np.asarray(X[i % 60 : i % 60 + 1], order="CF"[i % 2]) for i in range(6000)]

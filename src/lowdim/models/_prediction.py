@@ -10,12 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, all_finite, astype, device, in_range, namespace, wide_dtype
+from .._xp import Array, all_finite, astype, dense, device, in_range, namespace, wide_dtype
 from ..errors import not_representable
 from ..features import affine
 from ._tables import cast
+
+
+# scikit-learn has no types, so its bases are Any.
+class Predictor(RegressorMixin):  # type: ignore[misc] # scikit-learn has no types
+    """scikit-learn's mixin for regressions, whose score takes sparse responses too, as `fit` does."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        return float(super().score(X, dense(y), sample_weight))
 
 
 def coefficients(model: Any) -> Array:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
@@ -27,14 +26,13 @@ from ..solvers.tables import (
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import coefficients, predictions, regression_tags, set_prediction
+from ._prediction import Predictor, coefficients, predictions, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import Dtypes, cast, check_regularization, check_scale
 
 
-# scikit-learn has no types, so its bases are Any.
-class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
+class CCA(Predictor, PairModel):
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters

@@ -129,7 +129,7 @@ def _validator(
     scorers = [model.held_out_scorer() for model in models]
     source = models[0].open_rows(X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_of(cv, source.shape[0], groups, _classes(y), weights)
+    folds = folds_of(cv, source.shape[0], groups, _classes(y, source.shape[0]), weights)
     return CrossValidator(scorers, source, folds, weights, settings, (X, y))
 
 
@@ -262,10 +262,15 @@ def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:
     return finer_plan(plan, Status.UNRESOLVED, job)
 
 
-def _classes(y: Any) -> np.ndarray | None:
-    """y as a vector, for splitters that use it; None if it is not a vector."""
+def _classes(y: Any, n: int | None = None) -> np.ndarray | None:
+    """y as a vector, for splitters that use it; None if it is not a vector, or not one of n rows if it is a list."""
     if y is None or callable(y) or hasattr(y, "__next__") or is_sparse(y):
         return None
+    if isinstance(y, list | tuple) and len(y) and getattr(y[0], "shape", None):
+        blocks = [_classes(block) for block in y]
+        vectors = [block for block in blocks if block is not None]
+        # Vectors may also be the rows of a table.
+        return np.concatenate(vectors) if len(vectors) == len(blocks) and sum(map(len, vectors)) == n else None
     y = compute_lazy(y)
     values = np.asarray(y) if isinstance(y, list | tuple) else y
     values = values.to_numpy() if hasattr(values, "to_numpy") else values

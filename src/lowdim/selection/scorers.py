@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._threads import check_stop
-from .._xp import compute_lazy, to_numpy
+from .._xp import compute_lazy, dense, to_numpy
 from ..errors import MissingValues
 from ..reading import summarize
 from ..solvers import Status
@@ -316,6 +316,6 @@ def _running_sums(correlations: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def _columns(y: Any) -> np.ndarray:
     """Responses or scores as a NumPy array with two axes."""
-    values = compute_lazy(y)
+    values = dense(compute_lazy(y))
     values = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values), dtype=np.float64)
     return values[:, None] if values.ndim == 1 else values

@@ -42,9 +42,7 @@ class StreamSource(Source):
         self._prototype = first
         #: The number of rows that the first complete pass gave; None before its end.
         self._n_read: int | None = None
-        known = isinstance(blocks, list | tuple)
-        n = sum(len(b) if not hasattr(b, "shape") else b.shape[0] for b in blocks) if known else None
-        self.shape = (n, first.shape[1])
+        self.shape = (_count_rows(blocks), first.shape[1])
         self.kind = first.kind
         self.dtype = first.dtype
         self.names = first.names
@@ -134,7 +132,7 @@ class StreamSource(Source):
         form, count = None, 0
         while (item := next(self._iterator, None) if self._held is None else self._held) is not None:
             self._held = None
-            shape = getattr(item[1], "shape", None)
+            shape = getattr(item[1], "shape", None) or None
             if shape is not None and shape[0] == 0:
                 continue
             this = None if shape is None or 8 * shape[0] >= rows else form_of(item[1])
@@ -153,3 +151,14 @@ class StreamSource(Source):
             return self._open(block)
         except (TypeError, ValueError) as error:
             raise type(error)(f"block {number} of the stream: {error}") from error
+
+
+def _count_rows(blocks: Any) -> int | None:
+    """The number of rows of a list of blocks; None if it is not known, also because a block turns out to have none."""
+    if not isinstance(blocks, list | tuple):
+        return None
+    try:
+        return sum(block.shape[0] if hasattr(block, "shape") else len(block) for block in blocks)
+    except (TypeError, IndexError):
+        # The block that has no rows is named when it is opened.
+        return None

@@ -63,6 +63,18 @@ def test_the_iteration_ends_early_and_says_why(shape, missing, k):
     assert np.diff(ppca.loglike_).min() >= -1e-10 * abs(ppca.loglike_[-1])
 
 
+def test_noise_at_its_floor_is_not_taken_for_a_maximum():
+    """Small tables have steps enough to bring the noise to its floor, where only rounding is left to gain."""
+    X = sparse_rows(60, 10, 0.7)
+    X = X[np.isfinite(X).any(axis=1)]
+    counts = np.isfinite(X).sum(axis=1)
+    assert np.maximum(counts - 4, 0).sum() <= 5 * 6
+    with pytest.warns(ConvergenceWarning, match="the likelihood has no maximum"):
+        ppca = PPCA(4).fit(X)
+    assert ppca.status_ is Status.UNDETERMINED
+    assert ppca.noise_variance_ < 1e-9 * np.nanvar(X)
+
+
 def test_fewer_components_and_a_prior_are_determined():
     X = sparse_rows(600, 40, 0.8)
     assert PPCA(3).fit(X).status_ is Status.CONVERGED

@@ -74,7 +74,7 @@ class EM(LatentSolver):
 
     Rows of o_i observed entries are fitted exactly, without noise, by K components if sum_i max(o_i - K, 0) is at most
     (K + 1) (p - K), the number of parameters of a K-dimensional plane. The likelihood then increases without end as the
-    noise decreases. Only a few steps are taken in this case (60 for a large table), and if these do not converge, the
+    noise decreases. Only a few steps are taken in this case (60 for a large table), and if they miss the tolerance, the
     status is UNDETERMINED.
 
     If the likelihood has hardly increased during a hundred steps, and the tolerance is far out of reach of `max_iter`
@@ -175,7 +175,8 @@ def fit_rows(rows: RowsLike, em: EM, request: LatentRequest, observed: Observed,
 
         outcome = run_em(limited, starts, expect, request)
     fit = as_fit(outcome, observed.weight, observed.n_rows, 1 + passes + outcome.passes)
-    if undetermined and fit.status is Status.NOT_CONVERGED and limited.max_iter < em.max_iter:
+    if undetermined and fit.residual > em.tol:
+        # Whether the steps ran out, or noise at its floor left only rounding to gain: there is no maximum.
         return replace(fit, status=Status.UNDETERMINED, advice=too_few_entries(observed, request.k))
     return fit
 
