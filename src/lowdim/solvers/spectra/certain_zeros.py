@@ -19,8 +19,8 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
 
     One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the projections
     have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in these directions
-    either, however many rows there are. This is the usual case: columns that are sums of others, or that are empty. As after a
-    solve by the R factor, the eigenvectors without variance are arbitrary orthonormal ones.
+    either, however many rows there are. This is the usual case: columns that are sums of others, or that are empty. As
+    after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal ones.
     """
     values = spectrum.values
     k, p = spectrum.vectors.shape
