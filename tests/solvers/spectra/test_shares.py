@@ -83,6 +83,49 @@ def test_eigenvalues_that_are_small_but_not_zero_are_still_found(small):
     np.testing.assert_allclose(pca.explained_variance_, exact, rtol=1e-4)
 
 
+def _with_small_directions(n, p, deviations):
+    """Rows with these standard deviations along orthonormal directions, and their exact right singular vectors."""
+    rng = np.random.default_rng(0)
+    Q, _ = np.linalg.qr(rng.standard_normal((p, len(deviations))))
+    X = (rng.standard_normal((n, len(deviations))) * deviations) @ Q.T
+    Z = X - X.mean(axis=0)
+    Z -= Z.mean(axis=0)
+    _, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    return X, s**2 / (n - 1), Vt
+
+
+def test_small_directions_are_found_among_many_rows_too():
+    X, exact, Vt = _with_small_directions(30_000, 6, [1, 1, 1, 1e-12, 1e-13, 0])
+    pca = PCA(5).fit(X)
+    assert pca.solver_ == "triangle"
+    np.testing.assert_allclose(pca.explained_variance_[3:], exact[3:5], rtol=1e-2)
+    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * Vt[:5], axis=1))[3:], 1.0, rtol=1e-4)
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-8, 1e-10])
+def test_small_directions_of_few_rows_have_their_own_components(small):
+    X, exact, Vt = _with_small_directions(12, 2_000, [1, 1, 1, small, small / 10])
+    pca = PCA(5).fit(X)
+    assert pca.solver_ == "gram"
+    np.testing.assert_allclose(pca.explained_variance_, exact[:5], rtol=1e-3)
+    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * Vt[:5], axis=1))[3:], 1.0, rtol=1e-4)
+
+
+def test_small_variances_of_few_rows_with_many_columns_are_not_zero():
+    X, exact, _ = _with_small_directions(12, 40_000, [1, 1, 1, 1e-12])
+    np.testing.assert_allclose(PCA(4).fit(X).explained_variance_, exact[:4], rtol=1e-3)
+
+
+def test_small_directions_of_few_float32_rows_have_their_own_components():
+    X, _, _ = _with_small_directions(12, 300, [1, 1, 1, 1e-4, 1e-6])
+    X = X.astype(np.float32)
+    Z = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
+    Vt = np.linalg.svd(Z, full_matrices=False)[2]
+    pca = PCA(5).fit(X)
+    assert pca.solver_ == "gram"
+    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * Vt[:5], axis=1))[3:], 1.0, rtol=1e-5)
+
+
 def test_repeated_sparse_rows_need_no_second_solver():
     X = texts()
     pca = PCA().fit(X)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ... import summaries
-from ..._xp import Array, asarray_like, astype, count_true, is_sparse, namespace
+from ..._xp import Array, asarray_like, astype, count_true, device, is_sparse, namespace, wide_dtype
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -65,15 +65,17 @@ class Gram(Solver):
         most = most_components(n, weight, p)
         values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
         k = values.shape[0] if request.share is not None else most if request.k is None else request.k
-        W, mean, scale = _lift(rows, vectors, ddof)
+        W, mean, scale = _lift(rows, vectors, ddof, wide=self.root)
         require_size(values[:1], mean, weight)
         # Sparse rows are multiplied in float64.
         narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
         n_free = min(n - 1, p, values.shape[0])
-        if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, max(n, p)):
+        if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
-        rank = min(numerical_rank(values, max(n, p), epsilon), k)
+        # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
+        found = xp.sqrt(values) if self.root else values
+        rank = min(numerical_rank(found, max(n, p), epsilon), k)
         W = orthonormal_rows(W, rank, k)
         values = with_zeros(values, max(0, k - values.shape[0]))[:k]
         resolved = self.root or is_resolved(values, n_free, epsilon)
@@ -134,11 +136,11 @@ def _count_resolved(values: Array) -> int:
     return count_true(values >= resolution(FLOAT64_EPS) * values[0])
 
 
-def _are_zero(values: Array, W: Array, first: int, last: int, width: int) -> bool:
+def _are_zero(values: Array, W: Array, first: int, last: int, n: int) -> bool:
     """Whether the eigenvalues from `first` up to `last` are zero, although products of rows cannot resolve them.
 
     The length of w = Z^T v, which is computed without squaring anything, is the square root of the eigenvalue. If these
-    have a length of at most `width` eps sqrt(lambda_1) in all, the R factor of Z^T finds no variance there either.
+    have a length of at most n eps sqrt(lambda_1) in all, the n x n R factor of Z^T finds no variance there either.
     """
     if first >= last:
         return False
@@ -146,11 +148,11 @@ def _are_zero(values: Array, W: Array, first: int, last: int, width: int) -> boo
     W = W[first:last, :]
     unit = float(xp.max(xp.abs(W))) or 1.0
     length = unit * math.sqrt(float(xp.sum((W / unit) ** 2)))
-    return length <= rank_cut(math.sqrt(float(values[0])), width, FLOAT64_EPS)
+    return length <= rank_cut(math.sqrt(float(values[0])), n, FLOAT64_EPS)
 
 
-def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Array, Array]:
-    """Z^T v as rows, and the mean and scale of each column, in one pass over the columns.
+def _lift(rows: RowsLike, vectors: Array, ddof: int | None, *, wide: bool) -> tuple[Array, Array, Array]:
+    """Z^T v as rows, and the mean and scale of each column, in one pass over the columns; in float64 if `wide`.
 
     v is orthogonal to the square roots of the weights, so rounding errors of the means do not matter.
     """
@@ -159,7 +161,7 @@ def _lift(rows: RowsLike, vectors: Array, ddof: int | None) -> tuple[Array, Arra
     if rows.weights is not None:
         w = astype(rows.weights, vectors.dtype)
         rooted = rooted * xp.sqrt(w)[:, None]
-    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof))
+    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, wide))
     k = vectors.shape[0]
     return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
 
@@ -169,13 +171,15 @@ class _Lift:
 
     keeps_sparse = True
 
-    def __init__(self, right: Array, weights: Array | None, ddof: int | None) -> None:
-        self._right, self._weights, self._ddof = right, weights, ddof
+    def __init__(self, right: Array, weights: Array | None, ddof: int | None, wide: bool) -> None:
+        self._right, self._weights, self._ddof, self._wide = right, weights, ddof, wide
 
     def __call__(self, block: Array) -> Array:
         if is_sparse(block):
             return self._of_sparse(block)
         xp = namespace(block)
+        if self._wide:
+            block = astype(block, wide_dtype(xp, device(block)))
         Z, mean, scale = centred_features(block, self._weights, self._ddof)
         return xp.concat([Z @ astype(self._right, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
 

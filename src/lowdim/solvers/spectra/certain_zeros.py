@@ -18,9 +18,9 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
     """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
 
     One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the projections
-    have lengths of at most n eps sqrt(lambda_1) in all (p eps for n < p), the R factor of the rows finds no variance in
-    these directions either. This is the usual case: columns that are sums of others, or that are empty. As after a
-    solve by the R factor, the eigenvectors without variance are arbitrary orthonormal ones.
+    have lengths of at most p eps sqrt(lambda_1) in all, the R factor of the rows finds no variance in these directions
+    either, however many rows there are. This is the usual case: columns that are sums of others, or that are empty. As
+    after a solve by the R factor, the eigenvectors without variance are arbitrary orthonormal ones.
     """
     values = spectrum.values
     k, p = spectrum.vectors.shape
@@ -29,7 +29,7 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
         return spectrum
     squares = _squares_along(spectrum.vectors[first:, :], spectrum, rows)
     xp = namespace(squares)
-    cut = rank_cut(1.0, max(spectrum.n_rows, p), FLOAT64_EPS)
+    cut = rank_cut(1.0, p, FLOAT64_EPS)
     if not math.sqrt(float(xp.sum(squares)) / float(values[0])) <= cut:
         return replace(spectrum, passes=spectrum.passes + 1)
     return replace(
