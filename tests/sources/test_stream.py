@@ -203,3 +203,22 @@ def test_holes_in_single_rows():
     holes = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
     found = PPCA(2).fit([holes[i : i + 1] for i in range(60)])
     np.testing.assert_allclose(found.mean_, PPCA(2).fit(holes).mean_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 7, 500, 3000])
+@pytest.mark.parametrize("ring", [1, 2, 3])
+def test_an_iterator_may_fill_the_same_arrays_again(size, ring):
+    rows = np.random.default_rng(0).standard_normal((6000, 6))
+
+    def blocks():
+        arrays = [np.empty((size, 6)) for _ in range(ring)]
+        for number, i in enumerate(range(0, 6000, size)):
+            array = arrays[number % ring]
+            some = rows[i : i + size]
+            array[: len(some)] = some
+            yield array[: len(some)]
+
+    found = summarize(blocks(), Moments)
+    np.testing.assert_allclose(found.scatter, summarize(rows, Moments).scatter, rtol=1e-10, atol=1e-9)
+    again = PCA(2).fit(blocks)
+    np.testing.assert_allclose(again.explained_variance_, PCA(2).fit(rows).explained_variance_, rtol=1e-10)

@@ -10,6 +10,7 @@ from .._xp import Array, concat_rows
 from ..errors import exhausted_stream, mixed_blocks, not_iterable, other_length, other_names, ragged_blocks
 from .base import Source
 from .joining import form_of, joined
+from .reused import without_reuse
 
 
 class StreamSource(Source):
@@ -27,7 +28,7 @@ class StreamSource(Source):
     -----
     Large blocks are cut to the requested size. Small blocks are joined, which copies them, until they have at least an
     eighth of that size; at most one such joined block is held at a time. Blocks of the same form are joined before they
-    are opened, so that single rows can be given as blocks.
+    are opened, so that single rows can be given as blocks. An iterator may fill the same array again and again.
     """
 
     def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
@@ -102,8 +103,9 @@ class StreamSource(Source):
         blocks = self._blocks() if callable(self._blocks) else self._blocks
         if not hasattr(blocks, "__iter__") and not hasattr(blocks, "__getitem__"):
             raise not_iterable(blocks)
+        listed = isinstance(blocks, list | tuple)
         #: Pairs of the number of a block and the block.
-        self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks))
+        self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks) if listed else without_reuse(blocks))
         #: A pair that was taken from the iterator and not used yet.
         self._held: tuple[int, Any] | None = None
         #: The number of the first block of the last source.

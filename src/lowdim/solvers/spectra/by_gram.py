@@ -211,6 +211,8 @@ def with_complement(rows: Array, k: int) -> Array:
     rank, p = rows.shape
     if rank == k:
         return rows
+    if rank == 0:
+        return namespace(rows).eye(k, p, dtype=rows.dtype, device=device(rows))
     noise = asarray_like(np.random.default_rng(0).standard_normal((k - rank, p)), rows, dtype=rows.dtype)
     # By chance, the first of these may lie in the span of the rows: then only rounding is left, and chosen anew.
     for _ in range(3):
