@@ -19,13 +19,9 @@ from ..features import affine
 from ._tables import cast
 
 
-# scikit-learn has no types, so its bases are Any.
-class Predictor(RegressorMixin):  # type: ignore[misc] # scikit-learn has no types
-    """scikit-learn's mixin for regressions, whose score takes sparse responses too, as `fit` does."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
-        return float(super().score(X, dense(y), sample_weight))
+def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2 as scikit-learn's `score` of regressions; the responses may be sparse, as in `fit`."""
+    return float(RegressorMixin.score(model, X, dense(y), sample_weight))
 
 
 def coefficients(model: Any) -> Array:

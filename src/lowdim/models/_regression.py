@@ -7,6 +7,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace, to_numpy
@@ -15,7 +16,14 @@ from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
-from ._prediction import Predictor, coefficients, in_widest_range, predictions, regression_tags, set_prediction
+from ._prediction import (
+    coefficients,
+    in_widest_range,
+    predicted_share,
+    predictions,
+    regression_tags,
+    set_prediction,
+)
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import Dtypes, cast
 
@@ -23,7 +31,8 @@ from ._tables import Dtypes, cast
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
 
 
-class LatentRegression(Predictor, PairModel):
+# scikit-learn has no types, so its bases are Any.
+class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
@@ -58,6 +67,10 @@ class LatentRegression(Predictor, PairModel):
                 "components of the model."
             )
         return predictions(self, X, R[:, : int(k)], Q[:, : int(k)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        return predicted_share(self, X, y, sample_weight)
 
     @property
     def coef_path_(self) -> Array:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
@@ -26,13 +27,13 @@ from ..solvers.tables import (
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import Predictor, coefficients, predictions, regression_tags, set_prediction
+from ._prediction import coefficients, predicted_share, predictions, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import Dtypes, cast, check_regularization, check_scale
 
 
-class CCA(Predictor, PairModel):
+class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -168,6 +169,10 @@ class CCA(Predictor, PairModel):
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
         # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
         return standardize_flags(self.scale, self.regularization, 2)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        return predicted_share(self, X, y, sample_weight)
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""
