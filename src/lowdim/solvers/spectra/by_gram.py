@@ -121,7 +121,7 @@ def _eigenpairs(G: Array, request: Request, most: int, root: bool) -> tuple[Arra
     else:
         values, Vt = eigh_descending(A)
         values = xp.clip(values, 0.0, None)
-    values = values[:most]
+    values = values[: min(most, values.shape[0])]
     k = min(wanted_pairs(values, float(xp.sum(values)), request, most), values.shape[0])
     tail = Tail().plus(values[k:])
     values, Vt = values[:k], Vt[:k, :]
