@@ -111,6 +111,8 @@ class QuasiNewtonICA(IcaSolver):
             if taken is not None:
                 losses.append(point.loss)
                 before, (base, step) = base, taken
+                # A gradient in float64 may be above the limit again; float32 would only lead back to this point.
+                all_wide = all_wide or not base.narrow
                 if before.narrow == base.narrow:
                     history.record_step(gradient, step)
                 else:
