@@ -67,16 +67,18 @@ def exact_likelihood(X, k, folds=5):
 # ---- Contenders
 
 
-def ours_pls(tables, k):
+def ours_pls(tables, k, folds=10):
     X, Y = tables.all
-    labels = labels_of(len(X), 10)
+    labels = labels_of(len(X), folds)
     return lambda: lowdim.cross_validate(lowdim.PLSRegression(), X, Y, cv=labels, n_components=range(1, k + 1)).rmse[0]
 
 
-def by_ikpls(jobs):
+def by_ikpls(jobs, folds=10):
+    """ikpls, which computes the products of the training rows from those of all rows."""
+
     def setup(tables, k):
         X, Y = tables.all
-        labels = labels_of(len(X), 10)
+        labels = labels_of(len(X), folds)
 
         def run():
             model = ikpls.PLS(algorithm=1, ddof=1)
@@ -92,9 +94,10 @@ def _squares(truth, predicted):
     return np.sum((predicted - truth) ** 2, axis=(1, 2))
 
 
-def by_scikit_learn(tables, k):
+def by_scikit_learn(tables, k, folds=10):
+    """scikit-learn, refitted for each number of components and each fold."""
     X, Y = tables.all
-    splits = PredefinedSplit(labels_of(len(X), 10))
+    splits = PredefinedSplit(labels_of(len(X), folds))
 
     def run():
         errors = []

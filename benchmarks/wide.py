@@ -9,19 +9,23 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from sklearn import cross_decomposition, decomposition
+from sklearn import decomposition
 from sklearn.model_selection import PredefinedSplit
 from sklearn.model_selection import cross_validate as sklearn_cross_validate
 
 import lowdim
 from benchmarks.harness import Case, Contender
-from benchmarks.selection import exact_rmse, itself, labels_of, latent_rows
+from benchmarks.selection import (
+    by_ikpls,
+    by_scikit_learn,
+    exact_rmse,
+    ikpls,
+    itself,
+    labels_of,
+    latent_rows,
+    ours_pls,
+)
 from benchmarks.tables import process
-
-try:
-    from ikpls.fast_cross_validation import numpy as ikpls
-except ImportError:
-    ikpls = None
 
 LIMIT = 60.0  # seconds
 
@@ -34,55 +38,13 @@ def bare(name, product):
 # ---- Cross-validation of PLS
 
 
-def cross_validated_pls(folds):
-    def setup(tables, k):
-        X, Y = tables.all
-        labels = labels_of(len(X), folds)
-        counts = range(1, k + 1)
-        return lambda: lowdim.cross_validate(lowdim.PLSRegression(), X, Y, cv=labels, n_components=counts).rmse[0]
-
-    return Contender("lowdim", setup, itself)
+def of_pls(folds):
+    """lowdim and, where it is installed, ikpls."""
+    theirs = [] if ikpls is None else [Contender("ikpls, fast cross-validation", by_ikpls(1, folds), itself)]
+    return [Contender("lowdim", partial(ours_pls, folds=folds), itself), *theirs]
 
 
-def by_ikpls(folds):
-    """ikpls, which computes the products of the training rows from those of all rows."""
-
-    def setup(tables, k):
-        X, Y = tables.all
-        labels = labels_of(len(X), folds)
-
-        def run():
-            model = ikpls.PLS(algorithm=1, ddof=1)
-            sums = model.cross_validate(X, Y, k, labels, _squares, n_jobs=1, verbose=0)
-            return np.sqrt(sum(sums.values()) / Y.size)
-
-        return run
-
-    return [] if ikpls is None else [Contender("ikpls, fast cross-validation", setup, itself)]
-
-
-def _squares(truth, predicted):
-    return np.sum((predicted - truth) ** 2, axis=(1, 2))
-
-
-def refitted_pls(folds):
-    """scikit-learn, refitted for each number of components and each fold."""
-
-    def setup(tables, k):
-        X, Y = tables.all
-        splits = PredefinedSplit(labels_of(len(X), folds))
-
-        def run():
-            errors = []
-            for j in range(1, k + 1):
-                model = cross_decomposition.PLSRegression(j)
-                found = sklearn_cross_validate(model, X, Y, cv=splits, scoring="neg_mean_squared_error")
-                errors.append(-found["test_score"].mean())
-            return np.sqrt(errors)
-
-        return run
-
-    return Contender("scikit-learn cross_validate for each K", setup, itself)
+REFITTED = Contender("scikit-learn cross_validate for each K", partial(by_scikit_learn, folds=5), itself)
 
 
 def inner_products(tables, k):
@@ -244,10 +206,10 @@ ROWS_GRAM = bare("bare X @ X.T", lambda X, k: X @ X.T)
 CASES = [
     Case("wide-cv-pls", "5-fold cross-validation of PLS, 1 to 20 components, 60 x 5,000; error: RMSE",
          "< 50 ms; >= 2 x ikpls", (60, 5_000), 20, process, partial(exact_rmse, folds=5),
-         [cross_validated_pls(5), *by_ikpls(5), refitted_pls(5), GRAM], limit=LIMIT),
+         [*of_pls(5), REFITTED, GRAM], limit=LIMIT),
     Case("wide-cv-pls-20000", "10-fold cross-validation of PLS, 1 to 20 components, 500 x 20,000; error: RMSE",
          "<= 3 x the bare X @ X.T", (500, 20_000), 20, process, exact_rmse,
-         [cross_validated_pls(10), *by_ikpls(10), GRAM], limit=LIMIT),
+         [*of_pls(10), GRAM], limit=LIMIT),
     Case("wide-cv-pca", "5-fold held-out likelihood of PCA, all numbers of components (scikit-learn: 1 to 20), "
          "60 x 3,000; error: likelihood", "< 0.1 s", (60, 3_000), 20, latent_rows, thin_likelihood,
          [Contender("lowdim", cross_validated_pca, first_likelihoods(20)),

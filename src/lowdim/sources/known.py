@@ -13,7 +13,7 @@ from .base import Source
 class KnownSource(Source):
     """Another source, together with the inner products of its rows, which need not be computed again.
 
-    The products are kept for those who read the source; what they are is none of its business.
+    The products are kept for those who read the rows; the source itself does not look at them.
     """
 
     def __init__(self, source: Source, products: Any) -> None:
