@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import accumulate, cycle, pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from .sources import (
     tree,
     unusable_block_error,
 )
-from .summaries import Gram
 from .summaries.base import Summary, union
 from .summaries.scatter import ScatterSummary
 
@@ -181,12 +180,8 @@ class Rows:
 
     def summarize_features(self, summary: S) -> S:
         """One pass over the columns, or none if the inner products of the rows are known and all that is needed."""
-        known, asked = self.source.products, cast(Any, summary)
-        if known is not None and type(summary) is Gram and asked.ddof is None:
-            found = known.reweighted(asked.sample_weight)
-            if found is not None:
-                return cast(S, found)
-        return summarize(self.source.features(), summary, progress=self.progress)
+        found = None if self.source.products is None else summary.from_products(self.source.products)
+        return summarize(self.source.features(), summary, progress=self.progress) if found is None else found
 
     def map_features(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the columns; the result, one row for each column, is in memory wherever the rows are held."""

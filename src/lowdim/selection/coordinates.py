@@ -21,7 +21,7 @@ from ..reading import Rows
 from ..sources import ArraySource, KnownSource, Source
 from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
 from ..summaries.gram import centred_products
-from .folds import tables_in
+from .folds import dense_rows, tables_in
 
 #: Bytes of the inner products that are held at a time, if each set of training rows has its own.
 _AT_A_TIME = 1 << 28
@@ -57,8 +57,7 @@ class UsedRows:
 
     def dense(self) -> np.ndarray:
         """The rows themselves, as a dense float64 array."""
-        blocks = [to_numpy(dense(block)) for block in self.source.blocks(len(self.used))]
-        return np.concatenate(blocks).astype(np.float64)[self.used]
+        return dense_rows(self.source).astype(np.float64)[self.used]
 
     def coordinates(self, width: int, fine: bool) -> np.ndarray:
         """Coordinates of the centred rows, with at least `width` columns, of which the last ones may be zero.
@@ -131,8 +130,7 @@ def root_of(G: np.ndarray) -> np.ndarray:
 
 def _gathered(source: Source) -> Source:
     """The rows of a stream, which cannot be read by columns, as one array."""
-    blocks = [to_numpy(dense(block)) for block in source.blocks(int(source.shape[0] or 1))]
-    array = ArraySource(np.concatenate(blocks))
+    array = ArraySource(dense_rows(source))
     array.names, array.table = source.names, source.table
     return array
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
-from .._xp import asarray_like, is_sparse, to_numpy
+from .._xp import asarray_like, dense, to_numpy
 from ..errors import bad_weights
 from ..reading import summarize
 from ..sources import ArraySource, BesideSource, Source
@@ -117,19 +117,19 @@ def is_wide(source: Source) -> bool:
 def rows_and_counts(source: Source, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows of positive weight of a source of known length, as a dense float64 array, and for how many rows each
     stands; an error if they are not finite."""
-    n, p = source.shape
     # This pass checks the weights, and raises an error that names the row and column of a value that is not finite.
-    summarize(source, Columns(p), weights=sample_weight)
-    tables = [
-        np.concatenate([b.toarray() if is_sparse(b) else to_numpy(b) for b in table.blocks(int(n or 0))])
-        for table in tables_in(source)
-    ]
-    rows = np.concatenate(tables, axis=1).astype(np.float64)
+    summarize(source, Columns(source.shape[1]), weights=sample_weight)
+    rows = np.concatenate([dense_rows(table) for table in tables_in(source)], axis=1).astype(np.float64)
     if sample_weight is None:
         return rows, np.ones(len(rows), dtype=np.int64)
     counts = check_whole(sample_weight)
     used = counts > 0
     return rows[used], counts[used]
+
+
+def dense_rows(source: Source) -> np.ndarray:
+    """All rows of a source of known length, as one dense array."""
+    return np.concatenate([to_numpy(dense(block)) for block in source.blocks(int(source.shape[0] or 1))])
 
 
 def check_whole(sample_weight: Any) -> np.ndarray:

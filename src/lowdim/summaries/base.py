@@ -119,6 +119,11 @@ class Summary(ABC):
         """An empty summary with the same parameters: the identity of `merge`."""
         return type(self)(**{name: getattr(self, name) for name in (*self.parameters, *self.options)})
 
+    def from_products(self, known: Any) -> Self | None:
+        """This summary of all features, from known inner products of all samples (a `Gram`); None if these do not
+        suffice."""
+        return None
+
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         """How many rows a block should have; `stored` is the fraction of entries that sparse rows store."""
         return max(16, CACHE_BYTES // max(1, n_columns * itemsize))

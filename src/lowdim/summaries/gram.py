@@ -6,7 +6,7 @@ which is centred separately, so it can be accumulated over blocks of features as
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -143,6 +143,10 @@ class Gram(Summary):
         some.n_rows, some.product = self.n_rows, xp.take(xp.take(P, index, axis=0), index, axis=1)
         return some
 
+    def from_products(self, known: Gram) -> Self | None:
+        # Products of features divided by their standard deviations are others.
+        return None if self.ddof is not None else cast("Self | None", known.reweighted(self.sample_weight))
+
     def reweighted(self, sample_weight: Array | None) -> Gram | None:
         """The same products with other weights of the samples, which only `centred` uses.
 
@@ -244,6 +248,9 @@ class GramRoot(Gram):
     """As Gram, but `product` holds a root R of the centred Gram matrix R^T R: no digits are lost by squaring."""
 
     symmetric = ()
+
+    def from_products(self, known: Gram) -> Self | None:
+        return None
 
     def centred(self) -> Array:
         """R^T R."""
