@@ -39,7 +39,7 @@ class Blocks(Columns):
 @pytest.fixture
 def small_blocks_on_devices(monkeypatch):
     """Otherwise blocks of arrays that may lie on a device are large, whatever a summary asks for."""
-    monkeypatch.setattr(sys.modules["lowdim.reading"], "_DEVICE_BYTES", 0)
+    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_DEVICE_BYTES", 0)
 
 
 # ---- summarize
@@ -186,7 +186,7 @@ def test_map_rows_keeps_the_order_of_the_rows(name):
 
 
 def test_map_rows_over_many_blocks(monkeypatch):
-    monkeypatch.setattr(sys.modules["lowdim.reading"], "_MAP_BYTES", 64)
+    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_MAP_BYTES", 64)
     rows = np.random.default_rng(0).standard_normal((1000, 3))
     sizes = []
 
@@ -291,7 +291,7 @@ def test_holes_in_rows_of_weight_zero_are_not_there(kind):
 
 def test_one_block_is_looked_at_for_holes(monkeypatch):
     """Holes further down are for the reading to find."""
-    monkeypatch.setattr(sys.modules["lowdim.reading"], "_MAP_BYTES", 64)
+    monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], "_MAP_BYTES", 64)
     rows = np.zeros((1000, 3))
     rows[64, 0] = np.nan
     assert not Rows(open_source(rows)).shows_holes()

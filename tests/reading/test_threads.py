@@ -38,7 +38,7 @@ def sparse_rows():
 @pytest.fixture
 def counted(monkeypatch):
     """The numbers of threads that have read rows side by side."""
-    module = sys.modules["lowdim.reading"]._threads
+    module = sys.modules["lowdim.reading.summarizing"]._threads
     calls = []
     original = module.run_in_parallel
 
@@ -214,7 +214,7 @@ class Slow(Moments):
 @pytest.fixture
 def small_parts(monkeypatch):
     """48 parts."""
-    module = sys.modules["lowdim.reading"]
+    module = sys.modules["lowdim.reading.blocks"]
     monkeypatch.setattr(module, "_PARTS_PER_THREAD", 24)
     monkeypatch.setattr(module, "_PART_BYTES", 1 << 10)
 

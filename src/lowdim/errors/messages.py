@@ -1,115 +1,14 @@
-"""Exceptions and warnings, and the builders of their messages.
+"""The builders of messages about rows, columns, parameters and results.
 
 A message says what is wrong, what was given, what is allowed, and what to do.
 """
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from typing import Any
 
-# ConvergenceWarning inherits from scikit-learn's, so that filters written for scikit-learn also apply to it.
-from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-
-
-class LowdimWarning(UserWarning):
-    """Base class of all warnings of this library."""
-
-
-class RankWarning(LowdimWarning):
-    """Directions of zero variance were dropped, because the method divides by the variance."""
-
-
-class IndefiniteWarning(RankWarning):
-    """The kernel matrix has negative eigenvalues, which were left out."""
-
-
-class ResolutionWarning(LowdimWarning):
-    """Some eigenvalues are so much smaller than the largest that this solver cannot distinguish them from rounding."""
-
-
-class ConvergenceWarning(LowdimWarning, SklearnConvergenceWarning):
-    """An iteration stopped before it reached its tolerance."""
-
-
-class SmallSampleWarning(LowdimWarning):
-    """There are too few rows for the result to be reliable."""
-
-
-class SlowWarning(LowdimWarning):
-    """What was asked for takes hours; the message names something that is faster."""
-
-
-class NoComponentWarning(LowdimWarning):
-    """The rule that chooses the number of components chose zero."""
-
-
-class GaussianWarning(LowdimWarning):
-    """Several sources look Gaussian, and Gaussian sources cannot be separated from each other."""
-
-
-class DensityWarning(LowdimWarning):
-    """Sources whose tails do not suit their density: heavier than a Gaussian's where the density has lighter tails, or
-    the other way around."""
-
-
-class NonFiniteBlock(ValueError):
-    """NaN, infinity or overflow in a block; `summarize` turns it into an error that names the row and the column."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "sums over the rows are not finite: the rows hold NaN or infinity, or values too large for their squares "
-            "(or higher powers) to be represented. Drop those rows, or rescale the columns (divide them by a constant)."
-        )
-
-
-class NoVariance(ValueError):
-    """All rows are the same, but the model needs some variance."""
-
-
-class NoMaximum(ValueError):
-    """The likelihood has no maximum."""
-
-
-class MissingValues(ValueError):
-    """The rows contain NaN, but complete rows are needed.
-
-    The functions that read rows (`summarize`, `map_rows`, `Rows.whole`) raise it. Models that can also be fitted to
-    incomplete rows catch it and switch to a solver that handles missing values.
-    """
-
-
-#: Categories of warnings that `warn_user` leaves out in the current context.
-_unwanted: ContextVar[tuple[type[Warning], ...]] = ContextVar("lowdim_unwanted_warnings", default=())
-
-
-@contextmanager
-def without_warnings(*categories: type[Warning]) -> Iterator[None]:
-    """Context in which lowdim does not give warnings of these categories.
-
-    Python's `warnings.catch_warnings` changes the filters of the whole process, for all threads, and two threads that
-    use it at the same time may leave the filters changed. So a warning that is not wanted is not given in the first
-    place. Tasks in other threads run in a copy of the context and are silent too.
-    """
-    token = _unwanted.set((*_unwanted.get(), *categories))
-    try:
-        yield
-    finally:
-        _unwanted.reset(token)
-
-
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn, and attribute the warning to the nearest calling line outside lowdim and scikit-learn."""
-    if issubclass(category, _unwanted.get()):
-        return
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowdim", "sklearn"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+from .kinds import MissingValues, NoMaximum, NoVariance
 
 
 def column_label(j: int, names: Sequence[str] | None) -> str:
@@ -439,22 +338,6 @@ def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryErro
     """The error for a computation that needs more memory than the user allows; raised before it starts."""
     sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]
     return MemoryError(f"{what} would need {sizes[0]}, and memory={sizes[1]} is allowed. {advice}")
-
-
-def damaged_file(path: Any, reason: Any) -> ValueError:
-    """The error for a file that does not hold a summary, or one that no rows can have."""
-    return ValueError(
-        f"{path} is damaged, or not a file that the method `save` of a summary wrote: {reason}. Make the summary again "
-        "from the rows, and save it."
-    )
-
-
-def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
-    """The error for a compressed file whose arrays would take much more memory than the file is large."""
-    return MemoryError(
-        f"the arrays of {path} would take {needed} bytes, and {allowed} are allowed for a file of this size. If the "
-        f"file comes from a source that you trust, pass max_bytes={needed}."
-    )
 
 
 def not_symmetric(worst: float, place: tuple[int, int], table: str = "X") -> ValueError:

@@ -1,0 +1,72 @@
+"""How rows are cut into blocks and parts, before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+
+from .. import _blas
+from ..sources import (
+    Source,
+)
+
+#: Tables of fewer bytes than this are read by a single thread.
+_PARALLEL_BYTES = 8 << 20
+#: Each of several threads gets up to this many parts of larger tables, but none that is smaller than _PART_BYTES.
+_PARTS_PER_THREAD, _PART_BYTES = 8, 8 << 20
+#: Size of the blocks of `map_rows`: they stay in the cache of a core between centring and product.
+_MAP_BYTES = 1 << 20
+#: Blocks that have to be computed, for example by a feature map, have at most this size or 2 p rows, whichever is more.
+_MADE_BYTES = 16 << 20
+#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
+_DEVICE_BYTES = 128 << 20
+
+
+def rows_to_map(source: Source, keeps_sparse: bool = False) -> int:
+    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse."""
+    entries = max(1.0, source.shape[1] * (source.traits.stored if keeps_sparse else 1.0))
+    return block_rows(source, max(64, int(_MAP_BYTES / (entries * source.traits.itemsize))))
+
+
+def block_rows(source: Source, wanted: int) -> int:
+    """The number of rows of a block. In main memory this is `wanted`, limited according to `_MADE_BYTES` if blocks have
+    to be computed; on a device it is larger, according to `_DEVICE_BYTES`."""
+    p = source.shape[1]
+    if source.traits.host:
+        return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
+    return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
+
+
+def parts_of(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
+    """The source cut into parts, several for each thread that should read it, so that no thread has to wait long for
+    another one that is slower; for rows on other machines, its partitions, or several that together have at least
+    `least` rows."""
+    traits = source.traits
+    if traits.remote:
+        return source.parts(1, least)
+    if (
+        traits.n_bytes < _PARALLEL_BYTES
+        or not traits.host
+        or (threaded_blas and not traits.sparse and not traits.costly)
+    ):
+        return [source]
+    n_threads = _blas.available()
+    at_most = max(1, traits.n_bytes // (n_threads * _PART_BYTES))
+    return source.parts(1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD))
+
+
+def edges(parts: list[Source]) -> Iterator[tuple[int, int]]:
+    """The first row of each part, and the first row after it."""
+    return pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+
+
+def count_blocks(parts: list[Source], rows: int) -> int | None:
+    """The number of blocks of `rows` rows in all parts, or None if it is unknown.
+
+    It is unknown if rows come in blocks of any size, as those of a list of blocks and of the partitions of a Dask
+    collection do, even if their number is known.
+    """
+    members = [member for part in parts for member in part.members]
+    if any(m.shape[0] is None or not m.traits.whole or m.traits.remote for m in members):
+        return None
+    return sum(-(-int(part.shape[0] or 0) // rows) for part in parts)

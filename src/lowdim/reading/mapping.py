@@ -1,0 +1,88 @@
+"""`map_rows`: a function of each block of rows, and the results stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import _blas, _threads
+from .._xp import Array, all_finite, concat_rows
+from ..errors import NonFiniteBlock
+from ..sources import (
+    Source,
+    open_source,
+    stacked,
+    tasks,
+    unusable_block_error,
+)
+from .blocks import edges, parts_of, rows_to_map
+
+
+def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
+    """The stacked results of `function(block)` for all blocks of `X`: one pass, without a copy of all rows.
+
+    `function` maps b rows to an array of length b, with one or two axes. If it has an attribute `keeps_sparse` that is
+    true, sparse blocks have as many rows as their stored entries allow. NaN and infinity in the rows are detected in
+    the results, so `function` must propagate them. With `takes_nan`, `function` treats NaN as missing and must return
+    finite results. For a Dask collection the result is a Dask array, and no rows are read until it is computed.
+    """
+    source = open_source(X)
+    rows = rows_to_map(source, getattr(function, "keeps_sparse", False))
+    n = source.shape[0]
+    parts = parts_of(source, threaded_blas=False)
+    if source.traits.remote:
+        return _map_remotely(source, parts, partial(_answers, function=function, rows=rows, takes_nan=takes_nan))
+    if len(parts) == 1:
+        pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
+        return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
+    one = function(next(parts[0].blocks(1)))
+    out = np.empty((n, *one.shape[1:]), dtype=one.dtype)
+
+    def run(part: Source, start: int, tick: Callable[[], None]) -> None:
+        i = start
+        for piece in mapped_blocks(part, function, start, rows, tick, takes_nan):
+            out[i : i + len(piece)] = piece
+            i += len(piece)
+
+    todo = [partial(run, part, start) for part, (start, _) in zip(parts, edges(parts), strict=True)]
+    for _ in _threads.run_in_parallel(todo, n_threads=_blas.available()):
+        pass
+    return out
+
+
+def _map_remotely(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
+    """A lazy Dask array of the results for all partitions."""
+    like = task(source.first_block, 0)
+    return stacked(tasks(parts, task), [int(part.shape[0] or 0) for part in parts], like)
+
+
+def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:
+    """A task: the results of `function` for one partition."""
+    with _blas.single_threaded_blas():
+        return concat_rows(list(mapped_blocks(part, function, start, rows, lambda: None, takes_nan)))
+
+
+def mapped_blocks(
+    source: Source,
+    function: Callable[[Array], Array],
+    start: int,
+    rows: int,
+    tick: Callable[[], None],
+    takes_nan: bool,
+) -> Iterator[Array]:
+    """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for block in source.blocks(rows):
+            numbers = range(start, start + block.shape[0])
+            try:
+                answer = function(block)
+            except NonFiniteBlock:
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan) from None
+            if not all_finite(answer):
+                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan)
+            start = numbers.stop
+            tick()
+            yield answer

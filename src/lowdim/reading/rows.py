@@ -1,0 +1,160 @@
+"""`Rows`: the view of the data that solvers get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._threads import Progress
+from .._xp import Array, all_finite, asarray_like, compute_lazy, is_sparse, namespace, to_numpy
+from ..sources import (
+    CountedSource,
+    FilledSource,
+    MappedSource,
+    Source,
+    bad_entry_error,
+    open_source,
+)
+from ..summaries.base import Summary
+from ..summaries.scatter import ScatterSummary
+from .blocks import rows_to_map
+from .mapping import map_rows
+from .summarizing import summarize
+
+S = TypeVar("S", bound=Summary)
+
+#: A summary of up to this many columns (half a megabyte) is small.
+_SMALL_SUMMARY = 256
+
+
+class Rows:
+    """`summarize` and `map_rows` bound to one source and its weights: the view of the data that solvers get."""
+
+    def __init__(self, source: Source, weights: Array | None = None, progress: Progress | None = None) -> None:
+        self.shape = source.shape
+        self.traits = source.traits
+        self.dtype = source.dtype
+        self.weights = weights
+        self.source = source
+        self.names = source.names
+        self.progress = progress
+        #: The last summary of mean and scatter, if it is small: a model may keep it, to go on with further rows.
+        self.small_summary: ScatterSummary | None = None
+
+    def summarize(self, summary: S) -> S:
+        """One pass over the rows."""
+        found = summarize(self.source, summary, weights=self.weights, progress=self.progress)
+        if isinstance(found, ScatterSummary) and found.n_features <= _SMALL_SUMMARY:
+            self.small_summary = found
+        return found
+
+    def map(self, function: Callable[[Array], Array]) -> Array:
+        """One pass over the rows; the result has one row for each."""
+        return map_rows(self.source, function)
+
+    def first_block(self) -> Rows | None:
+        """The first rows of a stream, without consuming them; None if the source has no separate first block."""
+        first = self.source.first_block
+        return None if first is self.source else Rows(first)
+
+    def shows_holes(self) -> bool:
+        """Whether there is a NaN in the first rows, as far as that can be found out cheaply.
+
+        One block of the usual size is checked, without rows of weight zero; of sparse rows, the stored entries.
+        Streams are not consumed, and rows on other machines or rows that have to be computed are not read: the result
+        is then False, as it is if the first NaN comes later.
+        """
+        return any(_shows_holes(table, self.weights) for table in self.source.members)
+
+    def of(self, X: Any, weights: Array | None = None, progress: Progress | None = None) -> Rows:
+        """The `Rows` of another array, which is in memory."""
+        return Rows(open_source(X), weights, progress)
+
+    def summarize_features(self, summary: S) -> S:
+        """One pass over the columns, or none if the inner products of the rows are known and all that is needed."""
+        found = None if self.source.products is None else summary.from_products(self.source.products)
+        return summarize(self.source.features(), summary, progress=self.progress) if found is None else found
+
+    def map_features(self, function: Callable[[Array], Array]) -> Array:
+        """One pass over the columns; the result, one row for each column, is in memory wherever the rows are held."""
+        return compute_lazy(map_rows(self.source.features(), function))
+
+    def narrowed(self) -> Rows | None:
+        """The same rows in float32 if that costs little memory and no value is out of range; otherwise None."""
+        source = self.source.narrowed()
+        return None if source is None else Rows(source, self.weights, self.progress)
+
+    def filled(self, mean: Array, scale: Array, unstored: bool) -> Rows:
+        """The standardised rows (x - mean) / scale, with zero for missing entries."""
+        return Rows(FilledSource(self.source, mean, scale, unstored=unstored), self.weights, self.progress)
+
+    def counted(self) -> Rows:
+        """The rows of positive weight; the result can be read by columns only, unless no row has weight zero."""
+        if self.weights is None:
+            return self
+        keep = np.flatnonzero(to_numpy(self.weights) > 0)
+        if len(keep) == self.weights.shape[0]:
+            return self
+        weights = namespace(self.weights).take(self.weights, asarray_like(keep, self.weights), axis=0)
+        counted: Source = CountedSource(self.source, keep)
+        if self.source.products is not None:
+            counted.products = self.source.products.of_samples(keep)
+        return Rows(counted, weights, self.progress)
+
+    def mapped(self, function: Callable[[Array], Array], example: Array | None = None, *, widen: bool = False) -> Rows:
+        """The rows after a feature map, which is applied block by block each time they are read.
+
+        `example` is a block to find the number of features from; by default the first row is. With `widen`, features
+        that overflow in float32 are computed in float64.
+        """
+        source = MappedSource(self.source, function, self.weights, example=example, widen=widen)
+        return Rows(source, self.weights, self.progress)
+
+    def whole(self, model: str) -> tuple[Array, Array | None]:
+        """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""
+        source = self.source
+        if source.shape[0] is None or not source.traits.whole:
+            raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
+        A = next(source.blocks(source.shape[0]))
+        weights, rows = self.weights, np.arange(A.shape[0])
+        if weights is not None:
+            rows = np.flatnonzero(to_numpy(weights) > 0)
+            if len(rows) < A.shape[0]:
+                index = asarray_like(rows, weights)
+                A, weights = (
+                    (A[rows] if is_sparse(A) or source.kind == "objects" else namespace(A).take(A, index, axis=0)),
+                    namespace(weights).take(weights, index, axis=0),
+                )
+        if source.kind == "objects":
+            return A, weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = None if all_finite(A) else bad_entry_error(source, A, rows)
+        if error is not None:
+            raise error
+        return A, weights
+
+    def empty(self, *shape: int) -> Array:
+        """An uninitialised array with the namespace, device and dtype of the rows."""
+        return self.source.empty(*shape)
+
+
+def _shows_holes(source: Source, weights: Array | None) -> bool:
+    """`Rows.shows_holes` for one table."""
+    first, traits = source.first_block, source.traits
+    at_hand = first is not source or traits.whole
+    if not at_hand or traits.remote or traits.costly or source.kind == "objects":
+        return False
+    block = next(first.blocks(rows_to_map(first)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if all_finite(block):
+            return False
+    if weights is None:
+        keep = np.arange(block.shape[0])
+    else:
+        keep = np.flatnonzero(to_numpy(weights[: block.shape[0]]) > 0)
+    if is_sparse(block):
+        return bool(np.any(np.isnan(block[keep].data)))
+    with_holes = to_numpy(namespace(block).any(namespace(block).isnan(block), axis=1))
+    return bool(np.any(with_holes[keep]))
