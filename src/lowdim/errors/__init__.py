@@ -5,7 +5,9 @@ A message says what is wrong, what was given, what is allowed, and what to do.
 
 from .files import (
     damaged_file,
-    expands_too_much,
+    file_exceeds_memory,
+    foreign_file,
+    newer_file,
 )
 from .kinds import (
     ConvergenceWarning,
@@ -96,8 +98,9 @@ __all__ = [
     "density_not_finite",
     "empty",
     "exhausted_stream",
-    "expands_too_much",
+    "file_exceeds_memory",
     "fitted_without_summary",
+    "foreign_file",
     "inconsistent_lengths",
     "indices_out_of_range",
     "kernel_not_finite",
@@ -106,6 +109,7 @@ __all__ = [
     "needs_memory",
     "needs_second_reading",
     "never_observed",
+    "newer_file",
     "no_maximum",
     "no_positive_eigenvalue",
     "no_rows_seen",
