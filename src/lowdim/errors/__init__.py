@@ -5,9 +5,9 @@ A message says what is wrong, what was given, what is allowed, and what to do.
 
 from .files import (
     damaged_file,
-    expands_too_much,
-    not_a_stored_class,
-    not_storable,
+    file_exceeds_memory,
+    foreign_file,
+    newer_file,
 )
 from .kinds import (
     ConvergenceWarning,
@@ -73,6 +73,7 @@ from .messages import (
     units_too_far,
     wrong_features,
 )
+from .saving import fewer_rows_than_allowed, not_a_stored_class, not_storable, unknown_number_of_rows
 
 __all__ = [
     "ConvergenceWarning",
@@ -100,9 +101,10 @@ __all__ = [
     "density_not_finite",
     "empty",
     "exhausted_stream",
-    "expands_too_much",
     "fewer_rows_than_allowed",
+    "file_exceeds_memory",
     "fitted_without_summary",
+    "foreign_file",
     "inconsistent_lengths",
     "indices_out_of_range",
     "kernel_not_finite",
@@ -111,6 +113,7 @@ __all__ = [
     "needs_memory",
     "needs_second_reading",
     "never_observed",
+    "newer_file",
     "no_maximum",
     "no_positive_eigenvalue",
     "no_rows_seen",
