@@ -120,6 +120,11 @@ class Source(ABC):
         """The row number in the table, for messages, of row `i` (in a transposed source: of entry `i` of a row)."""
         return i
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        """Row `i` of the table in messages; for files with the name of the file. Where tables lie side by side, it is
+        named as the table of this column names it."""
+        return f"row {i}"
+
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
         """Where a column lies, for messages: the table, the column in it, and the names of all its columns."""
         return self.table, column, self.names
