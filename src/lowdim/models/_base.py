@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
+from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Whole
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
@@ -52,6 +53,16 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    #: The attributes that a fit sets, for files. In shapes, k stands for `n_components_` and p for `n_features_in_`.
+    fitted_attributes: ClassVar[dict[str, Kind | None]] = {
+        "n_components_": Size("k"),
+        "n_features_in_": Size("p"),
+        "feature_names_in_": Sometimes(Names("p")),
+        "n_samples_": Whole(1),
+        "plan_": Instance("solvers.Plan"),
+        "solver_": Text(),
+        "status_": Instance("solvers.Status"),
+    }
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

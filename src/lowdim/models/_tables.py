@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
+from ..attributes import Dtype, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -62,6 +63,13 @@ class TablesModel(Model):
     #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
     #: tables, such as correlations and coefficients, has the dtype of the first one.
     _dtypes: Dtypes
+    fitted_attributes = {
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtypes": Sometimes(TupleOf(Dtype())),
+    }
     #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
+from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
 from ..errors import inconsistent_lengths, other_names
 from ..features import affine
 from ..reading import map_rows
@@ -89,6 +90,22 @@ class GCCA(TablesModel):
     """
 
     component_name = "comp"
+    #: In shapes, t is the number of tables, and p0, p1, ... are their numbers of columns.
+    fitted_attributes = {
+        "n_features_in_": Size("p0"),
+        "feature_names_in_": Sometimes(Names("p0")),
+        "rank_": TupleOf(Whole(), length="t"),
+        "rotations_": ListOf(Numbers("p#", "k"), length="t"),
+        "loadings_": ListOf(Numbers("p#", "k"), length="t"),
+        "structure_": ListOf(Numbers("p#", "k", most=1.0), length="t"),
+        "means_": ListOf(Numbers("p#"), length="t"),
+        "scales_": ListOf(Numbers("p#", sign="positive"), length="t"),
+        "correlations_": Numbers("k"),
+        "pair_correlations_": Numbers("k", "t", "t"),
+        "eigenvalues_": Numbers("k", order="descending"),
+        "_ridges": ListOf(Real("nonnegative", most=1.0), length="t"),
+        "_names": Sometimes(ListOf(Maybe(ListOf(Text())), length="t")),
+    }
 
     def __init__(
         self,
