@@ -39,10 +39,10 @@ PUBLIC = {
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning
         SmallSampleWarning
-        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite empty
-        exhausted_stream expands_too_much fitted_without_summary
-        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range needs_memory
-        needs_second_reading never_observed
+        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite
+        different_columns empty exhausted_stream expands_too_much fitted_without_summary
+        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range
+        names_difference needs_memory needs_second_reading never_observed
         no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
         not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
         other_width over_budget

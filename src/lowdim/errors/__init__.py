@@ -70,6 +70,7 @@ from .messages import (
     units_too_far,
     wrong_features,
 )
+from .names import different_columns, names_difference
 
 __all__ = [
     "ConvergenceWarning",
@@ -94,6 +95,7 @@ __all__ = [
     "complex_data",
     "damaged_file",
     "density_not_finite",
+    "different_columns",
     "empty",
     "exhausted_stream",
     "expands_too_much",
@@ -103,6 +105,7 @@ __all__ = [
     "kernel_not_finite",
     "mixed_blocks",
     "n_components_out_of_range",
+    "names_difference",
     "needs_memory",
     "needs_second_reading",
     "never_observed",
