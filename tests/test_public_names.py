@@ -45,6 +45,12 @@ PUBLIC = {
         mixed_blocks mixed_kinds n_components_out_of_range needs_memory needs_second_reading never_observed
         no_columns_left no_match no_maximum no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_file
         no_variance not_a_path not_finite not_iterable not_numbers not_numeric not_permitted not_representable
+        SmallSampleWarning
+        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite
+        different_columns empty exhausted_stream expands_too_much fitted_without_summary
+        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range
+        names_difference needs_memory needs_second_reading never_observed
+        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
         not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
         other_width over_budget ragged_blocks read_once sklearn_argument special_file too_few_rows too_large
         too_small units_too_far unknown_column unknown_suffix unreadable_file warn_user without_warnings

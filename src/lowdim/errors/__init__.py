@@ -96,6 +96,7 @@ from .messages import (
     units_too_far,
     wrong_features,
 )
+from .names import different_columns, names_difference
 
 __all__ = [
     "ConvergenceWarning",
@@ -127,6 +128,7 @@ __all__ = [
     "deleted_file",
     "density_not_finite",
     "duplicate_columns",
+    "different_columns",
     "empty",
     "empty_directory",
     "exhausted_stream",
@@ -143,6 +145,7 @@ __all__ = [
     "mixed_blocks",
     "mixed_kinds",
     "n_components_out_of_range",
+    "names_difference",
     "needs_memory",
     "needs_second_reading",
     "never_observed",

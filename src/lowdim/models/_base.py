@@ -28,6 +28,7 @@ from ..reading import Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, open_source
+from ..summaries.names import names_of_tables
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
@@ -239,6 +240,13 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             expected = list(getattr(self, "feature_names_in_", []))
             if expected and source.names is not None and list(source.names) != expected:
                 raise other_names(None, source.names, expected)
+
+    def _take_names(self, summary: Any) -> None:
+        """Record the names of the columns of a summary, if it has any."""
+        self.__dict__.pop("feature_names_in_", None)
+        names = names_of_tables(summary.names, [summary.n_features])[0]
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
 
     def _check_namespace(self, source: Source, method: str) -> None:
         """Refuse new rows from another array namespace or device than those of the fit."""

@@ -36,6 +36,7 @@ from ..solvers.base import with_passes
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ..summaries.base import require_seen
+from ..summaries.names import names_of_tables
 from ._base import Model
 from ._rule_choice import (
     apply_cv_rule,
@@ -113,6 +114,7 @@ class TablesModel(Model):
             require_seen(summary)
             self._dtypes = (summary.mean.dtype,) * len(summary.groups)
             self._fit_from(summary, self._dtypes, reduction)
+            self._take_names(summary)
             # Keep a copy, from which partial_fit can continue.
             self.summary_ = summary.fresh()
             self.summary_.merge(summary)
@@ -171,6 +173,13 @@ class TablesModel(Model):
     def _empty_summary(self, groups: Sequence[int]) -> Any:
         """The empty summary with which `partial_fit` starts."""
         return tables.streaming_reduction(self.solver).empty_summary(groups)
+
+    def _take_names(self, summary: Any) -> None:
+        names = names_of_tables(summary.names, summary.groups)
+        if names[0] is not None:
+            self.feature_names_in_ = np.asarray(names[0], dtype=object)
+        if len(names) == 2 and names[1] is not None:
+            self.target_names_in_ = np.asarray(names[1], dtype=object)
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:

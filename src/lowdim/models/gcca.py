@@ -18,6 +18,7 @@ from ..reading import map_rows
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
+from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (
     Dtypes,
@@ -218,6 +219,11 @@ class GCCA(TablesModel):
         for i, source in enumerate(sources):
             self._check_table_names(source, i)
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
+
+    def _take_names(self, summary: Any) -> None:
+        self._names = names_of_tables(summary.names, summary.groups)
+        if self._names[0] is not None:
+            self.feature_names_in_ = np.asarray(self._names[0], dtype=object)
 
     def _check_table_names(self, source: Source, i: int) -> None:
         """Refuse columns of table i whose names are not those of the fit."""
