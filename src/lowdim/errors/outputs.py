@@ -85,3 +85,27 @@ def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
         f"the column {name!r}, given as keep, holds values of the type {now} that cannot be converted to {first}, the "
         "type of the first rows. Convert the column to one type first, or do not keep it."
     )
+
+
+def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
+    """The error for columns that are to be carried along from something that has no columns with names."""
+    return TypeError(
+        f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
+        "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
+    )
+
+
+def no_such_columns(option: str, missing: Sequence[str], columns: Sequence[str]) -> ValueError:
+    """The error for names that are not those of columns."""
+    return ValueError(
+        f"{option} names columns that X does not have: {', '.join(map(repr, missing))}; the columns of X are "
+        f"{', '.join(map(repr, columns))}."
+    )
+
+
+def columns_clash(clashing: Sequence[str]) -> ValueError:
+    """The error for kept columns that have the names of results."""
+    return ValueError(
+        f"the columns {', '.join(map(repr, clashing))}, given as keep, have the names of results; rename them, or do "
+        "not keep them."
+    )
