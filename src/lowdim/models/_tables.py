@@ -417,6 +417,11 @@ def remember_target(model: Any, source: Source) -> None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
 
 
+def target_names(model: Any) -> list[str]:
+    """The names of the columns of y; y0, y1, ... if they have none."""
+    return [str(name) for name in getattr(model, "target_names_in_", [f"y{j}" for j in range(model.y_mean_.shape[0])])]
+
+
 def check_target_names(model: Any, source: Source) -> None:
     """Refuse columns of y whose names are not those of the fit."""
     known = list(getattr(model, "target_names_in_", []))
