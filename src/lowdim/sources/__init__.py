@@ -17,6 +17,7 @@ from .beside import BesideSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
+from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
@@ -176,6 +177,7 @@ __all__ = [
     "Traits",
     "bad_entry_error",
     "can_be_opened",
+    "gather",
     "holds_objects",
     "open_source",
     "open_target",

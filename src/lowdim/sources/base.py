@@ -33,6 +33,8 @@ class Traits:
     remote: bool = False
     #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
+    #: All rows are in memory or mapped to it. False if they are computed, remote, or read from files or streams.
+    in_memory: bool = True
     #: The inner products of all rows are known (`Source.products`).
     known_products: bool = False
     #: Size of all rows in bytes, 0 if unknown.

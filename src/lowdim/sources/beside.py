@@ -56,6 +56,7 @@ class BesideSource(Source):
             # Otherwise all tables are read on this machine.
             remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
             host=host,
+            in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             itemsize=4 if narrow else 8,
