@@ -46,7 +46,7 @@ PUBLIC = {
         no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
         not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
         other_width over_budget
-        ragged_blocks read_once sklearn_argument too_few_rows too_large too_small units_too_far warn_user
+        ragged_blocks read_once rows_exceed_memory sklearn_argument too_few_rows too_large too_small units_too_far warn_user
         without_warnings wrong_features
     """,
     "lowdim.features": """
@@ -75,7 +75,7 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource SOURCES
-        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened holds_objects
+        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened gather holds_objects
         open_source open_target stacked tasks tree unusable_block_error
     """,
     "lowdim.summaries": """
