@@ -38,16 +38,15 @@ PUBLIC = {
     "lowdim.errors": """
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning
-        SmallSampleWarning
-        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite empty
-        exhausted_stream expands_too_much fitted_without_summary
-        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range needs_memory
-        needs_second_reading never_observed
-        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
-        not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
-        other_width over_budget
-        ragged_blocks read_once rows_exceed_memory sklearn_argument too_few_rows too_large too_small units_too_far warn_user
-        without_warnings wrong_features
+        SmallSampleWarning array_columns_out_of_range array_is_no_table array_without_numbers bad_ndim bad_weights
+        beyond_float choice column_label complex_data damaged_file damaged_store density_not_finite empty
+        exhausted_stream expands_too_much fitted_without_summary inconsistent_lengths indices_out_of_range
+        kernel_not_finite missing_chunks missing_extra mixed_blocks n_components_out_of_range names_of_array_columns
+        needs_memory needs_second_reading never_observed no_maximum no_positive_eigenvalue no_rows_seen no_such_array
+        no_variance not_finite not_iterable not_numeric not_representable not_symmetric not_symmetric_kernel
+        objects_in_npy one_row other_length other_names other_namespace other_partition other_store_width other_width
+        over_budget ragged_blocks read_once rows_exceed_memory sklearn_argument store_changed too_few_rows too_large
+        too_small units_too_far virtual_dataset warn_user which_array without_warnings wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine
@@ -75,8 +74,8 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource SOURCES
-        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened gather holds_objects
-        open_source open_target stacked tasks tree unusable_block_error
+        ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened gather
+        holds_objects open_source open_target stacked tasks tree unusable_block_error
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed SUMMARIES

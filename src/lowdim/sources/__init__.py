@@ -23,6 +23,7 @@ from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
 from .shaped import ShapedSource
 from .sparse import SparseSource
+from .stores import is_store_object, open_store_object
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table, open_table
 
@@ -63,6 +64,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]

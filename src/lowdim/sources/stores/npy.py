@@ -1,0 +1,48 @@
+"""NPY files, as memory maps."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ...errors import damaged_store, no_such_array, objects_in_npy
+from .stored_array import Reader, StoredArray
+
+
+class NpyArray(StoredArray):
+    """The array of a .npy file, mapped to memory and read in place. Files of Python objects are refused, not opened."""
+
+    mapped = True
+
+    def __init__(self, path: Any, name: str | None = None) -> None:
+        self._path = self.place = os.fspath(path)
+        if name is not None:
+            raise no_such_array(self._path, name, ["one array, which has no name"])
+        try:
+            self._map = np.lib.format.open_memmap(self._path, mode="r")
+        except ValueError as error:
+            raise self._refused(error) from error
+        self._accept(self._map.shape, self._map.dtype)
+
+    def __reduce__(self) -> Any:
+        # A map would be pickled as all its rows.
+        return NpyArray, (self._path,)
+
+    def stamp(self) -> Any:
+        found = os.stat(self._path)
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _reading(self) -> AbstractContextManager[Reader]:
+        # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
+        X = np.asarray(self._map)
+        return nullcontext(lambda i, j, first, last: X[i:j, first:last])
+
+    def _refused(self, error: Exception) -> ValueError:
+        """The error for a file that cannot be mapped: one of objects, or one that is damaged."""
+        if "Python objects" in str(error):
+            return objects_in_npy(self.place)
+        size = os.path.getsize(self._path)
+        return damaged_store(self.place, f"its header and its size of {size} bytes are not those of a .npy file", error)

@@ -1,0 +1,60 @@
+"""A 2-D array in a file, as the source of stores needs it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import array_is_no_table, array_without_numbers, store_changed
+
+#: `read(i, j, first, last)` reads rows i to j and columns `first` to `last`, the ends not included.
+Reader = Callable[[int, int, int, int], np.ndarray]
+
+
+class StoredArray(ABC):
+    """Numbers in n rows and p columns, of which any rows can be read."""
+
+    #: The file, and the array in it, for messages.
+    place: str
+    shape: tuple[int, int]
+    dtype: np.dtype
+    #: The number of rows that are stored together: reading one of them costs as much as reading all.
+    chunk_rows: int = 1
+    #: Whether the array is mapped to memory: reading it makes no copy.
+    mapped: bool = False
+    #: What is compared before and after each pass; None for an object that the user has opened.
+    _stamp: Any = None
+
+    @contextmanager
+    def opened(self) -> Iterator[Reader]:
+        """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
+        self._check()
+        with self._reading() as read:
+            yield read
+        self._check()
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Reader]:
+        """The function that reads rows, and a context that closes what it needs."""
+
+    def stamp(self) -> Any:
+        """What tells whether the file has changed: sizes and times. None for an object that the user has opened."""
+        return None
+
+    def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
+        """Take shape and dtype, or refuse an array that is no table of numbers."""
+        if len(shape) != 2 or 0 in shape:
+            raise array_is_no_table(self.place, shape)
+        if dtype.kind not in "fiub":
+            raise array_without_numbers(self.place, dtype)
+        self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
+        self._stamp = self.stamp()
+
+    def _check(self) -> None:
+        """Raise an error if the file has changed since it was opened."""
+        if self.stamp() != self._stamp:
+            raise store_changed(self.place)
