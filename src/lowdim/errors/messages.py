@@ -16,9 +16,10 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
 
 
-def not_finite(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """The error for NaN or infinity in the rows. scikit-learn's checks look for the words 'NaN' and 'infinity'."""
-    where = f"{column_label(column, names)}, first in row {row}"
+def not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
+    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
+    'NaN' and 'infinity'."""
+    where = f"{column_label(column, names)}, first in {row}"
     if table.startswith("the "):
         # These numbers were computed from the rows, so filling them in would not help.
         what = "NaN" if value != value else "infinity"
@@ -37,12 +38,12 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
 
 
 def too_large(
-    row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
+    row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
 ) -> ValueError:
     """The error for finite entries whose squares (or other powers) overflow."""
     return ValueError(
         f"Input {table} holds values too large for their {powers} to be represented: {value:.3g} in "
-        f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
+        f"{column_label(column, names)}, {row}. Rescale the column (divide it by a constant) and fit again."
     )
 
 
@@ -249,12 +250,13 @@ def other_names(
     """The error for columns with other names, or in another order, than those of the fit."""
     where = table if index is None else f"block {index} of the stream"
     return ValueError(
-        f"{where} has columns {_list_names(names)}, expected {_list_names(expected)}. The feature names should match "
+        f"{where} has columns {list_names(names)}, expected {list_names(expected)}. The feature names should match "
         "those that were passed during fit, in the same order; select them: block[names]."
     )
 
 
-def _list_names(names: Sequence[str] | None, most: int = 6) -> str:
+def list_names(names: Sequence[str] | None, most: int = 6) -> str:
+    """Names of columns in messages, the first `most` of them."""
     if names is None:
         return "without names"
     return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")

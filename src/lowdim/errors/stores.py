@@ -33,19 +33,6 @@ def objects_in_npy(place: str) -> ValueError:
     )
 
 
-def damaged_store(place: str, what: str, reason: Any) -> ValueError:
-    """The error for a file that is truncated or cannot be decoded."""
-    return ValueError(f"{place} is damaged or incomplete: {what} ({reason}). Write or copy the file again.")
-
-
-def store_changed(place: str) -> ValueError:
-    """The error for a file that was changed while it was in use."""
-    return ValueError(
-        f"{place} has changed since it was opened (its size or its time of change is another one), so that the passes "
-        "over it would see different rows. Wait until the file is written, and fit again."
-    )
-
-
 def other_store_width(place: str, width: int, first: str, expected: int) -> ValueError:
     """The error for one array of several that has another number of columns."""
     return ValueError(
@@ -79,17 +66,17 @@ def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, acc
     )
 
 
-def names_of_array_columns(place: str, got: Any) -> TypeError:
+def names_of_array_columns(argument: str, got: Any) -> TypeError:
     """The error for column names or patterns where columns have no names."""
     return TypeError(
-        f"columns={got!r}: the columns of {place} have no names; pass their numbers, counted from 0: an integer, a "
-        "list of integers, a range or a slice."
+        f"{argument}={got!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, counted from 0: "
+        "an integer, a list of integers, a range or a slice."
     )
 
 
-def array_columns_out_of_range(got: Any, p: int) -> ValueError:
+def array_columns_out_of_range(argument: str, got: Any, p: int) -> ValueError:
     """The error for numbers of columns that an array does not have, or that are given twice."""
-    return ValueError(f"columns={got!r} must be different numbers from 0 to {p - 1} (or -{p} to -1), at least one.")
+    return ValueError(f"{argument}={got!r} must be different numbers from 0 to {p - 1} (or -{p} to -1), at least one.")
 
 
 def virtual_dataset(place: str) -> ValueError:
@@ -101,6 +88,9 @@ def virtual_dataset(place: str) -> ValueError:
     )
 
 
-def missing_extra(path: Any, package: str, extra: str) -> ImportError:
-    """The error for a kind of file whose library is not installed."""
-    return ImportError(f"to read {path}, {package} is needed, which is not installed: pip install 'lowdim[{extra}]'.")
+def names_without_columns(argument: str, name: str, X: Any) -> ValueError:
+    """The error for the name of a column where the columns of `X` have no names."""
+    return ValueError(
+        f"{argument}={name!r} is the name of a column, and the columns of {type(X).__name__} have no names. Pass the "
+        f"values of {argument}, one for each row, or a data frame or a file with names as X."
+    )

@@ -118,9 +118,18 @@ class BesideSource(Source):
         return self._like.empty(*shape)
 
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
+        member, column = self._member_of(column)
+        return member.place(column)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        member, column = self._member_of(column)
+        return member.row_label(i, column)
+
+    def _member_of(self, column: int) -> tuple[Source, int]:
+        """The table that holds a column, and the number of the column in it."""
         starts = list(accumulate(self.groups, initial=0))
         i = max(i for i, start in enumerate(starts[:-1]) if start <= column)
-        return self.members[i].place(column - starts[i])
+        return self.members[i], column - starts[i]
 
     def _joined(self, blocks: list[Any]) -> Array:
         """Blocks with the same number of rows, joined side by side."""

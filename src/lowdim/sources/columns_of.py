@@ -79,6 +79,9 @@ class ColumnsSource(Source):
     def row(self, i: int) -> int:
         return self.parent.row(i)
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self.parent.row_label(i, self._columns[column])
+
     def _of_other(self, parent: Source) -> Source:
         return self._inherit(ColumnsSource(parent, self._columns, self.dtype))
 

@@ -41,6 +41,9 @@ class FilledSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
+
     def _dense(self, block: Array) -> Array:
         block = block.toarray() if is_sparse(block) else block
         xp = namespace(block)

@@ -30,6 +30,7 @@ def gather(source: Source, purpose: str) -> Source:
     rows = _all_rows(source, n)
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
+    held.origin = source
     return held
 
 

@@ -76,6 +76,9 @@ class MappedSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i)
+
     def _example(self) -> Array:
         """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""
         if hasattr(self._function, "width") and not self._source.traits.sparse:

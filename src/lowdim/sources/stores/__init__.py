@@ -6,35 +6,41 @@ Zarr and h5py are imported only when such a file is opened.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ..base import Source
-from .column_numbers import numbered_columns
+from ..contents import Contents
+from ..found_files import Found
+from .column_numbers import NumberChoice
 from .hdf5 import Hdf5Array, OpenedHdf5, is_hdf5
 from .npy import NpyArray
 from .store_source import StoreSource
 from .stored_array import StoredArray
 from .zarr import OpenedZarr, ZarrArray, is_zarr
 
-#: What the name of a file or store ends with, and what opens an array in it.
-STORES: dict[str, Callable[..., StoredArray]] = {
-    ".npy": NpyArray,
-    ".zarr": ZarrArray,
-    ".zarr.zip": ZarrArray,
-    ".h5": Hdf5Array,
-    ".hdf5": Hdf5Array,
+#: What opens an array in a file of each kind, given its path and, if there are several arrays in it, a name.
+STORES: dict[str, Callable[[str, str | None], StoredArray]] = {
+    "npy": NpyArray,
+    "zarr": ZarrArray,
+    "hdf5": Hdf5Array,
 }
 
 
-def open_stores(places: Sequence[tuple[Any, str | None]], columns: Any = None, exclude: Any = None) -> Source:
-    """The rows of the arrays at these places, one below the other.
+class StoredArrays(Contents):
+    """The arrays in files of one kind, which are read one below the other. Their columns have numbers, and no names."""
 
-    A place is a path and, for stores that hold several arrays, the name of one of them (otherwise None). The columns of
-    arrays have numbers; see `numbered_columns`.
-    """
-    arrays = [_open_array(path, name) for path, name in places]
-    chosen = numbered_columns(columns, exclude, arrays[0].shape[1], arrays[0].place)
-    return StoreSource(arrays, chosen)
+    choice: ClassVar[Any] = NumberChoice
+
+    def __init__(self, found: Found) -> None:
+        self._arrays = [STORES[found.kind](path, found.inside) for path in found.paths]
+        self.label = found.where
+        self.names = self.numeric = range(self._arrays[0].shape[1])
+
+    def source(self, columns: Sequence[int]) -> Source:
+        every = list(columns) == list(self.names)
+        return StoreSource(self._arrays, None if every else np.asarray(columns))
 
 
 def open_store_object(X: Any) -> Source:
@@ -47,9 +53,4 @@ def is_store_object(X: Any) -> bool:
     return is_zarr(X) or is_hdf5(X)
 
 
-def _open_array(path: Any, name: str | None) -> StoredArray:
-    ending = max((end for end in STORES if str(path).lower().rstrip("/").endswith(end)), key=len)
-    return STORES[ending](path, name)
-
-
-__all__ = ["STORES", "StoreSource", "is_store_object", "open_store_object", "open_stores"]
+__all__ = ["STORES", "StoreSource", "StoredArrays", "is_store_object", "open_store_object"]

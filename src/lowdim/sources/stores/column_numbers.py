@@ -3,38 +3,80 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import array_columns_out_of_range, names_of_array_columns
+from ..contents import Contents
+
+#: What a choice of columns is made of: numbers from 0, where negative ones count from the end, or a slice.
+Numbers = tuple[int, ...] | slice
 
 
-def numbered_columns(columns: Any, exclude: Any, p: int, place: str) -> np.ndarray | None:
-    """The numbers of the columns to read, in order; None for all of them.
+@dataclass(frozen=True)
+class NumberChoice:
+    """A choice of columns by their numbers, made before the number of columns is known. None stands for all columns.
 
-    `columns` and `exclude` are integers from 0 (negative ones count from the end), lists of them, ranges or slices. All
-    columns are numbers, so "numeric" stands for all of them.
+    All columns of an array are numbers, so "numeric" stands for all of them too.
     """
-    every = columns is None or (isinstance(columns, str) and columns == "numeric")
-    if every and exclude is None:
-        return None
-    chosen = np.arange(p) if every else _numbers(columns, p, place)
-    if exclude is not None:
-        chosen = chosen[~np.isin(chosen, _numbers(exclude, p, place))]
-    if len(chosen) == 0:
-        raise array_columns_out_of_range(columns, p)
-    return chosen
+
+    columns: Numbers | None = None
+    exclude: Numbers | None = None
+
+    @classmethod
+    def of(cls, columns: Any, exclude: Any) -> NumberChoice:
+        """The choice that the arguments of `scan` stand for."""
+        every = columns is None or (isinstance(columns, str) and columns == "numeric")
+        return cls(
+            None if every else _listed(columns, "columns"), None if exclude is None else _listed(exclude, "exclude")
+        )
+
+    def without(self, names: Sequence[int]) -> NumberChoice:
+        """The same choice without further columns."""
+        if isinstance(self.exclude, slice):
+            raise TypeError("columns cannot be added to exclude=slice(...); pass a list of numbers.")
+        return replace(self, exclude=(*(self.exclude or ()), *_listed(names, "exclude")))
+
+    def among(self, contents: Contents) -> list[int]:
+        """The numbers of the chosen columns, from 0."""
+        p = len(contents.names)
+        chosen = list(range(p)) if self.columns is None else _numbers(self.columns, p, "columns")
+        left_out = set() if self.exclude is None else set(_numbers(self.exclude, p, "exclude"))
+        chosen = [j for j in chosen if j not in left_out]
+        if not chosen:
+            raise array_columns_out_of_range("columns", self.columns, p)
+        return chosen
+
+    #: The same, since all columns are numbers.
+    named_among = among
+
+    def __str__(self) -> str:
+        text = "all columns" if self.columns is None else f"columns {_text(self.columns)}"
+        return text if self.exclude is None else f"{text} without {_text(self.exclude)}"
 
 
-def _numbers(choice: Any, p: int, place: str) -> np.ndarray:
+def _listed(choice: Any, argument: str) -> Numbers:
+    """A choice of columns as a tuple of numbers, or a slice."""
+    if isinstance(choice, slice):
+        return choice
+    alone = isinstance(choice, numbers.Integral | str) or not hasattr(choice, "__iter__")
+    each = [choice] if alone else list(choice)
+    if not all(isinstance(j, numbers.Integral) and not isinstance(j, bool | np.bool_) for j in each):
+        raise names_of_array_columns(argument, choice)
+    return tuple(int(j) for j in each)
+
+
+def _numbers(choice: Numbers, p: int, argument: str) -> list[int]:
     """A choice of columns as numbers from 0 to p - 1."""
     if isinstance(choice, slice):
-        return np.arange(p)[choice]
-    each = [choice] if isinstance(choice, numbers.Integral | str) else list(choice)
-    if not all(isinstance(j, numbers.Integral) and not isinstance(j, bool | np.bool_) for j in each):
-        raise names_of_array_columns(place, choice)
-    chosen = np.asarray(each, dtype=np.int64)
-    if np.any(chosen < -p) or np.any(chosen >= p) or len(np.unique(chosen % p)) < len(chosen):
-        raise array_columns_out_of_range(choice, p)
-    return chosen % p
+        return list(range(p)[choice])
+    if any(not -p <= j < p for j in choice) or len({j % p for j in choice}) < len(choice):
+        raise array_columns_out_of_range(argument, choice, p)
+    return [j % p for j in choice]
+
+
+def _text(choice: Numbers) -> str:
+    return str(choice) if isinstance(choice, slice) else ", ".join(map(str, choice))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...errors import damaged_store, missing_chunks, missing_extra, virtual_dataset
+from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
 from .stored_array import Reader, StoredArray
 
@@ -34,9 +34,8 @@ class Hdf5Array(StoredArray):
     def __reduce__(self) -> Any:
         return Hdf5Array, (self._path, self._name)
 
-    def stamp(self) -> Any:
-        found = os.stat(self._path)
-        return found.st_ino, found.st_size, found.st_mtime_ns
+    def _files(self) -> Sequence[str]:
+        return [self._path]
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -47,11 +46,11 @@ class Hdf5Array(StoredArray):
         try:
             import h5py
         except ImportError as error:
-            raise missing_extra(self._path, "h5py", "hdf5") from error
+            raise missing_extra(f"reading {self._path}", "h5py", "hdf5") from error
         try:
             return h5py.File(self._path, "r")
         except OSError as error:
-            raise damaged_store(self._path, "it cannot be opened as an HDF5 file", error) from error
+            raise unreadable_file(self._path, " as an HDF5 file", error) from error
 
     def _dataset(self, file: Any) -> Any:
         """The dataset of this name, or the only one with two axes."""
@@ -59,7 +58,7 @@ class Hdf5Array(StoredArray):
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
         except (OSError, KeyError, RuntimeError) as error:
-            raise damaged_store(self._path, "the list of its datasets cannot be read", error) from error
+            raise unreadable_file(self._path, " in the list of its datasets", error) from error
         return pick(self._path, self._name, found)
 
     def _require_all_chunks(self, dataset: Any) -> None:
@@ -106,6 +105,6 @@ def reader_of(dataset: Any, place: str) -> Reader:
         try:
             return np.asarray(dataset[i:j, first:last])
         except (OSError, ValueError, RuntimeError) as error:
-            raise damaged_store(place, f"rows {i} to {j - 1} cannot be read", error) from error
+            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
 
     return read

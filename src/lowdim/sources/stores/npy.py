@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from ...errors import damaged_store, no_such_array, objects_in_npy
+from ...errors import no_such_array, objects_in_npy, unreadable_file
 from .stored_array import Reader, StoredArray
 
 
@@ -31,9 +32,8 @@ class NpyArray(StoredArray):
         # A map would be pickled as all its rows.
         return NpyArray, (self._path,)
 
-    def stamp(self) -> Any:
-        found = os.stat(self._path)
-        return found.st_ino, found.st_size, found.st_mtime_ns
+    def _files(self) -> Sequence[str]:
+        return [self._path]
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
@@ -44,5 +44,4 @@ class NpyArray(StoredArray):
         """The error for a file that cannot be mapped: one of objects, or one that is damaged."""
         if "Python objects" in str(error):
             return objects_in_npy(self.place)
-        size = os.path.getsize(self._path)
-        return damaged_store(self.place, f"its header and its size of {size} bytes are not those of a .npy file", error)
+        return unreadable_file(self.place, f" as a .npy file of {os.path.getsize(self._path)} bytes", error)

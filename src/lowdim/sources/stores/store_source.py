@@ -85,15 +85,14 @@ class StoreSource(StoredSource):
             return super().features()
         with mapped.opened() as read:
             rows = read(self._start, self._stop, 0, mapped.shape[1])
-        return self._inherit(ArraySource(rows.T), transposed=True)
+        features = self._inherit(ArraySource(rows.T), transposed=True)
+        features.origin = self
+        return features
 
-    def row_label(self, i: int) -> str:
-        """How messages name row `i`."""
-        number = self._start + i
-        if len(self._arrays) == 1:
-            return f"row {number}"
-        k = bisect_right(self._edges, number) - 1
-        return f"row {number - self._edges[k]} of {self._arrays[k].place} (row {number} of all)"
+    def row_label(self, i: int, column: int = 0) -> str:
+        k = bisect_right(self._edges, i) - 1
+        of_all = f" (row {i} of all)" if len(self._arrays) > 1 else ""
+        return f"row {i - self._edges[k]} of {self._arrays[k].place}{of_all}"
 
     def _single_map(self) -> StoredArray | None:
         """The mapped array of which these are all columns, if there is just one; its columns are read in place."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
-from ...errors import array_is_no_table, array_without_numbers, store_changed
+from ...errors import array_is_no_table, array_without_numbers
+from ..found_files import Stamp, check_unchanged
 
 #: `read(i, j, first, last)` reads rows i to j and columns `first` to `last`, the ends not included.
 Reader = Callable[[int, int, int, int], np.ndarray]
@@ -26,24 +27,24 @@ class StoredArray(ABC):
     chunk_rows: int = 1
     #: Whether the array is mapped to memory: reading it makes no copy.
     mapped: bool = False
-    #: What is compared before and after each pass; None for an object that the user has opened.
-    _stamp: Any = None
+    #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
+    _stamps: tuple[Stamp, ...] = ()
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
         """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
-        self._check()
+        check_unchanged(self._stamps)
         with self._reading() as read:
             yield read
-        self._check()
+        check_unchanged(self._stamps)
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Reader]:
         """The function that reads rows, and a context that closes what it needs."""
 
-    def stamp(self) -> Any:
-        """What tells whether the file has changed: sizes and times. None for an object that the user has opened."""
-        return None
+    def _files(self) -> Sequence[str]:
+        """The files in which the array is stored; empty for an object that the user has opened."""
+        return ()
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Take shape and dtype, or refuse an array that is no table of numbers."""
@@ -52,9 +53,4 @@ class StoredArray(ABC):
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
-        self._stamp = self.stamp()
-
-    def _check(self) -> None:
-        """Raise an error if the file has changed since it was opened."""
-        if self.stamp() != self._stamp:
-            raise store_changed(self.place)
+        self._stamps = tuple(Stamp.of(path) for path in self._files())

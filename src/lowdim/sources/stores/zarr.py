@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from ...errors import damaged_store, missing_chunks, missing_extra
+from ...errors import missing_chunks, missing_extra, unreadable_file
 from .named_arrays import pick
 from .stored_array import Reader, StoredArray
 
@@ -29,44 +30,54 @@ class ZarrArray(StoredArray):
         self._array = self._open()
         self.chunk_rows = _grid(self._array)[0]
         self._accept(self._array.shape, self._array.dtype)
+        self._require_all_chunks()
 
     def __reduce__(self) -> Any:
         return ZarrArray, (self._path, self._name)
 
-    def stamp(self) -> Any:
-        """Size and time of change of each file of the array, or of the zip file. Missing chunks are an error."""
-        stamps = _stamps_of_files(self._path, self._array.path)
-        stored = set(_names_in_zip(self._path, self._array.path) if os.path.isfile(self._path) else stamps)
-        self._require_all_chunks(stored)
-        return stamps
+    def _files(self) -> Sequence[str]:
+        if os.path.isfile(self._path):
+            return [self._path]
+        root = os.path.join(self._path, *self._array.path.split("/"))
+        return [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
 
     def _open(self) -> Any:
         try:
             import zarr
         except ImportError as error:
-            raise missing_extra(self._path, "zarr", "zarr") from error
+            raise missing_extra(f"reading {self._path}", "zarr", "zarr") from error
         try:
             if os.path.isfile(self._path):
                 root = zarr.open(zarr.storage.ZipStore(self._path, mode="r"), mode="r")
             else:
                 root = zarr.open(self._path, mode="r")
         except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-            raise damaged_store(self._path, "its metadata cannot be read as those of a Zarr store", error) from error
+            raise unreadable_file(self._path, " as a Zarr store", error) from error
         if isinstance(root, zarr.Array) and self._name is None:
             return root
         arrays = {} if isinstance(root, zarr.Array) else dict(root.members(max_depth=None))
         return pick(self._path, self._name, {name: a for name, a in arrays.items() if isinstance(a, zarr.Array)})
 
-    def _require_all_chunks(self, stored: set[str]) -> None:
-        """Raise an error unless all chunks (all shards of a sharded array) are among the files of the array."""
-        encode = self._array.metadata.encode_chunk_key
+    def _require_all_chunks(self) -> None:
+        """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
         counts = (-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True))
-        names = [encode(chunk) for chunk in product(*(range(c) for c in counts))]
+        names = [self._array.metadata.encode_chunk_key(at) for at in product(*(range(count) for count in counts))]
+        stored = self._stored_names()
         missing = [name for name in names if name not in stored]
         if missing:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
             fill = self._array.fill_value
             raise missing_chunks(self.place, missing[0], len(missing), len(names), fill, accept)
+
+    def _stored_names(self) -> set[str]:
+        """The names of the files of the array within it."""
+        inside = self._array.path
+        if os.path.isfile(self._path):
+            start = f"{inside}/" if inside else ""
+            with ZipFile(self._path) as archive:
+                return {name.removeprefix(start) for name in archive.namelist() if name.startswith(start)}
+        root = os.path.join(self._path, *inside.split("/"))
+        return {os.path.relpath(path, root).replace(os.sep, "/") for path in self._files()}
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # What was kept in memory of a group may be out of date, so the array is opened anew for each pass.
@@ -99,7 +110,7 @@ def reader_of(array: Any, place: str) -> Reader:
             return np.asarray(array[i:j, first:last])
         except Exception as error:
             # Each codec has errors of its own.
-            raise damaged_store(place, f"rows {i} to {j - 1} cannot be decoded", error) from error
+            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
 
     return read
 
@@ -107,25 +118,3 @@ def reader_of(array: Any, place: str) -> Reader:
 def _grid(array: Any) -> tuple[int, ...]:
     """The shape of what is stored in one file: of a shard, if there are shards, or of a chunk."""
     return tuple(getattr(array, "shards", None) or array.chunks)
-
-
-def _stamps_of_files(path: str, inside: str) -> dict[str, tuple[int, int]]:
-    """Size and time of change of all files of an array, by their names in it; of a zip file, those of this file."""
-    if os.path.isfile(path):
-        found = os.stat(path)
-        return {"": (found.st_size, found.st_mtime_ns)}
-    root = os.path.join(path, *inside.split("/"))
-    stamps = {}
-    for folder, _, names in os.walk(root):
-        within = os.path.relpath(folder, root).replace(os.sep, "/")
-        for name in names:
-            found = os.stat(os.path.join(folder, name))
-            stamps[name if within == "." else f"{within}/{name}"] = (found.st_size, found.st_mtime_ns)
-    return stamps
-
-
-def _names_in_zip(path: str, inside: str) -> list[str]:
-    """The names of the files of an array in a zip file."""
-    start = f"{inside}/" if inside else ""
-    with ZipFile(path) as archive:
-        return [name.removeprefix(start) for name in archive.namelist() if name.startswith(start)]
