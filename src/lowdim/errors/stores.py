@@ -69,8 +69,8 @@ def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, acc
 def names_of_array_columns(argument: str, got: Any) -> TypeError:
     """The error for column names or patterns where columns have no names."""
     return TypeError(
-        f"{argument}={got!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, counted from 0: "
-        "an integer, a list of integers, a range or a slice."
+        f"{argument}={got!r}: the columns of arrays (NPY, Zarr, HDF5) have no names; pass their numbers, counted from "
+        "0: an integer, a list of integers, a range or a slice."
     )
 
 

@@ -125,6 +125,7 @@ def test_rows_of_several_files(kind, tmp_path):
     np.testing.assert_array_equal(rows_of(source.features()), X.T)
     np.testing.assert_array_equal(rows_of(source.between(5, 20).features()), X[5:20].T)
     assert source.row_label(20) == f"row 2 of {places[2]} (row 20 of all)"
+    assert source.features().row_label(20) == source.between(3, 30).row_label(20) == source.row_label(20)
 
 
 @pytest.mark.parametrize(

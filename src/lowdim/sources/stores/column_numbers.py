@@ -25,26 +25,26 @@ class NumberChoice:
 
     columns: Numbers | None = None
     exclude: Numbers | None = None
+    #: Further columns that are left out.
+    further: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, columns: Any, exclude: Any) -> NumberChoice:
         """The choice that the arguments of `scan` stand for."""
         every = columns is None or (isinstance(columns, str) and columns == "numeric")
-        return cls(
-            None if every else _listed(columns, "columns"), None if exclude is None else _listed(exclude, "exclude")
-        )
+        chosen = None if every else _listed(columns, "columns")
+        return cls(chosen, None if exclude is None else _listed(exclude, "exclude"))
 
     def without(self, names: Sequence[int]) -> NumberChoice:
         """The same choice without further columns."""
-        if isinstance(self.exclude, slice):
-            raise TypeError("columns cannot be added to exclude=slice(...); pass a list of numbers.")
-        return replace(self, exclude=(*(self.exclude or ()), *_listed(names, "exclude")))
+        return replace(self, further=(*self.further, *names))
 
     def among(self, contents: Contents) -> list[int]:
         """The numbers of the chosen columns, from 0."""
         p = len(contents.names)
         chosen = list(range(p)) if self.columns is None else _numbers(self.columns, p, "columns")
-        left_out = set() if self.exclude is None else set(_numbers(self.exclude, p, "exclude"))
+        left_out = [] if self.exclude is None else _numbers(self.exclude, p, "exclude")
+        left_out += _numbers(self.further, p, "without")
         chosen = [j for j in chosen if j not in left_out]
         if not chosen:
             raise array_columns_out_of_range("columns", self.columns, p)
