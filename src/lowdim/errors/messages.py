@@ -336,6 +336,14 @@ def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
     )
 
 
+def rows_exceed_memory(table: str, shape: tuple[int, int], needed: int, free: int, purpose: str) -> MemoryError:
+    """The error for a table that is needed in memory as a whole and does not fit; raised before it is read."""
+    return MemoryError(
+        f"all rows of {table}, of shape {shape}, are needed in memory {purpose}: that is {needed / 2**30:.1f} GiB, and "
+        f"{free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a solver that reads block by block."
+    )
+
+
 def over_budget(what: str, needed: int, allowed: int, advice: str) -> MemoryError:
     """The error for a computation that needs more memory than the user allows; raised before it starts."""
     sizes = [f"{n / 2**30:.1f} GiB" if n >= 2**30 else f"{n / 2**20:.1f} MiB" for n in (needed, allowed)]

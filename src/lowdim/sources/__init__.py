@@ -19,12 +19,14 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
+from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
+from .stores import is_store_object, open_store_object
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table, open_table
 
@@ -67,6 +69,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -201,6 +204,7 @@ __all__ = [
     "Traits",
     "bad_entry_error",
     "can_be_opened",
+    "gather",
     "holds_objects",
     "open_keeping",
     "open_source",

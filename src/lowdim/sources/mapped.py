@@ -44,6 +44,7 @@ class MappedSource(Source):
         self.traits = replace(
             source.traits,
             by_feature=False,
+            in_memory=False,
             costly=True,
             sparse=in_sparse,
             stored=1.0,

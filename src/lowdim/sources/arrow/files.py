@@ -9,6 +9,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from ...errors import missing_columns, no_rows_in_files, not_numbers
+from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
 from .columns import is_number
@@ -26,6 +27,8 @@ _BATCH_BYTES, _AHEAD_BYTES = 8 << 20, 64 << 20
 
 class ArrowFiles(Contents):
     """The columns of files of one kind, by the schema of the first file."""
+
+    choice = ColumnChoice
 
     def __init__(self, found: Found) -> None:
         pyarrow(f"reading {found.kind} files")

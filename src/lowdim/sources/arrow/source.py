@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import column_label, inexact_integer, other_length
-from ..base import Source, Traits
+from ..base import Traits
+from ..gathered import StoredSource, fits_easily
 from .blocks import blocks_of
 from .columns import block_dtype
 
 
-class ArrowSource(Source):
+class ArrowSource(StoredSource):
     """Rows of columns of Arrow, which come in batches; a subclass says from where (`_batches`).
 
     Parameters
@@ -32,15 +33,17 @@ class ArrowSource(Source):
 
     def __init__(self, names: Sequence[str], kinds: Sequence[Any], n: int | None, *, rereadable: bool = True) -> None:
         self.names = list(names)
-        self.shape = (n, len(self.names))
+        self.shape = (n, p) = (n, len(self.names))
         self.dtype = block_dtype(kinds)
+        itemsize = int(np.dtype(self.dtype).itemsize)
         # Blocks are handed to threads in turn, as those of a stream are: Arrow itself reads ahead.
         self.traits = Traits(
             rereadable=rereadable,
-            by_feature=False,
+            by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
             whole=n is not None,
+            in_memory=False,
             n_bytes=0,
-            itemsize=int(np.dtype(self.dtype).itemsize),
+            itemsize=itemsize,
         )
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
