@@ -122,6 +122,12 @@ from .outputs import (
     output_exists,
     unknown_output,
 )
+from .saving import (
+    fewer_rows_than_allowed,
+    not_a_stored_class,
+    not_storable,
+    unknown_number_of_rows,
+)
 from .stores import (
     array_columns_out_of_range,
     array_is_no_table,
