@@ -349,8 +349,6 @@ def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
     more = NamedTable.tables["more"]
     expected = PLSRegression(1).fit(X, more).coef_
     np.testing.assert_allclose(PLSRegression(1).fit(Name("rows"), Name("more")).coef_, expected)
-        PLSRegression(1).fit(Name("rows"), Name("more")).coef_, PLSRegression(1).fit(X, more).coef_
-    )
     np.testing.assert_allclose(PLSRegression(1).fit(X, Name("more")).coef_, expected)
     beside_dask = BesideSource([open_source(Name("rows")), open_source(INPUTS["Dask array"].make(X))])
     assert not beside_dask.traits.remote
