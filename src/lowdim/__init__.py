@@ -11,7 +11,7 @@ from .planning import plan
 from .reading import summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
 from .solvers.kernel import kernel_plan
-from .sources import open_source
+from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
 
 
@@ -41,6 +41,7 @@ __all__ = [
     "permutation_test",
     "plan",
     "save",
+    "scan",
     "selection",
     "solvers",
     "summarize",

@@ -14,11 +14,10 @@ import lowdim
 import lowdim.sklearn
 from examples import DENSITY_EXAMPLES, KERNEL_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, density, kernel, make, tables
 from inputs import with_holes
-from lowdim import FactorAnalysis, FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
+from lowdim import FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.kernels import KERNELS
 from lowdim.solvers import KERNEL_SOLVERS, PREIMAGES, ROTATIONS
-from lowdim.summaries import SUMMARIES
 
 HOLES = with_holes(X)
 #: 0, 1, 2 or 3 times each row.
@@ -53,13 +52,15 @@ def of_every_model() -> Iterator[tuple[str, Case]]:
             yield f"{name}-{solver}", fit(make(name, solver=solver, **options), *tables(name))
         for summary in (Moments, Triangle):
             if hasattr(make(name), "fit_summary"):
-                yield f"{name}-{summary.__name__}", lambda name=name, summary=summary: make(name).fit_summary(
-                    seen(summary, *tables(name))
+                yield (
+                    f"{name}-{summary.__name__}",
+                    lambda name=name, summary=summary: make(name).fit_summary(seen(summary, *tables(name))),
                 )
         if hasattr(make(name), "partial_fit"):
             parts = [[table[i : i + 45] for table in tables(name)] for i in (0, 45)]
-            yield f"{name}-partial", lambda name=name, parts=parts: (
-                make(name).partial_fit(*parts[0]).partial_fit(*parts[1])
+            yield (
+                f"{name}-partial",
+                lambda name=name, parts=parts: make(name).partial_fit(*parts[0]).partial_fit(*parts[1]),
             )
 
 
@@ -86,8 +87,9 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
         yield f"Whitening-{kind}-factors", fit(Whitening(kind), WIDE[:12])
         yield f"Whitening-{kind}-factors-ridge", fit(Whitening(kind, regularization=0.3), WIDE[:12])
     yield "Whitening-ledoit-wolf", fit(Whitening("zca", regularization="ledoit-wolf"), X)
-    yield "Whitening-FourthMoments", lambda: Whitening("zca", regularization="ledoit-wolf").fit_summary(
-        seen(FourthMoments, X)
+    yield (
+        "Whitening-FourthMoments",
+        lambda: Whitening("zca", regularization="ledoit-wolf").fit_summary(seen(FourthMoments, X)),
     )
     yield "Whitening-oas", fit(Whitening(regularization="oas"), X)
     for standardize in (False, True):
@@ -103,8 +105,9 @@ def of_one_table() -> Iterator[tuple[str, Case]]:
         yield f"FactorAnalysis-{rotation}", fit(factors(2, rotation=rotation), X)
     yield "FactorAnalysis-oblimin-options", fit(factors(2, rotation=solvers.Oblimin(gamma=-0.5), scores="bartlett"), X)
     yield "FactorAnalysis-start", lambda: factors(2).fit(X).start_at(factors(2).fit(X[::2]))
-    yield "FeatureMapPCA-up-to", fit(
-        lowdim.FeatureMapPCA(3, feature_map=lowdim.features.Polynomial(2, up_to=True), standardize=True), FRAME
+    yield (
+        "FeatureMapPCA-up-to",
+        fit(lowdim.FeatureMapPCA(3, feature_map=lowdim.features.Polynomial(2, up_to=True), standardize=True), FRAME),
     )
 
 
@@ -126,8 +129,9 @@ def of_kernels() -> Iterator[tuple[str, Case]]:
     for solver in KERNEL_SOLVERS:
         if solver not in ("features", "fourier"):
             yield f"KernelPCA-sparse-{solver}", fit(KernelPCA(2, kernel="rbf", solver=solver), THIN)
-    yield "KernelCCA-precomputed", fit(
-        lowdim.KernelCCA(2, kernel=("precomputed", "rbf")), kernels.Gaussian(3.0)(X), Y, sample_weight=WEIGHTS
+    yield (
+        "KernelCCA-precomputed",
+        fit(lowdim.KernelCCA(2, kernel=("precomputed", "rbf")), kernels.Gaussian(3.0)(X), Y, sample_weight=WEIGHTS),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,6 +34,7 @@ from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._base import Model
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
+from ._writing import Maps, results
 
 MISSING = ("nan", "unstored")
 
@@ -271,8 +274,29 @@ class LatentModel(Model):
         entries. The result is dense; see `impute_at` for single entries of a large sparse table.
         """
         check_is_fitted(self)
+        filled = results(self._imputation_maps(X, return_std))
+        p = self.n_features_in_
+        return (filled[:, :p], filled[:, p:]) if return_std else filled
+
+    def impute_to(
+        self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
+
+        With `return_std`, standard deviations follow, in columns whose names end with "_std". For `path`, `keep` and
+        `overwrite` see `transform_to`.
+        """
+        maps = partial(self._imputation_maps, return_std=return_std)
+        return self._write(maps, X, path, "impute_to", keep, overwrite)
+
+    def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
+        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""
         unstored = self.missing == "unstored"
         tables = self._gaussian.predictive_tables() if return_std else None
+
+        def names() -> list[str]:
+            columns = list(self._row_names())
+            return columns + [f"{name}_std" for name in columns] if return_std else columns
 
         def fill(block: Array) -> Array:
             entries = observed_entries(block, unstored)
@@ -286,9 +310,7 @@ class LatentModel(Model):
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, self._out(block))
 
-        filled = self._map(X, fill, "impute")
-        p = self.n_features_in_
-        return (filled[:, :p], filled[:, p:]) if return_std else filled
+        return [self._row_map(X, fill, "impute", names)]
 
     def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
         """Expectations of single entries given the observed entries of their rows, as in `impute`.

@@ -109,7 +109,7 @@ class SpectralModel(Model):
             ) from error
         dtype = getattr(getattr(summary, "mean", None), "dtype", None)
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
+            self._take_names(summary)
             self._fit_summary(summary, solver, dtype)
             # Keep a copy, from which partial_fit can continue.
             self.summary_, self._dtype = summary.fresh(), dtype

@@ -32,13 +32,14 @@ from ._prediction import (
     PREDICTION_ATTRIBUTES,
     coefficients,
     predicted_share,
-    predictions,
+    prediction_map,
     regression_tags,
     set_prediction,
 )
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import Dtypes, cast, check_regularization, check_scale
+from ._writing import Maps, results
 
 
 class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
@@ -165,7 +166,18 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
     def predict(self, X: Any) -> Array:
         """Predictions of y for the rows of `X`; a vector if y was one in the fit."""
         check_is_fitted(self)
-        return predictions(self, X, *self.coefficient_factors())
+        return results(self._prediction_maps(X))
+
+    def predict_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y0, y1, ...).
+
+        For `path`, `keep` and `overwrite` see `transform_to`.
+        """
+        return self._write(self._prediction_maps, X, path, "predict_to", keep, overwrite)
+
+    def _prediction_maps(self, X: Any) -> Maps:
+        """The maps that `predict` applies to its arguments."""
+        return [prediction_map(self, X, *self.coefficient_factors())]
 
     def significance(self) -> CanonicalTests:
         """Tests of how many correlations are significant: row k tests that the k-th and all later ones are zero.

@@ -194,7 +194,7 @@ class FactorAnalysis(LatentModel):
             )
         require_seen(summary)
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
+            self._take_names(summary)
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):

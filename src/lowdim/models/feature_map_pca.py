@@ -236,6 +236,9 @@ class FeatureMapPCA(Model):
     def _lift(self) -> Array:
         return self.pca_._lift()
 
+    def _row_names(self) -> list[str]:
+        return list(self.feature_names_)
+
     def _describe_columns(self) -> str:
         return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
 

@@ -20,7 +20,7 @@ from ..errors import (
 from ..features import affine, require_width
 from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import divisor, require_rows
-from ..reading import Rows, map_rows
+from ..reading import RowMap, Rows
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
 from ..solvers.base import counted_rows, total_weight
@@ -30,6 +30,7 @@ from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
 from ._sklearn_arguments import NEVER_OVERWRITTEN
+from ._writing import Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -192,11 +193,18 @@ class KernelPCA(PreImages, Model):
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
         """
         check_is_fitted(self)
-        return self._scores_of(self._open(X, reset=False, method="transform"))
+        return results(self._transform_maps(X))
+
+    def _transform_maps(self, X: Any) -> Maps:
+        return [self._scores_map(self._open(X, reset=False, method="transform"))]
 
     def _scores_of(self, source: Source) -> Array:
+        return self._scores_map(source).result()
+
+    def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
-        return map_rows(MappedSource(source, self._phi, widen=True), lambda block: astype(scoring(block), dtype))
+        features = MappedSource(source, self._phi, widen=True)
+        return RowMap(features, lambda block: astype(scoring(block), dtype), self.get_feature_names_out)
 
     def _score_lengths(self, dtype: Any) -> Array:
         """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""

@@ -132,9 +132,9 @@ class PPCA(LatentModel):
         """Fit to a Moments or Triangle summary of rows."""
         self._check_parameters()
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
             if not isinstance(summary, Moments | Triangle):
                 raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
+            self._take_names(summary)
             require_seen(summary)
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
