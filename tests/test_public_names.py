@@ -43,13 +43,13 @@ PUBLIC = {
         deleted_file density_not_finite duplicate_columns empty empty_directory exhausted_stream expands_too_much
         fitted_without_summary inconsistent_lengths indices_out_of_range inexact_integer kernel_not_finite list_names
         missing_chunks missing_columns missing_extra mixed_blocks mixed_kinds n_components_out_of_range
-        names_of_array_columns names_without_columns needs_memory needs_second_reading never_observed no_columns_left
-        no_match no_maximum no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array no_such_file no_variance
-        not_a_path not_finite not_iterable not_numbers not_numeric not_permitted not_representable not_symmetric
+        names_of_array_columns needs_memory needs_second_reading never_observed no_columns_left no_match no_maximum
+        no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array no_such_file no_variance not_a_path
+        not_finite not_iterable not_numbers not_numeric not_permitted not_representable not_symmetric
         not_symmetric_kernel objects_in_npy one_row other_length other_names other_namespace other_partition
         other_store_width other_width over_budget ragged_blocks read_once rows_exceed_memory sklearn_argument
         special_file too_few_rows too_large too_small units_too_far unknown_column unknown_suffix unreadable_file
-        virtual_dataset warn_user which_array without_warnings wrong_features
+        virtual_dataset warn_user weights_without_column which_array without_warnings wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine
@@ -77,8 +77,8 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource SOURCES
-        Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened gather
-        holds_objects open_source open_target scan stacked tasks tree unusable_block_error
+        Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error by_name can_be_opened
+        gather holds_objects open_source open_target scan stacked tasks tree unusable_block_error
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed SUMMARIES

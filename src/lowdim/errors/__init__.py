@@ -92,6 +92,7 @@ from .messages import (
     too_large,
     too_small,
     units_too_far,
+    weights_without_column,
     wrong_features,
 )
 from .stores import (
@@ -100,7 +101,6 @@ from .stores import (
     array_without_numbers,
     missing_chunks,
     names_of_array_columns,
-    names_without_columns,
     no_such_array,
     objects_in_npy,
     other_store_width,
@@ -157,7 +157,6 @@ __all__ = [
     "mixed_kinds",
     "n_components_out_of_range",
     "names_of_array_columns",
-    "names_without_columns",
     "needs_memory",
     "needs_second_reading",
     "never_observed",
@@ -202,6 +201,7 @@ __all__ = [
     "unreadable_file",
     "virtual_dataset",
     "warn_user",
+    "weights_without_column",
     "which_array",
     "without_warnings",
     "wrong_features",

@@ -26,7 +26,7 @@ from ..errors import (
 from ..reading import Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, open_source
+from ..sources import Source, by_name, open_source
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
@@ -83,11 +83,12 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
             See `lowdim.open_source` for everything that can be read. It is neither modified nor copied as a whole.
         y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            Frequency weights: weight 2 equals repeating the row.
+            If it is the name of a column of `X`, or a list of names, these columns are left out.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
 
         Returns
         -------
@@ -117,6 +118,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         The columns are recorded in the model or, if `fitted`, compared with those of the fit.
         """
         self._check_parameters()
+        X, y = self._by_name(X, y, fitted=fitted)
         return self._open_tables(X, y, reset=not fitted)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None, *, cv: Any = None) -> Plan:
@@ -128,6 +130,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if cv is not None:
             return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
         model = clone(self)
+        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 
     # ---- What a subclass has to define
@@ -159,14 +162,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Fit, and return the source for callers that read it a second time (`twice`)."""
         self._check_parameters()
         with self._restore_on_error():
-            source = self._open_tables(X, y)
+            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+            source = self._open_tables(rows, target)
             if twice and not source.traits.rereadable:
                 raise needs_second_reading("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            rows = self._rows(source, sample_weight, progress)
-            self._fit_rows(rows)
-            self._keep_summary(rows)
+            weighted = self._rows(source, sample_weight, progress)
+            self._fit_rows(weighted)
+            self._keep_summary(weighted)
         if progress is not None:
             progress.finish()
         return source
@@ -175,6 +179,17 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The rows and their weights as solvers take them."""
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         return Rows(source, weights, progress)
+
+    def _by_name(
+        self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
+    ) -> tuple[Any, ...]:
+        """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
+        return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
+
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns that a fitted model expects; None if it was fitted without names."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
 
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""
@@ -201,7 +216,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
-        source = open_source(X)
+        source = open_source(X, None if reset else self._wanted())
         p = source.shape[1]
         if not source.known_to_sklearn or source is X:
             self._check_columns(source, reset)

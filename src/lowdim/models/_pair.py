@@ -41,11 +41,12 @@ class PairModel(TablesModel):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
-        y : the same, of shape (n_samples, n_targets) or (n_samples,)
-            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y.
-        sample_weight : array of shape (n_samples,), optional
-            Frequency weights: weight 2 equals repeating the row.
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
+        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str
+            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y. Or the name of a column of `X`, or a
+            list of names: X is then all other columns.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
 
         Returns
         -------
@@ -56,6 +57,7 @@ class PairModel(TablesModel):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
         check_is_fitted(self)
+        X, y = self._by_name(X, y, fitted=True)
         scores = self._map(X, self._scoring(), "transform")
         if y is None:
             return scores

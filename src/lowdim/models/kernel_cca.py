@@ -125,11 +125,13 @@ class KernelCCA(Model):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
+        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
         check_is_fitted(self)
+        X, y = self._by_name(X, y, fitted=True)
         A = _all_rows(self._open(X, reset=False))
         variates = self._scoring()(A)
         if y is None:

@@ -53,7 +53,7 @@ class FileFormat(ABC):
 
     def row_bytes(self, kinds: Sequence[Any]) -> int:
         """About how many bytes a row of these types takes in memory."""
-        return sum(kind.bit_width // 8 if hasattr(kind, "bit_width") else 16 for kind in kinds)
+        return sum(_bytes_of(kind) for kind in kinds)
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -130,3 +130,11 @@ class ArrowFormat(FileFormat):
         except (pa.ArrowException, OSError) as error:
             return ("" if batch is None else f" in record batch {batch}"), error
         return None
+
+
+def _bytes_of(kind: Any) -> int:
+    """The bytes of a number of this type; about as many for text and other types without a fixed size."""
+    try:
+        return kind.bit_width // 8
+    except ValueError:
+        return 16
