@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim
+from ..errors import bad_ndim, cannot_keep
 from .array import ArraySource
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
@@ -98,6 +99,19 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     if is_column(X):
         raise bad_ndim(1, (len(X),))
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
+
+
+def open_keeping(X: Any, names: Sequence[str]) -> Source:
+    """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
+    the source gives them. `X` is a data frame, a Dask data frame, or an iterable of data frames."""
+    if is_table(X):
+        return TableSource(X, keep=names)
+    open_block = partial(open_keeping, names=names)
+    if is_dask(X) and not hasattr(X, "chunks"):
+        return DaskSource(X, open_block)
+    if not is_dask(X) and not is_array(X) and _is_stream(X):
+        return StreamSource(X, open_block)
+    raise cannot_keep("X", names)
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
@@ -239,6 +253,7 @@ __all__ = [
     "can_be_opened",
     "gather",
     "holds_objects",
+    "open_keeping",
     "open_source",
     "open_target",
     "scan",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import Array
+from ..errors import cannot_keep
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Source(ABC):
     #: Whether scikit-learn can count and name the columns of the object that was opened.
     known_to_sklearn: bool = False
     traits: Traits
+    #: The paths of the files that the rows are read from.
+    files: Sequence[str] = ()
     #: The inner products of all rows if they are known, otherwise None.
     products: Any = None
 
@@ -86,6 +89,16 @@ class Source(ABC):
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[Array]:
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        """The blocks that `blocks` gives, each with the columns `names` of the same rows, which may be of any type and
+        are not among the columns of the source; they are a pyarrow table, or None if there are no `names`.
+
+        Only a source that was opened by `open_keeping` has such columns.
+        """
+        if names:
+            raise cannot_keep(self.table, names)
+        return ((block, None) for block in self.blocks(rows))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one.

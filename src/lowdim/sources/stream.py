@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,6 +68,11 @@ class StreamSource(Source):
         if self._n_read not in (None, n):
             raise other_length(n, self._n_read)
         self._n_read = n
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        if not names:
+            return super().blocks_keeping(rows, names)
+        return (pair for source in self._sources(rows) for pair in source.blocks_keeping(rows, names))
 
     @property
     def first_block(self) -> Source:

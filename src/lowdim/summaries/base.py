@@ -14,7 +14,7 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
@@ -22,11 +22,12 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from .._xp import Array, Beside, astype, device, namespace, wide_dtype
-from ..errors import NonFiniteBlock, damaged_file, no_rows_seen
+from ..container import flatten, write
+from ..errors import NonFiniteBlock, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
-from .loaded import check_loaded, require_numbers
-from .npz import read_tree, write_tree
+from .loaded import check_shapes, check_values, read_summary, stored_values, with_summaries
+from .names import Names, agreed_names, checked_names
 
 #: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
@@ -45,14 +46,17 @@ class Summary(ABC):
     """Statistics of rows that are accumulated block by block and can be merged."""
 
     #: Names of the attributes that define what is summed: only summaries with equal values of them can be merged. They
-    #: are arguments of the constructor, unless a class overrides `fresh` and `_made_from`.
+    #: are arguments of the constructor, unless a class overrides `_empty` and `_made_from`.
     parameters: ClassVar[tuple[str, ...]]
     #: Names of further arguments of the constructor, which may differ between summaries that are merged.
     options: ClassVar[tuple[str, ...]] = ()
     #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
-    #: Names in `state` that were added after the first files were written, so that files may lack them.
+    #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
+    #: values of an empty summary then.
     added: ClassVar[tuple[str, ...]] = ()
+    #: Names of parameters that may be None.
+    optional: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()
@@ -62,6 +66,17 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
+    _names: Names = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the columns of the rows, all tables side by side, or None; `summarize` takes them from its
+        source. Rows and summaries with other names, or with the same names in another order, are refused."""
+        return self._names
+
+    @names.setter
+    def names(self, names: Sequence[str | None] | None) -> None:
+        self._set_names(checked_names(names, getattr(self, "n_features", None)))
 
     @property
     def threaded_blas(self) -> bool:
@@ -79,6 +94,7 @@ class Summary(ABC):
         it was."""
         if type(self) is not type(other):
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
+        names = agreed_names(self.names, other.names, f"the {type(self).__name__} to be merged")
         for name in self.parameters:
             if not same_parameters(getattr(self, name), getattr(other, name)):
                 raise ValueError(
@@ -87,6 +103,8 @@ class Summary(ABC):
                 )
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._change(self._merged(other))
+        if names is not self.names:
+            self._set_names(names)
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added, after checks of the block and its weights."""
@@ -107,6 +125,10 @@ class Summary(ABC):
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
 
+    def _set_names(self, names: Names) -> None:
+        """Set the names of the columns, which have been checked."""
+        self._names = names
+
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
         return {name: part if (so_far := getattr(self, name)) is None else so_far + part for name, part in sums.items()}
@@ -116,7 +138,13 @@ class Summary(ABC):
         self.__dict__.update(changes)
 
     def fresh(self) -> Self:
-        """An empty summary with the same parameters: the identity of `merge`."""
+        """An empty summary with the same parameters and names: the identity of `merge`."""
+        empty = self._empty()
+        empty._set_names(self.names)
+        return empty
+
+    def _empty(self) -> Self:
+        """An empty summary with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in (*self.parameters, *self.options)})
 
     def from_products(self, known: Any) -> Self | None:
@@ -129,46 +157,40 @@ class Summary(ABC):
         return max(16, CACHE_BYTES // max(1, n_columns * itemsize))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the summary to a `.npz` file (plain arrays, no pickle)."""
-        write_tree(path, self._tree())
+        """Write the summary to a file: a safetensors file with a checksum, no pickle. It appears under its name when it
+        is whole; a file of that name is replaced then. Arrays on a device are saved from the host."""
+        write(path, *flatten({"holds": "summary"} | self._tree()))
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, max_bytes: int | None = None) -> Self:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read a summary from a file that `save` wrote.
 
-        Shapes, signs and counts are checked, and all numbers must be finite, so that a damaged file is refused here
-        and does not lead to wrong results later.
-
-        Parameters
-        ----------
-        path : str or path
-        max_bytes : int, optional
-            The memory that the arrays of the file may take. `save` does not compress, so the default is about the size
-            of the file: a compressed file that would take much more memory is refused. Pass a number to read it.
+        The class, the parameters and the shapes and dtypes of all arrays are checked before these are read. Then all
+        numbers must be finite, and signs and counts must be possible, so that a damaged file is refused here and does
+        not lead to wrong results later. The memory taken is about the size of the file.
         """
-        tree = read_tree(path, max_bytes)
-        kind = tree.get("kind")
-        if kind not in {known.__name__ for known in _all_kinds()}:
-            raise damaged_file(path, "it does not say which summary it holds")
-        if kind != cls.__name__:
-            raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.summaries.{kind}.load(path).")
-        try:
-            return cls._from_tree(tree)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise damaged_file(path, error) from error
+        return read_summary(path, cls)
 
     def _tree(self) -> dict[str, Any]:
-        """The name of the class and the values of `state` as a tree; nested summaries become trees as well."""
-        return {"kind": type(self).__name__} | {name: _without_objects(getattr(self, name)) for name in self.state}
+        """The name of the class, the names of the columns if they are known, and the values of `state` as a tree;
+        nested summaries become trees as well."""
+        return {
+            "class": type(self).__name__,
+            "names": None if self.names is None else list(self.names),
+            "state": {name: _without_objects(getattr(self, name)) for name in self.state},
+        }
 
     @classmethod
-    def _from_tree(cls, tree: dict[str, Any]) -> Self:
-        """Rebuild a summary from the tree that its `_tree` returned."""
-        stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
+    def _from_tree(cls, tree: dict[str, Any], declared: bool = False) -> Self:
+        """Rebuild a summary from the tree that its `_tree` returned. `declared`: the arrays have not been read yet,
+        only their shapes and dtypes are known, and only these are checked."""
+        stored = {name: with_summaries(value, declared) for name, value in stored_values(cls, tree).items()}
         summary = cls._made_from(stored)
         summary._restore(stored)
-        require_numbers(summary, tree)
-        check_loaded(summary)
+        summary.names = tree.get("names")
+        check_shapes(summary)
+        if not declared:
+            check_values(summary)
         return summary
 
     @abstractmethod
@@ -285,27 +307,3 @@ def _without_objects(value: Any) -> Any:
     if isinstance(value, Summary):
         return value._tree()
     return [_without_objects(item) for item in value] if isinstance(value, list) else value
-
-
-def _with_objects(value: Any) -> Any:
-    """`value` with each tree replaced by its summary."""
-    if isinstance(value, list):
-        return [_with_objects(item) for item in value]
-    return _class_named(value["kind"])._from_tree(value) if isinstance(value, dict) else value
-
-
-def _class_named(kind: Any) -> type[Summary]:
-    """The subclass of `Summary` with this name."""
-    for cls in _all_kinds():
-        if cls.__name__ == kind:
-            return cls
-    raise ValueError(f"there is no summary of the kind {kind}")
-
-
-def _all_kinds() -> Iterator[type[Summary]]:
-    """All subclasses of `Summary`, and theirs."""
-    waiting = Summary.__subclasses__()
-    while waiting:
-        cls = waiting.pop()
-        yield cls
-        waiting += cls.__subclasses__()

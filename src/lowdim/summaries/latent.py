@@ -153,6 +153,7 @@ class LatentSummary(Summary):
     """
 
     parameters: ClassVar[tuple[str, ...]] = (*LatentGaussian.parameters, "unstored")
+    optional = ("spread",)
     nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
 
@@ -162,7 +163,7 @@ class LatentSummary(Summary):
         self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
         self.noise, self.spread = model.noise, model.spread
 
-    def fresh(self) -> Self:
+    def _empty(self) -> Self:
         return type(self)(self.model, unstored=self.unstored)
 
     def _layout(self) -> Layout:
@@ -173,8 +174,7 @@ class LatentSummary(Summary):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        needed = {name: stored.pop(name) for name in LatentGaussian.parameters if name != "spread"}
-        model = LatentGaussian(**needed, spread=stored.pop("spread", None))
+        model = LatentGaussian(**{name: stored.pop(name) for name in LatentGaussian.parameters})
         return cls(model, unstored=stored.pop("unstored"))
 
 
@@ -204,7 +204,6 @@ class Latent(LatentSummary):
     parameters = (*LatentSummary.parameters, "informed")
     state = (*parameters, *_SUMS)
     nonnegative = (*LatentSummary.nonnegative, "squares")
-    added = ("informed",)
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False, informed: bool = False) -> None:
         super().__init__(model, unstored=unstored)
@@ -273,13 +272,13 @@ class Latent(LatentSummary):
             return {}
         return self._plus({name: getattr(other, name) for name in self._sums()})
 
-    def fresh(self) -> Self:
+    def _empty(self) -> Self:
         return type(self)(self.model, unstored=self.unstored, informed=self.informed)
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
         made = super()._made_from(stored)
-        made.informed = bool(stored.pop("informed", False))
+        made.informed = bool(stored.pop("informed"))
         return made
 
     def _sums(self) -> tuple[str, ...]:
