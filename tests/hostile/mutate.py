@@ -1,0 +1,129 @@
+"""Many damaged and forged files, each of which must be refused cleanly or hold what was saved.
+
+    python tests/hostile/mutate.py --count 20000
+
+For each file one of the following must happen, in bounded time and memory and without a warning:
+
+- `load` raises a ValueError, MemoryError or OSError that names the file;
+- `load` returns what was saved: saved again, it gives the same bytes;
+- if the checksum of a changed file was made right: `load` returns something that can be saved and loaded again.
+
+No pickle may be opened. The process has a limit on its memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import resource
+import sys
+import tempfile
+import time
+import tracemalloc
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from hostile.mutations import DAMAGE, FORGERY, sprung
+from hostile.saved_objects import load, save, saved_objects
+
+#: What loading may allocate: this many times the size of the file, and a little.
+MULTIPLE, LITTLE = 4, 16 << 20
+#: What the process may allocate beyond what it has at the start.
+MORE_MEMORY = 512 << 20
+#: Seconds after which a file counts as one that hangs.
+HANGS = 60
+
+
+class Loading:
+    """One file after another, with what became of them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path, self.again = directory / "mutated", directory / "again"
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.largest = 0.0
+
+    def one(self, name: str, content: bytes, original: bytes, of: object) -> None:
+        """Load one file, and raise an AssertionError if that is not as it must be."""
+        self.path.write_bytes(content)
+        faulthandler.dump_traceback_later(HANGS, exit=True)
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        value = None
+        try:
+            value = load(self.path, of)
+            outcome = "loaded"
+        except (ValueError, MemoryError, OSError) as error:
+            assert str(self.path) in str(error), f"this error does not name the file: {error!r}"
+            outcome = "refused"
+        used = tracemalloc.get_traced_memory()[1] - before
+        faulthandler.cancel_dump_traceback_later()
+        assert used <= MULTIPLE * len(content) + LITTLE, f"{used} bytes were allocated for {len(content)}"
+        self.largest = max(self.largest, used - MULTIPLE * len(content))
+        if outcome == "loaded":
+            outcome = self._compared(value, original, forged=name in FORGERY)
+        self.outcomes[name, outcome] += 1
+
+    def _compared(self, value: object, original: bytes, forged: bool) -> str:
+        content = save(value, self.again)
+        if content == original:
+            return "the same"
+        assert forged, "something else was loaded than what was saved"
+        assert save(load(self.again, value), self.again) == content, "what was loaded changes when it is saved"
+        return "another"
+
+
+def run(count: int, seconds: float, seed: int) -> Counter[tuple[str, str]]:
+    """Load `count` mutated files, or as many as there is time for."""
+    random = np.random.default_rng(seed)
+    objects, mutations = saved_objects(), {**DAMAGE, **FORGERY}
+    sprung().rmdir() if sprung().exists() else None
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as place:
+        loading = Loading(Path(place))
+        contents = {label: save(value, Path(place) / "saved") for label, value in objects.items()}
+        for label, content in contents.items():
+            loading.one("as it was", content, content, objects[label])
+        tracemalloc.start()
+        labels, names = list(objects), list(mutations)
+        for i in range(count):
+            name, label, other = names[i % len(names)], *(labels[j] for j in random.integers(0, len(labels), 2))
+            content = mutations[name](random, contents[label], contents[other])
+            try:
+                loading.one(name, content, contents[label], objects[label])
+            except BaseException as error:
+                kept = Path(tempfile.gettempdir()) / f"mutated-{seed}-{i}"
+                kept.write_bytes(content)
+                raise AssertionError(f"{name} of {label}, number {i} of seed {seed}, kept as {kept}: {error!r}") from error
+            assert not sprung().exists(), f"{name} of {label}, number {i} of seed {seed}: a pickle was opened"
+            if time.monotonic() > end:
+                break
+        tracemalloc.stop()
+    return loading.outcomes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    warnings.simplefilter("error")
+    saved_objects()
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform.startswith("linux") else 0
+    if pages:
+        limit = pages * resource.getpagesize() + MORE_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    with contextlib.suppress(KeyboardInterrupt):
+        outcomes = run(given.count, given.seconds, given.seed)
+    print(f"{sum(outcomes.values())} files")
+    for name in dict.fromkeys(name for name, _ in outcomes):
+        print(f"{name:32}", *(f"{outcomes[name, what]:6} {what}" for what in ("refused", "the same", "another")))
+
+
+if __name__ == "__main__":
+    main()
