@@ -101,3 +101,48 @@ def test_a_long_name(tmp_path):
     with moved_when_whole(tmp_path / name) as path:
         path.write_text("new")
     assert names(tmp_path) == [name]
+
+
+def directory(path, content):
+    path.mkdir()
+    (path / "0").write_text(content)
+
+
+def test_a_directory_is_replaced_by_a_directory_and_by_a_file(tmp_path):
+    directory(tmp_path / "parts", "old")
+    with moved_when_whole(tmp_path / "parts") as path:
+        directory(path, "new")
+        assert (tmp_path / "parts" / "0").read_text() == "old"
+    assert (tmp_path / "parts" / "0").read_text() == "new"
+    with moved_when_whole(tmp_path / "parts") as path:
+        path.write_text("a file")
+    assert (tmp_path / "parts").read_text() == "a file"
+    assert names(tmp_path) == ["parts"]
+
+
+@pytest.mark.parametrize("kind", ["error", "kill"])
+def test_between_the_two_steps_of_replacing_a_directory_nothing_is_lost(kind, tmp_path, monkeypatch):
+    directory(tmp_path / "parts", "old")
+    if kind == "error":
+        steps = iter([os.rename])
+
+        def rename(*paths):
+            next(steps, fail)(*paths) if ".replaced" not in str(paths[0]) else os_rename(*paths)
+
+        def fail(*paths):
+            raise PermissionError("moved away")
+
+        os_rename = os.rename
+        monkeypatch.setattr(_whole_files.os, "rename", rename)
+        with pytest.raises(PermissionError), moved_when_whole(tmp_path / "parts") as path:
+            directory(path, "new")
+    else:
+        # What a process that is killed there leaves: the old directory lies in the temporary one.
+        left = tmp_path / ".parts.abc.unfinished"
+        directory(left, "new")
+        (tmp_path / "parts").rename(left / ".replaced")
+        with pytest.raises(ValueError), moved_when_whole(tmp_path / "parts"):
+            assert (tmp_path / "parts" / "0").read_text() == "old"
+            raise ValueError
+    assert names(tmp_path) == ["parts"]
+    assert (tmp_path / "parts" / "0").read_text() == "old"

@@ -18,6 +18,8 @@ except ImportError:  # Windows
 
 #: The end of the names of temporary directories.
 _UNFINISHED = ".unfinished"
+#: The name, in the temporary directory, of a directory that is about to be replaced.
+_REPLACED = ".replaced"
 
 
 @contextmanager
@@ -26,7 +28,8 @@ def moved_when_whole(path: str | PathLike[str]) -> Iterator[Path]:
 
     When the block ends, what was written is flushed to the disk and moved to `path` in one step: whoever opens `path`
     finds what was there before, or all of the new content. If the block raises an error, `path` stays as it was. In
-    both cases the temporary directory is removed.
+    both cases the temporary directory is removed. (Only a directory that replaces something takes two steps. If the
+    process is killed between them, the next call for the same path brings back what was there.)
 
     A process that is killed leaves its temporary directory behind, `.NAME.RANDOM.unfinished`. The next call for the
     same path removes it. A directory that another process still writes to is left alone: its writer holds a lock on
@@ -40,7 +43,7 @@ def moved_when_whole(path: str | PathLike[str]) -> Iterator[Path]:
         unfinished = directory / target.name
         yield unfinished
         _flush(unfinished)
-        os.replace(unfinished, target)
+        _move(unfinished, target)
         _flush_entry(target.parent)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -102,8 +105,31 @@ def _remove_leftovers(target: Path) -> None:
             with suppress(OSError):
                 lock = _lock(target.parent / name)
                 if lock is not None:
+                    _bring_back(target.parent / name / _REPLACED, target)
                     shutil.rmtree(target.parent / name, ignore_errors=True)
                     os.close(lock)
+
+
+def _move(unfinished: Path, target: Path) -> None:
+    """Give what was written its name."""
+    if not unfinished.is_dir() and not target.is_dir():
+        os.replace(unfinished, target)
+        return
+    # A directory with content cannot be replaced in one step.
+    replaced = unfinished.with_name(_REPLACED)
+    if target.exists():
+        os.rename(target, replaced)
+    try:
+        os.rename(unfinished, target)
+    except BaseException:
+        _bring_back(replaced, target)
+        raise
+
+
+def _bring_back(replaced: Path, target: Path) -> None:
+    """Undo the first of the two steps by which a directory is replaced, unless the second one was taken."""
+    if replaced.exists() and not target.exists():
+        os.rename(replaced, target)
 
 
 def _flush(path: Path) -> None:

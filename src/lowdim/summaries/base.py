@@ -27,6 +27,7 @@ from ..errors import NonFiniteBlock, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
 from .loaded import check_shapes, check_values, read_summary, stored_values, with_summaries
+from .names import Names, agreed_names, checked_names
 
 #: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
@@ -45,7 +46,7 @@ class Summary(ABC):
     """Statistics of rows that are accumulated block by block and can be merged."""
 
     #: Names of the attributes that define what is summed: only summaries with equal values of them can be merged. They
-    #: are arguments of the constructor, unless a class overrides `fresh` and `_made_from`.
+    #: are arguments of the constructor, unless a class overrides `_empty` and `_made_from`.
     parameters: ClassVar[tuple[str, ...]]
     #: Names of further arguments of the constructor, which may differ between summaries that are merged.
     options: ClassVar[tuple[str, ...]] = ()
@@ -65,6 +66,17 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
+    _names: Names = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the columns of the rows, all tables side by side, or None; `summarize` takes them from its
+        source. Rows and summaries with other names, or with the same names in another order, are refused."""
+        return self._names
+
+    @names.setter
+    def names(self, names: Sequence[str | None] | None) -> None:
+        self._set_names(checked_names(names, getattr(self, "n_features", None)))
 
     @property
     def threaded_blas(self) -> bool:
@@ -82,6 +94,7 @@ class Summary(ABC):
         it was."""
         if type(self) is not type(other):
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
+        names = agreed_names(self.names, other.names, f"the {type(self).__name__} to be merged")
         for name in self.parameters:
             if not same_parameters(getattr(self, name), getattr(other, name)):
                 raise ValueError(
@@ -90,6 +103,8 @@ class Summary(ABC):
                 )
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._change(self._merged(other))
+        if names is not self.names:
+            self._set_names(names)
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added, after checks of the block and its weights."""
@@ -110,6 +125,10 @@ class Summary(ABC):
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
 
+    def _set_names(self, names: Names) -> None:
+        """Set the names of the columns, which have been checked."""
+        self._names = names
+
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
         return {name: part if (so_far := getattr(self, name)) is None else so_far + part for name, part in sums.items()}
@@ -119,7 +138,13 @@ class Summary(ABC):
         self.__dict__.update(changes)
 
     def fresh(self) -> Self:
-        """An empty summary with the same parameters: the identity of `merge`."""
+        """An empty summary with the same parameters and names: the identity of `merge`."""
+        empty = self._empty()
+        empty._set_names(self.names)
+        return empty
+
+    def _empty(self) -> Self:
+        """An empty summary with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in (*self.parameters, *self.options)})
 
     def from_products(self, known: Any) -> Self | None:
@@ -147,9 +172,11 @@ class Summary(ABC):
         return read_summary(path, cls)
 
     def _tree(self) -> dict[str, Any]:
-        """The name of the class and the values of `state` as a tree; nested summaries become trees as well."""
+        """The name of the class, the names of the columns if they are known, and the values of `state` as a tree;
+        nested summaries become trees as well."""
         return {
             "class": type(self).__name__,
+            "names": None if self.names is None else list(self.names),
             "state": {name: _without_objects(getattr(self, name)) for name in self.state},
         }
 
@@ -160,6 +187,7 @@ class Summary(ABC):
         stored = {name: with_summaries(value, declared) for name, value in stored_values(cls, tree).items()}
         summary = cls._made_from(stored)
         summary._restore(stored)
+        summary.names = tree.get("names")
         check_shapes(summary)
         if not declared:
             check_values(summary)
