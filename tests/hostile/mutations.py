@@ -133,7 +133,19 @@ def shapes_lied_about(random, content, other):
         entry = header[name]
         shape, size = entry["shape"], int(np.prod(entry["shape"], dtype=int))
         shapes = [shape[::-1], [size], [1, *shape], [*shape, 1], [size + 1], [2**40, 2**40], [-1, -size], [2**63], [0]]
-        shapes += [[1] * 70, [1] * 33, [size, 0], shape[:-1], ["3"], [3.0], [None], 3, [shape], [2**31, 2**33], [[]] * 3]
+        shapes += [
+            [1] * 70,
+            [1] * 33,
+            [size, 0],
+            shape[:-1],
+            ["3"],
+            [3.0],
+            [None],
+            3,
+            [shape],
+            [2**31, 2**33],
+            [[]] * 3,
+        ]
         entry["shape"] = shapes[random.integers(len(shapes))]
         if random.random() < 0.5 and all(type(n) is int for n in np.atleast_1d(entry["shape"]).tolist()):
             # The place in the file follows the lie.
@@ -146,7 +158,24 @@ def dtypes_lied_about(random, content, other):
     header, document, data = parsed(content)
     name = one_array(random, header)
     if name is not None:
-        dtypes = ["F64", "I64", "U64", "F32", "I32", "BOOL", "U8", "F16", "BF16", "O", "F8_E4M3", "", None, 8, ["F64"], {}]
+        dtypes = [
+            "F64",
+            "I64",
+            "U64",
+            "F32",
+            "I32",
+            "BOOL",
+            "U8",
+            "F16",
+            "BF16",
+            "O",
+            "F8_E4M3",
+            "",
+            None,
+            8,
+            ["F64"],
+            {},
+        ]
         header[name]["dtype"] = dtypes[random.integers(len(dtypes))]
     return forged(header, document, data)
 
@@ -156,7 +185,16 @@ def places_lied_about(random, content, other):
     name = one_array(random, header)
     if name is not None:
         begin, end = header[name]["data_offsets"]
-        places = [[begin + 8, end + 8], [end, begin], [0, end], [begin, 2**62], [-8, end - begin - 8], [begin], [], None]
+        places = [
+            [begin + 8, end + 8],
+            [end, begin],
+            [0, end],
+            [begin, 2**62],
+            [-8, end - begin - 8],
+            [begin],
+            [],
+            None,
+        ]
         places += [[begin, end, end], [float(begin), float(end)], [str(begin), str(end)], [begin, 2**64], [True, end]]
         header[name]["data_offsets"] = places[random.integers(len(places))]
     return forged(header, document, data)
@@ -210,7 +248,12 @@ def values():
     numbers = [0, 1, -1, 2, 7, 10**6, 2**31, 2**53 + 1, 2**63, 10**18, 10**30, -(10**18), 0.5, 1e308, -1e-300, 4.0, 1e6]
     special = [{"$float": "nan"}, {"$float": "inf"}, {"$float": "x"}, {"$array": "state.mean"}, {"$array": "x"}]
     special += [{"$scalar": "state.mean"}, {"$tuple": [1, 2]}, {"$tuple": [10**12]}, {"$csr": [], "shape": [10**12, 2]}]
-    special += [{"$text": ["a"], "shape": [1], "dtype": "U100000000"}, {"$dict": [["$a", 1]]}, {"$x": 1}, {"class": "PCA"}]
+    special += [
+        {"$text": ["a"], "shape": [1], "dtype": "U100000000"},
+        {"$dict": [["$a", 1]]},
+        {"$x": 1},
+        {"class": "PCA"},
+    ]
     special += [{"class": "Moments", "state": {}}, {"$text": [], "shape": [0, 2**62], "dtype": "O"}]
     text = ["", "x", "Moments", "PCA", "student", "Student(nu=-1)", "__class__", "os.system", "ä\ud800", "x" * 1000]
     return [None, True, False, [], {}, [[]], [1, 2], [None], *numbers, *special, *text]
@@ -233,8 +276,10 @@ def values_replaced(random, content, other):
         for key in way:
             node = node[key]
         kind = random.random()
-        if kind < 0.7:
+        if kind < 0.6:
             node[last] = copy.deepcopy(values()[random.integers(len(values()))])
+        elif kind < 0.7:
+            node[last] = {["$array", "$scalar"][random.integers(2)]: one_array(random, header)}
         elif kind < 0.8:
             del node[last]
         elif isinstance(node, list):
@@ -263,13 +308,13 @@ def another_class(random, content, other):
 
 def versions(random, content, other):
     header, document, data = parsed(content)
-    texts = ["2.0", "1.1", "1.999999", "0.1", "99999999.0", "1", "", "1.0\n", None, 1, [1, 0], "-1.0", "١.٠"]
+    texts = ["2.0", "1.1", "1.999999", "0.1", "99999999.0", "1", "", "1.0\n", None, 1, [1, 0], "-1.0", "\u0661.\u0660"]
     document[["version", "format", "lowdim"][random.integers(3)]] = texts[random.integers(len(texts))]
     return forged(header, document, data)
 
 
 def halves_of_two_files(random, content, other):
-    header, document, data = parsed(content)
+    _, document, data = parsed(content)
     other_header, _, other_data = parsed(other)
     return forged(other_header, document, other_data if random.random() < 0.8 else data)
 
