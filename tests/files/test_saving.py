@@ -141,7 +141,8 @@ def test_files_that_hold_rows(tmp_path):
         with pytest.raises(ValueError, match="holds rows"):
             save(model, tmp_path / "model", min_rows=10)
     # Of a stream that could be read only once, no row is kept.
-    features = lowdim.KernelPCA(2, kernel="polynomial", degree=2, solver="features").fit(iter([X[:40], X[40:]]))
+    kernel = lowdim.kernels.Polynomial(degree=2, gamma=0.1)
+    features = lowdim.KernelPCA(2, kernel=kernel, solver="features").fit(iter([X[:40], X[40:]]))
     save(features, tmp_path / "model", min_rows=90)
     assert header(tmp_path / "model")["holds_rows"] is False
     save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
