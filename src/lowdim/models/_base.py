@@ -170,6 +170,10 @@ class Model(  # type: ignore[misc]
     def _lift(self) -> Any:
         """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
 
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
     # ---- How a fit runs
 
     @with_callbacks

@@ -191,6 +191,11 @@ class KernelCCA(Model):
         check_regularization(self.regularization, 2)
         self._kernels()
 
+    def _check_fitted(self) -> None:
+        width = self._mapped[0].rows.shape[1]
+        if width != self.n_features_in_:
+            raise ValueError(f"n_features_in_ is {self.n_features_in_}, and X has {width} columns")
+
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")

@@ -57,6 +57,8 @@ class Summary(ABC):
     added: ClassVar[tuple[str, ...]] = ()
     #: Names of parameters that may be None.
     optional: ClassVar[tuple[str, ...]] = ()
+    #: Names of sums that are whole numbers without a sign; all others are floats.
+    unsigned: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()
@@ -187,7 +189,7 @@ class Summary(ABC):
         stored = {name: with_summaries(value, declared) for name, value in stored_values(cls, tree).items()}
         summary = cls._made_from(stored)
         summary._restore(stored)
-        summary.names = tree.get("names")
+        summary.names = tree["names"]
         check_shapes(summary)
         if not declared:
             check_values(summary)
