@@ -28,8 +28,8 @@ from lowdim.summaries import SUMMARIES
 #: Sorted as Python sorts text.
 PUBLIC = {
     "lowdim": """
-        CCA FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA PCR PLSCanonical
-        PLSRegression PLSSVD PPCA Triangle Whitening bootstrap choose_n_components cross_validate densities errors
+        CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA PCR
+        PLSCanonical PLSRegression PLSSVD PPCA Triangle Whitening bootstrap choose_n_components cross_validate densities errors
         features inspect kernel_plan kernels open_source permutation_test plan selection solvers summarize
     """,
     "lowdim.densities": """
@@ -38,16 +38,15 @@ PUBLIC = {
     "lowdim.errors": """
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning
-        SmallSampleWarning
-        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite
-        different_columns empty exhausted_stream expands_too_much fitted_without_summary
-        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range
-        names_difference needs_memory needs_second_reading never_observed
-        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
-        not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
-        other_width over_budget
-        ragged_blocks read_once sklearn_argument too_few_rows too_large too_small units_too_far warn_user
-        without_warnings wrong_features
+        SmallSampleWarning bad_ndim bad_weights beyond_float choice column_label complex_data damaged_checkpoint
+        damaged_file density_not_finite different_columns empty exhausted_stream expands_too_much
+        fitted_without_summary inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks
+        n_components_out_of_range names_difference needs_memory needs_second_reading never_observed
+        no_checkpoint_elsewhere no_checkpoint_of no_checkpoint_with_holes no_maximum no_positive_eigenvalue
+        no_rows_seen no_variance not_finite not_iterable not_numeric not_representable not_symmetric
+        not_symmetric_kernel one_row other_length other_names other_namespace other_partition other_pass other_stream
+        other_width over_budget ragged_blocks read_once sklearn_argument too_few_rows too_large too_small
+        units_too_far warn_user without_warnings wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine

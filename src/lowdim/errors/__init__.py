@@ -4,8 +4,14 @@ A message says what is wrong, what was given, what is allowed, and what to do.
 """
 
 from .files import (
+    damaged_checkpoint,
     damaged_file,
     expands_too_much,
+    no_checkpoint_elsewhere,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
+    other_pass,
+    other_stream,
 )
 from .kinds import (
     ConvergenceWarning,
@@ -93,6 +99,7 @@ __all__ = [
     "choice",
     "column_label",
     "complex_data",
+    "damaged_checkpoint",
     "damaged_file",
     "density_not_finite",
     "different_columns",
@@ -109,6 +116,9 @@ __all__ = [
     "needs_memory",
     "needs_second_reading",
     "never_observed",
+    "no_checkpoint_elsewhere",
+    "no_checkpoint_of",
+    "no_checkpoint_with_holes",
     "no_maximum",
     "no_positive_eigenvalue",
     "no_rows_seen",
@@ -124,6 +134,8 @@ __all__ = [
     "other_names",
     "other_namespace",
     "other_partition",
+    "other_pass",
+    "other_stream",
     "other_width",
     "over_budget",
     "ragged_blocks",

@@ -18,12 +18,14 @@ from .._xp import Array, astype, cumulative_sum, dense, device, namespace
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
     other_names,
     other_namespace,
     other_width,
     sklearn_argument,
 )
-from ..reading import Rows, check_weights, map_rows
+from ..reading import Checkpoint, FirstPass, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, open_source
@@ -32,6 +34,7 @@ from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
+from ._rule_choice import is_cv
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 
 
@@ -79,7 +82,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The number of columns."""
         return int(self.components_.shape[1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows.
 
         Parameters
@@ -89,12 +92,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
 
         Returns
         -------
         self
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -156,7 +162,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     # ---- How a fit runs
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
         """Fit, and return the source for callers that read it a second time (`twice`)."""
         self._check_parameters()
         with self._restore_on_error():
@@ -166,8 +172,11 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             rows = self._rows(source, sample_weight, progress)
+            kept = None if checkpoint is None else self._keep_state(rows, Checkpoint.of(checkpoint))
             self._fit_rows(rows)
             self._keep_summary(rows)
+        if kept is not None:
+            kept.remove()
         if progress is not None:
             progress.finish()
         return source
@@ -176,6 +185,24 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The rows and their weights as solvers take them."""
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         return Rows(source, weights, progress)
+
+    def _keep_state(self, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+        """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
+        plan = self._plan_rows(rows)
+        if is_cv(getattr(self, "n_components", None)):
+            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
+        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
+            raise no_checkpoint_of(type(self).__name__, plan)
+        read = self._rows_read(rows)
+        if self._takes_nan and read.shows_holes():
+            raise no_checkpoint_with_holes("there are missing values in the first rows.")
+        read.first_pass = FirstPass(checkpoint)
+        return checkpoint
+
+    def _rows_read(self, rows: Any) -> Rows:
+        """The rows that the pass is over, of those that `_rows` returned."""
+        found: Rows = rows
+        return found
 
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""

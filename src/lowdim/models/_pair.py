@@ -36,7 +36,7 @@ class PairModel(TablesModel):
     y_loadings_: Any
     _one_dimensional: bool
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
         """Fit to the rows of two tables.
 
         Parameters
@@ -46,12 +46,15 @@ class PairModel(TablesModel):
             Row i belongs to row i of `X`. If X is an iterable of blocks, so is y.
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""

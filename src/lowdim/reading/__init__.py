@@ -4,9 +4,10 @@
 results. No layer above this one knows where rows are stored.
 """
 
+from .checkpoint import Checkpoint
 from .mapping import map_rows
-from .rows import Rows
+from .rows import FirstPass, Rows
 from .summarizing import summarize
 from .weights import check_weights
 
-__all__ = ["Rows", "check_weights", "map_rows", "summarize"]
+__all__ = ["Checkpoint", "FirstPass", "Rows", "check_weights", "map_rows", "summarize"]
