@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
+from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Whole
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
@@ -25,7 +26,7 @@ from ..errors import (
     other_width,
     sklearn_argument,
 )
-from ..reading import Checkpoint, FirstPass, Rows, check_weights, map_rows
+from ..reading import Checkpoint, FirstPass, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, open_source
@@ -36,10 +37,13 @@ from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._rule_choice import is_cv
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
+from ._writing import Maps, WritesResults, results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(  # type: ignore[misc]
+    WritesResults, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
+):
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -56,6 +60,16 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    #: The attributes that a fit sets, for files. In shapes, k stands for `n_components_` and p for `n_features_in_`.
+    fitted_attributes: ClassVar[dict[str, Kind | None]] = {
+        "n_components_": Size("k"),
+        "n_features_in_": Size("p"),
+        "feature_names_in_": Sometimes(Names("p")),
+        "n_samples_": Whole(1),
+        "plan_": Instance("solvers.Plan"),
+        "solver_": Text(),
+        "status_": Instance("solvers.Status"),
+    }
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 
@@ -111,12 +125,12 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def transform(self, X: Any) -> Array:
         """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`."""
         check_is_fitted(self)
-        return self._map(X, self._scoring(), "transform")
+        return results(self._transform_maps(X))
 
     def inverse_transform(self, X: Any) -> Array:
         """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
         check_is_fitted(self)
-        return self._reconstruct(X, self._lift(), self._centre())
+        return results(self._inverse_maps(X))
 
     def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
         """The source of the rows that `fit` would read, after a check of the parameters.
@@ -285,19 +299,44 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
+    # ---- Functions of new rows
+
+    def _transform_maps(self, X: Any) -> Maps:
+        """The maps that `transform` applies to its arguments, one for each table."""
+        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
+
+    def _inverse_maps(self, X: Any) -> Maps:
+        """The maps that `inverse_transform` applies to its arguments, one for each table."""
+        return [self._reconstruction(X, self._lift(), self._centre(), self._row_names)]
+
+    def _row_names(self) -> Sequence[str]:
+        """The names of the columns that `inverse_transform` returns to."""
+        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
 
-    def _reconstruct(self, X: Any, B: Any, mean: Array, table: str = "X") -> Array:
+    def _row_map(self, X: Any, function: Any, method: str, names: Callable[[], Sequence[str]]) -> RowMap:
+        """As `_map`, but not applied yet; `names` returns the names of the results."""
+        return RowMap(self._open(X, reset=False, method=method), function, names, self._takes_nan)
+
+    def _reconstruction(
+        self, X: Any, B: Any, mean: Array, names: Callable[[], Sequence[str]], table: str = "X"
+    ) -> RowMap:
         """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it."""
+        source = self._open_scores(X, table)
+        times = B if callable(B) else lambda Z: Z @ astype(B, Z.dtype)
+        return RowMap(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype), names)
+
+    def _open_scores(self, X: Any, table: str = "X") -> Source:
+        """The source of scores, one column for each component."""
         source = open_source(X)
         if source.shape[1] != self.n_components_:
             width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
         self._check_namespace(source, "inverse_transform")
-        times = B if callable(B) else lambda Z: Z @ astype(B, Z.dtype)
-        return map_rows(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype))
+        return source
 
     # ---- How a model is printed
 

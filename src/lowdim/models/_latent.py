@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
+from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
     MissingValues,
@@ -31,6 +34,7 @@ from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._base import Model
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
+from ._writing import Maps, results
 
 MISSING = ("nan", "unstored")
 
@@ -60,6 +64,19 @@ class LatentModel(Model):
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "loglike_": ListOf(Real()),
+        "n_iter_": Whole(),
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "mean_": Numbers("p"),
+        "scale_": Maybe(Numbers("p", sign="positive")),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "_dtype": Dtype(),
+        "_gaussian": Instance("models.LatentGaussian", shares="kp"),
+        "_turn": Maybe(Numbers("k", "k")),
+    }
 
     @abstractmethod
     def _latent_request(self, k: int) -> LatentRequest:
@@ -150,7 +167,7 @@ class LatentModel(Model):
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.n_samples_ = fit.n_rows
         self.status_, self.residual_ = fit.status, fit.residual
-        self.loglike_ = list(fit.loglike)
+        self.loglike_ = [float(value) for value in fit.loglike]
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
@@ -257,8 +274,29 @@ class LatentModel(Model):
         entries. The result is dense; see `impute_at` for single entries of a large sparse table.
         """
         check_is_fitted(self)
+        filled = results(self._imputation_maps(X, return_std))
+        p = self.n_features_in_
+        return (filled[:, :p], filled[:, p:]) if return_std else filled
+
+    def impute_to(
+        self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
+
+        With `return_std`, standard deviations follow, in columns whose names end with "_std". For `path`, `keep` and
+        `overwrite` see `transform_to`.
+        """
+        maps = partial(self._imputation_maps, return_std=return_std)
+        return self._write(maps, X, path, "impute_to", keep, overwrite)
+
+    def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
+        """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""
         unstored = self.missing == "unstored"
         tables = self._gaussian.predictive_tables() if return_std else None
+
+        def names() -> list[str]:
+            columns = list(self._row_names())
+            return columns + [f"{name}_std" for name in columns] if return_std else columns
 
         def fill(block: Array) -> Array:
             entries = observed_entries(block, unstored)
@@ -272,9 +310,7 @@ class LatentModel(Model):
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, self._out(block))
 
-        filled = self._map(X, fill, "impute")
-        p = self.n_features_in_
-        return (filled[:, :p], filled[:, p:]) if return_std else filled
+        return [self._row_map(X, fill, "impute", names)]
 
     def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:
         """Expectations of single entries given the observed entries of their rows, as in `impute`.

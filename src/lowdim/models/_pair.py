@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace
-from ..errors import inconsistent_lengths
+from ..attributes import Flag, Names, Numbers, Sometimes
 from ..features import affine
 from ..linalg import signs
-from ..reading import map_rows
+from ..reading import RowMap, map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._tables import Dtypes, TablesModel, cast, check_scale, open_further, open_pair
+from ._tables import Dtypes, TablesModel, cast, check_scale, open_further, open_pair, target_names
+from ._writing import Maps, results
 
 
 class PairModel(TablesModel):
@@ -35,6 +37,19 @@ class PairModel(TablesModel):
     y_rotations_: Any
     y_loadings_: Any
     _one_dimensional: bool
+    #: In shapes, q is the number of columns of y.
+    fitted_attributes = {
+        "target_names_in_": Sometimes(Names("q")),
+        "x_mean_": Numbers("p"),
+        "x_scale_": Numbers("p", sign="positive"),
+        "x_rotations_": Numbers("p", "k"),
+        "x_loadings_": Numbers("p", "k"),
+        "y_mean_": Numbers("q"),
+        "y_scale_": Numbers("q", sign="positive"),
+        "y_rotations_": Numbers("q", "k"),
+        "y_loadings_": Numbers("q", "k"),
+        "_one_dimensional": Flag(),
+    }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
         """Fit to the rows of two tables.
@@ -59,14 +74,17 @@ class PairModel(TablesModel):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
         check_is_fitted(self)
-        scores = self._map(X, self._scoring(), "transform")
-        if y is None:
-            return scores
-        source = open_further(self, y, self.y_mean_, "y", "transform")
-        y_scores = map_rows(source, self._y_scoring())
-        if y_scores.shape[0] != scores.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [scores.shape[0], y_scores.shape[0]])
-        return scores, y_scores
+        return results(self._transform_maps(X, y))
+
+    def transform_to(
+        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
+
+        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
+        after "X_" and "y_" if `y` is given.
+        """
+        return self._write(partial(self._transform_maps, y=y), X, path, "transform_to", keep, overwrite)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
@@ -75,10 +93,31 @@ class PairModel(TablesModel):
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables."""
-        back = super().inverse_transform(X)
+        check_is_fitted(self)
+        return results(self._inverse_maps(X, y))
+
+    def inverse_transform_to(
+        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write the rows of X that belong to the scores `X`, and those of y if scores `y` are given, to a file.
+
+        For the other arguments see `PCA.transform_to`.
+        """
+        return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        maps = super()._transform_maps(X)
         if y is None:
-            return back
-        return back, self._reconstruct(y, (self.y_loadings_ * self.y_scale_[:, None]).T, self.y_mean_, "y")
+            return maps
+        source = open_further(self, y, self.y_mean_, "y", "transform")
+        return [*maps, RowMap(source, self._y_scoring(), self.get_feature_names_out)]
+
+    def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
+        maps = super()._inverse_maps(X)
+        if y is None:
+            return maps
+        lift = (self.y_loadings_ * self.y_scale_[:, None]).T
+        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(target_names, self), "y")]
 
     def _scoring(self) -> Any:
         return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())

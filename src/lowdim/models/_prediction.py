@@ -7,6 +7,7 @@ larger than the tables.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, all_finite, astype, dense, device, in_range, namespace, wide_dtype
+from ..attributes import Flag, Numbers
 from ..errors import not_representable
 from ..features import affine
-from ._tables import cast
+from ..reading import RowMap
+from ._tables import cast, target_names
+
+#: The attributes that `set_prediction` and predictions need, for files.
+PREDICTION_ATTRIBUTES = {
+    "_y_on_x": Numbers("q", "k"),
+    "intercept_": Numbers("q"),
+    "_finite_coefficients": Flag(),
+}
 
 
 def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -61,11 +71,11 @@ def in_widest_range(name: str, product: Callable[[Array, Array], Array], R: Arra
     raise not_representable(name)
 
 
-def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
-    """Predictions for the rows of `X`, with R and Q in the units of the columns; a vector if y was one in the fit.
+def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
+    """The map from the rows of `X` to predictions, with R and Q in the units of the columns.
 
-    They have the dtype of y in the fit. Products with float32 rows are computed in float32, unless y is in float64 and
-    they leave the range of float32.
+    Predictions are a vector if y was one in the fit, and have the dtype that y had. Products with float32 rows are
+    computed in float32, unless y is in float64 and they leave the range of float32.
     """
     R, Q = in_common_dtype(R, Q)
     few = Q.shape[0] <= Q.shape[1] and model._finite_coefficients
@@ -86,7 +96,7 @@ def predictions(model: Any, X: Any, R: Array, Q: Array) -> Array:
         answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
         return answer[:, 0] if one else answer
 
-    return model._map(X, predict, "predict")
+    return model._row_map(X, predict, "predict", partial(target_names, model))
 
 
 def _deviation(model: Any, Q: Array) -> float:

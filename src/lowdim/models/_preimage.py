@@ -13,10 +13,11 @@ from .._xp import Array, asarray_like, astype, dense, is_sparse, to_numpy
 from ..errors import choice
 from ..features import Same
 from ..kernels import Gaussian, Linear
-from ..reading import map_rows
+from ..reading import RowMap
 from ..solvers import PREIMAGES, FixedPoint, Ridge
 from ..solvers.kernel import LearnedMap
 from ..sources import open_source
+from ._writing import Maps, results
 
 
 class PreImages:
@@ -44,22 +45,21 @@ class PreImages:
         scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
         """
         check_is_fitted(self)
-        source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one for each component"
-            raise ValueError(f"X has {source.shape[1]} columns, but {width}.")
-        self._check_namespace(source, "inverse_transform")
+        return results(self._inverse_maps(X))
+
+    def _inverse_maps(self: Any, X: Any) -> Maps:
+        source = self._open_scores(X)
         method = preimage_method(self)
         if method is None:
             B, mean = _linear_map(self)
-            return map_rows(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype))
+            return [RowMap(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype), self._row_names)]
         rows_of = _learned_map(self) if isinstance(method, Ridge) else _iterated_map(self, method)
         like = source.empty(0)
 
         def rows(Z: Array) -> Array:
             return asarray_like(rows_of(to_numpy(dense(Z)).astype(np.float64)), like, dtype=like.dtype)
 
-        return map_rows(source, rows)
+        return [RowMap(source, rows, self._row_names)]
 
 
 def check_preimage(preimage: Any) -> None:

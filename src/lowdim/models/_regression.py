@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,21 +13,24 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace, to_numpy
+from ..attributes import Instance, Numbers, Real, Whole
 from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import (
+    PREDICTION_ATTRIBUTES,
     coefficients,
     in_widest_range,
     predicted_share,
-    predictions,
+    prediction_map,
     regression_tags,
     set_prediction,
 )
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import Dtypes, cast
+from ._writing import Maps, results
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
@@ -44,6 +49,18 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
     intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+    fitted_attributes = {
+        "x_weights_": Numbers("p", "k"),
+        "y_weights_": Numbers("q", "k"),
+        "explained_variance_": Numbers("k", sign="nonnegative"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "y_explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "tail_": Instance("solvers.Tail"),
+        "noise_variance_": Real("nonnegative"),
+        "rank_": Whole(most="k"),
+        "rank_cut_": Real("nonnegative"),
+        **PREDICTION_ATTRIBUTES,
+    }
     __metadata_request__fit = ASK_ABOUT_WEIGHTS
     __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
@@ -56,9 +73,29 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
         check_is_fitted(self)
+        return results(self._prediction_maps(X, n_components))
+
+    def predict_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y0, y1, ...).
+
+        For `path`, `keep` and `overwrite` see `transform_to`.
+        """
+        maps = partial(self._prediction_maps, n_components=n_components)
+        return self._write(maps, X, path, "predict_to", keep, overwrite)
+
+    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
+        """The maps that `predict` applies to its arguments."""
         R, Q = self.coefficient_factors()
         if n_components is None:
-            return predictions(self, X, R, Q)
+            return [prediction_map(self, X, R, Q)]
         k = n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
         if not whole or not 0 <= int(k) <= self.n_components_:
@@ -66,7 +103,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
                 f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number of "
                 "components of the model."
             )
-        return predictions(self, X, R[:, : int(k)], Q[:, : int(k)])
+        return [prediction_map(self, X, R[:, : int(k)], Q[:, : int(k)])]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""

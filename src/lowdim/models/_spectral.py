@@ -10,6 +10,7 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array
+from ..attributes import Dtype, Instance, Numbers, Real, Sometimes
 from ..errors import n_components_out_of_range
 from ..features import affine
 from ..linalg import divisor, most_components
@@ -32,6 +33,12 @@ class SpectralModel(Model):
     summary_: Any
     _dtype: Any
     random_state: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "mean_": Numbers("p"),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtype": Sometimes(Dtype()),
+    }
 
     @abstractmethod
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
+from ..attributes import Dtype, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -63,6 +64,13 @@ class TablesModel(Model):
     #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
     #: tables, such as correlations and coefficients, has the dtype of the first one.
     _dtypes: Dtypes
+    fitted_attributes = {
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtypes": Sometimes(TupleOf(Dtype())),
+    }
     #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1
 
@@ -411,6 +419,11 @@ def remember_target(model: Any, source: Source) -> None:
     model.__dict__.pop("target_names_in_", None)
     if source.names is not None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
+
+
+def target_names(model: Any) -> list[str]:
+    """The names of the columns of y; y0, y1, ... if they have none."""
+    return [str(name) for name in getattr(model, "target_names_in_", [f"y{j}" for j in range(model.y_mean_.shape[0])])]
 
 
 def check_target_names(model: Any, source: Source) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
-from ..errors import inconsistent_lengths, other_names
+from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
+from ..errors import other_names
 from ..features import affine
-from ..reading import map_rows
+from ..reading import RowMap, map_rows
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
@@ -29,6 +30,7 @@ from ._tables import (
     is_list_of_tables,
     open_further,
 )
+from ._writing import Maps, results
 
 
 class GCCA(TablesModel):
@@ -90,6 +92,22 @@ class GCCA(TablesModel):
     """
 
     component_name = "comp"
+    #: In shapes, t is the number of tables, and p0, p1, ... are their numbers of columns.
+    fitted_attributes = {
+        "n_features_in_": Size("p0"),
+        "feature_names_in_": Sometimes(Names("p0")),
+        "rank_": TupleOf(Whole(), length="t"),
+        "rotations_": ListOf(Numbers("p#", "k"), length="t"),
+        "loadings_": ListOf(Numbers("p#", "k"), length="t"),
+        "structure_": ListOf(Numbers("p#", "k", most=1.0), length="t"),
+        "means_": ListOf(Numbers("p#"), length="t"),
+        "scales_": ListOf(Numbers("p#", sign="positive"), length="t"),
+        "correlations_": Numbers("k"),
+        "pair_correlations_": Numbers("k", "t", "t"),
+        "eigenvalues_": Numbers("k", order="descending"),
+        "_ridges": ListOf(Real("nonnegative", most=1.0), length="t"),
+        "_names": Sometimes(ListOf(Maybe(ListOf(Text())), length="t")),
+    }
 
     def __init__(
         self,
@@ -136,26 +154,12 @@ class GCCA(TablesModel):
     def transform(self, X: Any) -> Any:
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only."""
         check_is_fitted(self)
-        if not is_list_of_tables(X):
-            return self._map(X, self._scoring_of(0), "transform")
-        self._check_count(X)
-        variates = [self._map(_as_table(X[0]), self._scoring_of(0), "transform")]
-        for i, table in enumerate(X[1:], start=1):
-            source = open_further(self, table, self.means_[i], f"table {i}", "transform")
-            self._check_table_names(source, i)
-            variates.append(map_rows(source, self._scoring_of(i)))
-        lengths = [v.shape[0] for v in variates]
-        if len(set(lengths)) > 1:
-            raise inconsistent_lengths([f"table {i}" for i in range(len(lengths))], lengths)
-        return tuple(variates)
+        return results(self._transform_maps(X))
 
     def inverse_transform(self, X: Any) -> Any:
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table."""
         check_is_fitted(self)
-        if not is_list_of_tables(X):
-            return super().inverse_transform(X)
-        self._check_count(X)
-        return tuple(self._reconstruct(z, self._lift_of(i), self.means_[i]) for i, z in enumerate(X))
+        return results(self._inverse_maps(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
@@ -165,6 +169,41 @@ class GCCA(TablesModel):
         tables = list(X) if is_list_of_tables(X) else [X]
         variates = self.transform(tables if y is None else [*tables, y])
         return float(np.mean(list(pair_correlations(variates))))
+
+    def _transform_maps(self, X: Any) -> Maps:
+        if not is_list_of_tables(X):
+            return super()._transform_maps(X)
+        self._check_count(X)
+        maps = list(super()._transform_maps(_as_table(X[0])))
+        maps[0].source.table = "table 0"
+        for i, table in enumerate(X[1:], start=1):
+            source = open_further(self, table, self.means_[i], f"table {i}", "transform")
+            self._check_table_names(source, i)
+            maps.append(RowMap(source, self._scoring_of(i), self.get_feature_names_out))
+        return maps
+
+    def _inverse_maps(self, X: Any) -> Maps:
+        if not is_list_of_tables(X):
+            return super()._inverse_maps(X)
+        self._check_count(X)
+        maps = [
+            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._names_of, i))
+            for i, Z in enumerate(X)
+        ]
+        for i, each in enumerate(maps):
+            each.source.table = f"table {i}"
+        return maps
+
+    def _names_of(self, i: int) -> list[str]:
+        """The names of the columns of table i."""
+        known = getattr(self, "_names", [])
+        names = known[i] if i < len(known) else None
+        return [f"x{j}" for j in range(self.means_[i].shape[0])] if names is None else names
+
+    def _open_keeping(self, X: Any, keep: Sequence[str]) -> Any:
+        # Columns of the first table are carried along.
+        keeping = super()._open_keeping
+        return [keeping(X[0], keep), *X[1:]] if is_list_of_tables(X) else keeping(X, keep)
 
     def _check_count(self, X: Any) -> None:
         if len(X) != len(self.means_):

@@ -11,18 +11,20 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, is_sparse
+from .._xp import all_finite, is_sparse
+from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
 from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
-from ..reading import Rows, check_weights
+from ..reading import RowMap, Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel import require_symmetric
 from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, Source, open_target
+from ..sources import BesideSource, MappedSource, Source, open_target
 from ._base import Model
 from ._canonical import warn_if_forced
 from ._tables import check_count, check_regularization, check_target_names, remember_target
+from ._writing import Maps, results
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -92,6 +94,20 @@ class KernelCCA(Model):
     """
 
     component_name = "pair"
+    #: In shapes, q is the number of columns of y, and m the number of rows of positive weight.
+    fitted_attributes = {
+        "target_names_in_": Sometimes(Names("q")),
+        "rank_": TupleOf(Whole()),
+        "correlations_": Numbers("k", host=True),
+        "singular_values_": Numbers("k", host=True, sign="nonnegative", order="descending"),
+        "x_dual_coef_": Numbers("m", "k", host=True, rows=True),
+        "y_dual_coef_": Numbers("m", "k", host=True, rows=True),
+        "x_fit_": Maybe(Numbers("m", "p", host=True, rows=True, sparse=True)),
+        "y_fit_": Maybe(Numbers("m", "q", host=True, rows=True, sparse=True)),
+        "x_kernel_": Maybe(Instance("kernels.*")),
+        "y_kernel_": Maybe(Instance("kernels.*")),
+        "_mapped": TupleOf(Instance("models.MappedTable", shares="m")),
+    }
     _mapped: tuple[MappedTable, ...]
 
     def __init__(
@@ -132,19 +148,35 @@ class KernelCCA(Model):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
         check_is_fitted(self)
-        A = _all_rows(self._open(X, reset=False))
-        variates = self._scoring()(A)
+        return results(self._transform_maps(X, y))
+
+    def transform_to(
+        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write the variates of the rows of `X`, and beside them those of `y` if it is given, to a file.
+
+        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
+        after "X_" and "y_" if `y` is given.
+        """
+        return self._write(partial(self._transform_maps, y=y), X, path, "transform_to", keep, overwrite)
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        maps = [self._variates_map(self._open(X, reset=False), 0)]
         if y is None:
-            return variates
+            return maps
         other = open_target(y)
         check_target_names(self, other)
-        B = _all_rows(other)
         width = self._mapped[1].rows.shape[1]
-        if B.shape[1] != width:
-            raise ValueError(f"y has {B.shape[1]} columns, the model was fitted on {width}.")
-        if B.shape[0] != A.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [A.shape[0], B.shape[0]])
-        return variates, self._y_scoring()(B)
+        if other.shape[1] != width:
+            raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
+        return [*maps, self._variates_map(other, 1)]
+
+    def _variates_map(self, source: Source, i: int) -> RowMap:
+        """The map from rows of table i to their variates, in the dtype of the rows."""
+        if not source.traits.host:
+            _require_all_rows(source)
+        kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
+        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self.get_feature_names_out)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -247,10 +279,11 @@ class KernelCCA(Model):
             )
 
     def _scoring(self) -> Any:
-        return partial(_variates, self._mapped[0], self.x_dual_coef_)
+        return self._scoring_of(0)
 
-    def _y_scoring(self) -> Any:
-        return partial(_variates, self._mapped[1], self.y_dual_coef_)
+    def _scoring_of(self, i: int) -> Any:
+        """The function from centred kernels of rows of table i to their variates."""
+        return partial(_variates, self.y_dual_coef_ if i else self.x_dual_coef_)
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
@@ -322,15 +355,16 @@ def _without_matrix(table: MappedTable) -> MappedTable:
     return replace(table, rows=table.rows[:0].copy()) if isinstance(table.kernel, PrecomputedKernel) else table
 
 
-def _variates(table: MappedTable, coef: np.ndarray, A: Any) -> Array:
-    """Variates of rows A of this table, in the dtype of A."""
-    return (table.centred_kernels(A) @ coef).astype(A.dtype, copy=False)
+def _centred_kernels(table: MappedTable, block: Any) -> np.ndarray:
+    """Kernels of new rows of this table with those of the fit, centred; NaN if a row is not finite."""
+    if not all_finite(block):
+        return np.full((block.shape[0], table.means.shape[0]), np.nan)
+    return table.centred_kernels(block)
 
 
-def _all_rows(source: Source) -> Any:
-    """All rows of a source as one array."""
-    _require_all_rows(source)
-    return Rows(source).whole("KernelCCA")[0]
+def _variates(coef: np.ndarray, kernels: np.ndarray, dtype: Any) -> np.ndarray:
+    """Variates of rows with these centred kernels."""
+    return (kernels @ coef).astype(dtype, copy=False)
 
 
 def _require_all_rows(source: Source) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
+from ..attributes import Instance, Maybe, Numbers, Real, Recomputed, Several, TupleOf
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -19,7 +20,7 @@ from ..errors import (
 from ..features import affine
 from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import divisor, require_rows
-from ..reading import Rows, map_rows
+from ..reading import RowMap, Rows
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
 from ..solvers.base import counted_rows, total_weight
@@ -29,6 +30,7 @@ from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
 from ._sklearn_arguments import NEVER_OVERWRITTEN
+from ._writing import Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
@@ -121,6 +123,25 @@ class KernelPCA(PreImages, Model):
     """
 
     component_name = "PC"
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
+        "eigenvectors_": Maybe(Numbers("n", "k", rows=True)),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "negative_mass_": Real("nonnegative", most=1.0),
+        "error_": Maybe(Real("nonnegative")),
+        "error_interval_": TupleOf(Maybe(Real())),
+        "kernel_": Maybe(Instance("kernels.*")),
+        # Features of a row are kernels with m rows, or m other numbers.
+        "projection_": Numbers("m", "k"),
+        "offset_": Numbers("m"),
+        "X_fit_": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "_phi": Instance("features.*", shares="p"),
+        "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
+        "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "_learned": Recomputed(),
+    }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
         "alpha": "write preimage=Ridge(alpha=...), from lowdim.solvers",
@@ -172,11 +193,18 @@ class KernelPCA(PreImages, Model):
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
         """
         check_is_fitted(self)
-        return self._scores_of(self._open(X, reset=False, method="transform"))
+        return results(self._transform_maps(X))
+
+    def _transform_maps(self, X: Any) -> Maps:
+        return [self._scores_map(self._open(X, reset=False, method="transform"))]
 
     def _scores_of(self, source: Source) -> Array:
+        return self._scores_map(source).result()
+
+    def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
-        return map_rows(MappedSource(source, self._phi, widen=True), lambda block: astype(scoring(block), dtype))
+        features = MappedSource(source, self._phi, widen=True)
+        return RowMap(features, lambda block: astype(scoring(block), dtype), self.get_feature_names_out)
 
     def _score_lengths(self, dtype: Any) -> Array:
         """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""

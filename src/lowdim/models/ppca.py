@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from ..attributes import Numbers, Real
 from ..errors import bad_weights, choice
 from ..linalg import most_components, signs
 from ..reading import Rows
@@ -119,6 +120,13 @@ class PPCA(LatentModel):
         self.missing = missing
         self.solver = solver
         self.random_state = random_state
+
+    fitted_attributes = {
+        "components_": Numbers("k", "p", orthonormal="rows"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "noise_variance_": Real("nonnegative"),
+    }
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of rows."""

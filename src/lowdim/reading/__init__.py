@@ -1,13 +1,14 @@
 """The only loop over rows: blocks, threads, progress, and errors that name a bad entry.
 
 `summarize` feeds the blocks of a source to a summary; `map_rows` applies a function to each block and stacks the
-results. No layer above this one knows where rows are stored.
+results, and `write_rows` writes them to a file instead. No layer above this one knows where rows are stored.
 """
 
 from .checkpoint import Checkpoint
-from .mapping import map_rows
+from .mapping import RowMap, map_rows
 from .rows import FirstPass, Rows
 from .summarizing import summarize
 from .weights import check_weights
+from .writing import write_rows
 
-__all__ = ["Checkpoint", "FirstPass", "Rows", "check_weights", "map_rows", "summarize"]
+__all__ = ["Checkpoint", "FirstPass", "RowMap", "Rows", "check_weights", "map_rows", "summarize", "write_rows"]

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any
 
+from .. import container
 from .._digest import digest
 from .._xp import Array, is_array
 from ..errors import damaged_checkpoint, other_pass
 from ..sources import Source
 from ..summaries.base import Summary
-from ..summaries.npz import read_tree, write_tree
 from .lanes import Begin, Cut, Place
 
 #: Values in messages are cut to this many characters.
@@ -48,41 +48,44 @@ def describe_pass(source: Source, weights: Array | None, summary: Summary) -> di
 
 
 def write_state(path: str | PathLike[str], described: dict[str, Any], state: State) -> None:
-    """Write the state of a pass."""
-    record = {"cut": asdict(state.cut), "places": [asdict(place) for place in state.places]}
+    """Write the state of a pass. The file appears under its name when it is whole."""
     tree = {
-        "kind": "checkpoint",
-        "pass": json.dumps(described),
-        "record": json.dumps(record | {"begin": asdict(state.begin)}),
+        "holds": "checkpoint",
+        "pass": described,
+        "cut": asdict(state.cut),
+        "places": [asdict(place) for place in state.places],
+        "begin": asdict(state.begin),
         "summaries": [summary._tree() for summary in state.summaries],
     }
-    write_tree(path, tree)
+    container.write(path, *container.flatten(tree))
 
 
 def read_state(path: str | PathLike[str], described: dict[str, Any], kind: type[Summary]) -> State | None:
     """The state in a file, after a check that it is of this pass; None if there is no file."""
     if not os.path.exists(path):
         return None
+    differences: list[str] = []
+
+    def check(document: dict[str, Any], layout: Any) -> None:
+        if document.get("holds") != "checkpoint" or not isinstance(document.get("pass"), dict):
+            raise ValueError(f"it holds {str(document.get('holds'))[:_SHORT]!r}")
+        differences.extend(_differences(document["pass"], described))
+        if differences:
+            raise ValueError("it is of another pass")
+
     try:
-        tree = read_tree(path)
-        if tree["kind"] != "checkpoint":
-            raise ValueError("it holds something else")
-        differences = list(_differences(json.loads(tree["pass"]), described))
-    except (LookupError, TypeError, ValueError) as error:
-        raise damaged_checkpoint(path, error) from error
-    if differences:
-        raise other_pass(path, differences)
-    try:
-        return _state(json.loads(tree["record"]), tree["summaries"], kind)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        tree = container.rebuild(*container.read(path, check))
+        return _state(tree, kind)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if differences:
+            raise other_pass(path, differences) from None
         raise damaged_checkpoint(path, error) from error
 
 
-def _state(record: dict[str, Any], trees: list[dict[str, Any]], kind: type[Summary]) -> State:
-    """The state of a pass, from what was read."""
-    cut = Cut(**record["cut"])
-    places = [Place(**place) for place in record["places"]]
-    begin = Begin(**record["begin"])
+def _state(tree: dict[str, Any], kind: type[Summary]) -> State:
+    """The state of a pass, from the tree that was read."""
+    cut, begin, trees = Cut(**tree["cut"]), Begin(**tree["begin"]), tree["summaries"]
+    places = [Place(**place) for place in tree["places"]]
     n = cut.summaries
     numbers = [*asdict(cut).values(), begin.block, begin.row, *(v for place in places for v in asdict(place).values())]
     if not all(type(number) is int and number >= 0 for number in numbers) or min(cut.rows, cut.parts, n) < 1:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,22 @@ from ..sources import (
     unusable_block_error,
 )
 from .blocks import edges, parts_of, rows_to_map
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """A function of the rows of a source, before it is applied: to all rows at once, or on the way to a file."""
+
+    source: Source
+    #: As for `map_rows`.
+    function: Callable[[Array], Array]
+    #: Returns the names of the columns of the results.
+    names: Callable[[], Sequence[str]]
+    takes_nan: bool = False
+
+    def result(self) -> Array:
+        """The results for all rows, see `map_rows`."""
+        return map_rows(self.source, self.function, takes_nan=self.takes_nan)
 
 
 def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
@@ -74,15 +91,28 @@ def mapped_blocks(
     takes_nan: bool,
 ) -> Iterator[Array]:
     """The results of `function` for the blocks of `source`, whose first row is row `start` of the table."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    with without_float_warnings():
         for block in source.blocks(rows):
-            numbers = range(start, start + block.shape[0])
-            try:
-                answer = function(block)
-            except NonFiniteBlock:
-                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan) from None
-            if not all_finite(answer):
-                raise unusable_block_error(source, block, numbers, takes_nan=takes_nan)
-            start = numbers.stop
+            answer = mapped_block(source, function, block, start, takes_nan)
+            start += block.shape[0]
             tick()
             yield answer
+
+
+def mapped_block(
+    source: Source, function: Callable[[Array], Array], block: Array, start: int, takes_nan: bool
+) -> Array:
+    """The result of `function` for a block of `source` whose first row is row `start` of the table."""
+    try:
+        answer = function(block)
+        usable = all_finite(answer)
+    except NonFiniteBlock:
+        usable = False
+    if usable:
+        return answer
+    raise unusable_block_error(source, block, range(start, start + block.shape[0]), takes_nan=takes_nan)
+
+
+def without_float_warnings() -> np.errstate:
+    """Context without NumPy's warnings of overflow: what is not finite is found in the results."""
+    return np.errstate(over="ignore", invalid="ignore", under="ignore")

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import models
 from .._xp import Array, asarray_like, dense, device, is_sparse, namespace, to_numpy
+from ..attributes import Numbers, Sometimes
 from ..errors import NoVariance
 from ..features import Same, affine
 from ..kernels import Kernel, as_kernel, parameters_of
 from ..linalg import with_zeros
-from ..reading import Rows, map_rows
+from ..reading import RowMap, Rows
 from ..solvers import Status
 from ..solvers.base import counted_rows, total_weight
 from ..solvers.kernel import Components
@@ -102,6 +103,10 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     (50, 3)
     """
 
+    fitted_attributes = {
+        "dual_coef_": Sometimes(Numbers("*", "p", rows=True)),
+        "X_transformed_fit_": Sometimes(Numbers("*", "k", rows=True)),
+    }
     memory: Any = None
     preimage: Any = "auto"
     _parameter_constraints = decomposition.KernelPCA._parameter_constraints
@@ -156,9 +161,16 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     @_once_learned
     def inverse_transform(self, X: Any) -> Array:
         """Rows from their scores, by the regression that was learned with `fit_inverse_transform`."""
+        return self._inverse_maps(X)[0].result()
+
+    def _inverse_maps(self, X: Any) -> list[RowMap]:
         known, coefficients, kernel = self.X_transformed_fit_, self.dual_coef_, self._given_kernel()
         assert kernel is not None, "refused by _check_parameters"
-        return map_rows(open_source(X), lambda Z: kernel(dense(Z), asarray_like(known, Z)) @ coefficients)
+
+        def back(Z: Array) -> Array:
+            return kernel(dense(Z), asarray_like(known, Z)) @ coefficients
+
+        return [RowMap(open_source(X), back, self._row_names)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

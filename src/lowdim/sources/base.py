@@ -12,6 +12,7 @@ import numpy as np
 
 from .._digest import digest
 from .._xp import Array
+from ..errors import cannot_keep
 
 #: For `identity`, rows of this size are compared, at this many places.
 _COMPARED_BYTES, _COMPARED_PLACES = 1 << 16, 8
@@ -37,6 +38,8 @@ class Traits:
     remote: bool = False
     #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
+    #: All rows are in memory or mapped to it. False if they are computed, remote, or read from files or streams.
+    in_memory: bool = True
     #: The inner products of all rows are known (`Source.products`).
     known_products: bool = False
     #: Size of all rows in bytes, 0 if unknown.
@@ -60,11 +63,15 @@ class Source(ABC):
     vector: bool = False
     #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
+    #: If this is a copy in memory of another source, or a piece of one, that source, which names the rows in messages.
+    origin: Source | None = None
     #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
     #: Whether scikit-learn can count and name the columns of the object that was opened.
     known_to_sklearn: bool = False
     traits: Traits
+    #: The paths of the files that the rows are read from.
+    files: Sequence[str] = ()
     #: The inner products of all rows if they are known, otherwise None.
     products: Any = None
 
@@ -87,6 +94,16 @@ class Source(ABC):
     def blocks(self, rows: int) -> Iterator[Array]:
         """The rows from the first to the last, about `rows` at a time, as float arrays or CSR blocks."""
 
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        """The blocks that `blocks` gives, each with the columns `names` of the same rows, which may be of any type and
+        are not among the columns of the source; they are a pyarrow table, or None if there are no `names`.
+
+        Only a source that was opened by `open_keeping` has such columns.
+        """
+        if names:
+            raise cannot_keep(self.table, names)
+        return ((block, None) for block in self.blocks(rows))
+
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """The rows cut into at most `k` sources, in order, that can be read at the same time. The default is one.
 
@@ -102,7 +119,7 @@ class Source(ABC):
     @property
     def can_skip(self) -> bool:
         """Whether `after` is available."""
-        return self.shape[0] is not None and self.can_be_cut
+        return type(self).after is not Source.after or (self.shape[0] is not None and self.can_be_cut)
 
     def after(self, i: int) -> Source:
         """A source of the rows from i on, if the rows before them need not be read. When i is a multiple of `rows`, its
@@ -154,13 +171,18 @@ class Source(ABC):
         """The row number in the table, for messages, of row `i` (in a transposed source: of entry `i` of a row)."""
         return i
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        """Row `i` of the table in messages; for files with the name of the file. Where tables lie side by side, it is
+        named as the table of this column names it."""
+        return f"row {i}" if self.origin is None else self.origin.row_label(i, column)
+
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
         """Where a column lies, for messages: the table, the column in it, and the names of all its columns."""
         return self.table, column, self.names
 
     def _inherit(self, other: Source, *, transposed: bool = False) -> Source:
         """`other`, a piece or the transpose of this source, with the names of this one."""
-        other.names, other.table = self.names, self.table
+        other.names, other.table, other.origin = self.names, self.table, self.origin
         other.transposed = self.transposed or transposed
         return other
 

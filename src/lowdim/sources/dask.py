@@ -56,7 +56,7 @@ class DaskSource(Source):
             raise empty(n, p, (n, p))
         self.shape = (n, p)
         self.kind, self.dtype, self.names = sample.kind, sample.dtype, sample.names
-        self.traits = replace(sample.traits, by_feature=not framed, n_bytes=0, remote=True)
+        self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, remote=True)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))
@@ -64,6 +64,11 @@ class DaskSource(Source):
             yield from read
         else:
             yield concat_rows(list(read))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        if not names:
+            return super().blocks_keeping(rows, names)
+        return (pair for part in self.parts(1) for pair in part.blocks_keeping(rows, names))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
@@ -118,6 +123,9 @@ class _PartSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         return _computed(self).blocks(rows)
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        return _computed(self).blocks_keeping(rows, names)
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         # Dask finds lazy partitions inside lists of arguments, and computes them first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -39,12 +39,13 @@ class MappedSource(Source):
         features = self._mapped(self._example() if example is None else example)
         width, in_sparse = int(features.shape[1]), is_sparse(features)
         self.shape = (source.shape[0], width)
-        self.dtype, self.kind = source.dtype, source.kind
+        self.dtype, self.kind, self.files = source.dtype, source.kind, source.files
         self.table = f"the features of {source.table}"
         n, itemsize = source.shape[0] or 0, source.traits.itemsize
         self.traits = replace(
             source.traits,
             by_feature=False,
+            in_memory=False,
             costly=True,
             sparse=in_sparse,
             stored=1.0,
@@ -52,14 +53,17 @@ class MappedSource(Source):
         )
 
     def blocks(self, rows: int) -> Iterator[Array]:
+        return (features for features, _ in self.blocks_keeping(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
         start = 0
-        for block in self._source.blocks(rows):
+        for block, kept in self._source.blocks_keeping(rows, names):
             features = self._mapped(block)
             with np.errstate(over="ignore", invalid="ignore"):
                 if not all_finite(features):
                     features = self._repaired(block, features, start)
             start += block.shape[0]
-            yield features
+            yield features, kept
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         parts = self._source.parts(k, least)
@@ -80,6 +84,9 @@ class MappedSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i)
 
     def _example(self) -> Array:
         """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,9 @@ class StreamSource(Source):
         self.dtype = first.dtype
         self.names = first.names
         self.vector = first.vector
-        self.traits = replace(first.traits, rereadable=not self._once, by_feature=False, whole=False, n_bytes=0)
+        self.traits = replace(
+            first.traits, rereadable=not self._once, by_feature=False, whole=False, in_memory=False, n_bytes=0
+        )
 
     def blocks(self, rows: int) -> Iterator[Array]:
         gathered: list[Array] = []
@@ -66,6 +68,11 @@ class StreamSource(Source):
         if self._n_read not in (None, n):
             raise other_length(n, self._n_read)
         self._n_read = n
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        if not names:
+            return super().blocks_keeping(rows, names)
+        return (pair for source in self._sources(rows) for pair in source.blocks_keeping(rows, names))
 
     @property
     def first_block(self) -> Source:

@@ -6,7 +6,7 @@ pandas, unless all columns are sparse and leave out zeros: then the table is rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..errors import beyond_float, column_label, complex_data, empty, not_numeric
+from ..errors import beyond_float, column_label, complex_data, empty, no_such_columns, not_numeric
 from .array import refuse_complex_objects
 from .base import Source, Traits, cut
 from .sparse import SparseSource
@@ -31,12 +31,19 @@ def open_table(X: Any) -> Source:
 
 
 class TableSource(Source):
-    """Rows of a data frame, converted block by block. Missing entries become NaN."""
+    """Rows of a data frame, converted block by block. Missing entries become NaN.
+
+    The columns `keep`, of any type, are set aside; `blocks_keeping` gives them.
+    """
 
     known_to_sklearn = True
+    #: The columns that were set aside, as a pyarrow table.
+    _kept: Any = None
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, keep: Sequence[str] = ()) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
+        if keep:
+            frame = self._set_aside(frame, list(keep))
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
@@ -50,6 +57,15 @@ class TableSource(Source):
         self.dtype = np.float32 if all(t == nw.Float32 for t in frame.schema.values()) else np.float64
         itemsize = int(np.dtype(self.dtype).itemsize)
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
+
+    def _set_aside(self, frame: Any, keep: list[str]) -> Any:
+        """Set columns aside, all at once, so that their types do not depend on the block; the others are returned."""
+        missing = [name for name in keep if name not in frame.columns]
+        if missing:
+            raise no_such_columns("keep", missing, frame.columns)
+        # pandas may add its index as a further column, and notes about it.
+        self._kept = frame.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
+        return frame.drop(*keep)
 
     def _with_numbers(self, frame: Any) -> Any:
         """The frame with all columns of numbers; an error is raised for columns that hold anything else."""
@@ -85,6 +101,15 @@ class TableSource(Source):
         for i in range(0, n, rows):
             yield np.asarray(self._frame[i : min(i + rows, n)].to_numpy(), dtype=self.dtype)
 
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        if not names or self._kept is None:
+            yield from super().blocks_keeping(rows, names)
+            return
+        kept, i = self._kept.select(list(names)), 0
+        for block in self.blocks(rows):
+            yield block, kept.slice(i, block.shape[0])
+            i += block.shape[0]
+
     def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.between(i, j) for i, j in cut(self._frame.shape[0], k)]
 
@@ -92,6 +117,7 @@ class TableSource(Source):
         # The columns have been checked, which takes longer than reading a few rows.
         part = copy(self)
         part._frame, part.shape = self._frame[i:j], (j - i, self.shape[1])
+        part._kept = None if self._kept is None else self._kept.slice(i, j - i)
         part.traits = replace(self.traits, n_bytes=(j - i) * self.shape[1] * self.traits.itemsize)
         return part
 

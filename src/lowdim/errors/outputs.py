@@ -1,0 +1,111 @@
+"""The builders of messages about files that are written."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from typing import Any
+
+
+def unknown_output(path: Any, suffixes: Sequence[str]) -> ValueError:
+    """The error for a path whose suffix names no kind of file that can be written."""
+    return ValueError(
+        f"the kind of file to write is not known from the name {str(path)!r}: it must end with one of "
+        f"{', '.join(suffixes)} (a further '/' makes a directory of such files)."
+    )
+
+
+def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
+    """The error for '::' in a path to a kind of file that has no arrays with names."""
+    return ValueError(
+        f"{str(path)!r} names an array inside of a {kind} file, which holds only one table: '::' is for "
+        f"{' and '.join(allowed)}. Leave it out."
+    )
+
+
+def needs_extra(what: str, package: str, extra: str) -> ImportError:
+    """The error for a kind of file whose library is not installed."""
+    return ImportError(
+        f"{what} need the library {package}, which is not installed: pip install 'lowdim[{extra}]'.", name=package
+    )
+
+
+def directory_is_missing(path: Any, folder: Any) -> FileNotFoundError:
+    """The error for a path in a directory that does not exist."""
+    return FileNotFoundError(
+        errno.ENOENT, f"cannot write {str(path)!r}: there is no directory {str(folder)!r}; make it first"
+    )
+
+
+def output_exists(path: Any) -> FileExistsError:
+    """The error for a path under which there is something already."""
+    return FileExistsError(
+        errno.EEXIST, f"cannot write {str(path)!r}: it exists already. Pass overwrite=True to replace it"
+    )
+
+
+def cannot_be_replaced(path: Any, reason: str) -> FileExistsError:
+    """The error for something that is never replaced by a result."""
+    return FileExistsError(errno.EEXIST, f"{str(path)!r} is not replaced: {reason}. Choose another path")
+
+
+def no_permission_to_write(path: Any, folder: Any) -> PermissionError:
+    """The error for a directory in which files may not be made."""
+    return PermissionError(
+        errno.EACCES,
+        f"cannot write {str(path)!r}: you have no permission to make files in the directory {str(folder)!r}",
+    )
+
+
+def not_written(path: Any, error: OSError) -> OSError:
+    """The error for a file that could not be written to its end, for example because the disk is full."""
+    reason = error.strerror if error.errno is not None and error.strerror else str(error)
+    return OSError(
+        error.errno or errno.EIO,
+        f"{str(path)!r} could not be written: {reason}. Nothing was left there; what was there before is unchanged",
+    )
+
+
+def being_read(path: Any) -> ValueError:
+    """The error for a path at which the rows lie that are being read."""
+    return ValueError(f"{str(path)!r} holds the rows that are being read; write the results to another path.")
+
+
+def no_kept_columns(path: Any, kind: str, suffixes: Sequence[str]) -> ValueError:
+    """The error for columns that are to be carried along to a file that holds one array of numbers."""
+    return ValueError(
+        f"{str(path)!r} cannot hold the columns given as keep: a {kind} file holds one array of numbers. Write a table "
+        f"({', '.join(suffixes)}), or leave keep out."
+    )
+
+
+def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
+    """The error for a kept column whose values do not have the type that they had in the first rows."""
+    return ValueError(
+        f"the column {name!r}, given as keep, holds values of the type {now} that cannot be converted to {first}, the "
+        "type of the first rows. Convert the column to one type first, or do not keep it."
+    )
+
+
+def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
+    """The error for columns that are to be carried along from something that has no columns with names."""
+    return TypeError(
+        f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
+        "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
+    )
+
+
+def no_such_columns(option: str, missing: Sequence[str], columns: Sequence[str]) -> ValueError:
+    """The error for names that are not those of columns."""
+    return ValueError(
+        f"{option} names columns that X does not have: {', '.join(map(repr, missing))}; the columns of X are "
+        f"{', '.join(map(repr, columns))}."
+    )
+
+
+def columns_clash(clashing: Sequence[str]) -> ValueError:
+    """The error for kept columns that have the names of results."""
+    return ValueError(
+        f"the columns {', '.join(map(repr, clashing))}, given as keep, have the names of results; rename them, or do "
+        "not keep them."
+    )

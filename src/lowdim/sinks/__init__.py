@@ -1,0 +1,195 @@
+"""Sinks, which write results to files block by block, and `open_sink`, which finds the right one.
+
+A sink is given blocks and knows nothing of where their rows came from. What it writes has its name only when it is
+whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._whole_files import moved_when_whole
+from ..errors import (
+    being_read,
+    cannot_be_replaced,
+    directory_is_missing,
+    no_inner_name,
+    no_kept_columns,
+    no_permission_to_write,
+    not_written,
+    output_exists,
+    unknown_output,
+)
+from .arrow import ArrowSink
+from .base import Sink
+from .csv import CsvSink, GzipCsvSink
+from .hdf5 import Hdf5Sink
+from .npy import NpySink
+from .parquet import ParquetSink
+from .parts import PartsSink, holds_only_parts
+from .zarr import ZarrSink
+
+#: How names of files end, and the sinks that write them. The first one that fits decides.
+SINKS: dict[str, type[Sink]] = {
+    ".parquet": ParquetSink,
+    ".arrow": ArrowSink,
+    ".feather": ArrowSink,
+    ".csv": CsvSink,
+    ".csv.gz": GzipCsvSink,
+    ".npy": NpySink,
+    ".zarr": ZarrSink,
+    ".h5": Hdf5Sink,
+    ".hdf5": Hdf5Sink,
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results are to be written, taken apart: "scores.h5::pca", or "scores.parquet/" for a directory of parts."""
+
+    #: The path as it was given.
+    given: str
+    #: The path of the file or directory.
+    path: str
+    suffix: str
+    kind: type[Sink]
+    #: The name of the array inside of the file, if one was given.
+    inner: str | None = None
+    #: Whether to write a directory of files of this kind.
+    in_parts: bool = False
+
+    def sink(self, path: str, names: Sequence[str]) -> Sink:
+        """The sink that writes to `path`."""
+        if self.in_parts:
+            return PartsSink(path, names, self.kind, self.suffix)
+        return self.kind(path, names, self.inner)
+
+
+def find_output(where: str | os.PathLike[str]) -> Output:
+    """What a path says about where and how to write; an error if it names no kind of file that can be written."""
+    given = os.fspath(where)
+    if not isinstance(given, str):
+        raise TypeError(f"path must be a string or a Path, got {type(where).__name__}.")
+    path, _, inner = given.partition("::")
+    bare = path.rstrip("/" + os.sep)
+    found = next(((suffix, kind) for suffix, kind in SINKS.items() if bare.lower().endswith(suffix)), None)
+    if found is None or os.path.basename(bare).lower() == found[0]:
+        raise unknown_output(given, list(SINKS))
+    suffix, kind = found
+    if "::" in given and not (kind.has_inner_names and inner):
+        named = sorted({sink.kind for sink in SINKS.values() if sink.has_inner_names})
+        raise no_inner_name(given, kind.kind, named)
+    return Output(given, bare, suffix, kind, inner or None, in_parts=bare != path and not kind.is_directory)
+
+
+class Writer:
+    """An open sink, whose errors name the path that the caller gave."""
+
+    def __init__(self, sink: Sink, given: str) -> None:
+        self._sink, self._given = sink, given
+
+    def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
+        """Write the next rows: arrays of results, side by side, and before them a pyarrow table of kept columns."""
+        try:
+            self._sink.write(results, kept)
+        except OSError as error:
+            raise not_written(self._given, error) from error
+
+
+@contextmanager
+def open_sink(
+    where: str | os.PathLike[str],
+    names: Sequence[str],
+    *,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    reading: Sequence[str] = (),
+) -> Iterator[Writer]:
+    """Context with a sink. What is written to it is at `where` when the context has ended without an error.
+
+    If there is an error (also Ctrl-C, or a full disk), nothing is left, and what was there before is unchanged.
+
+    Parameters
+    ----------
+    where : str or path
+        Where to write. The kind of file is known from the suffix, see `SINKS`. A path that ends with "/" is a directory
+        of files of bounded size, and "scores.h5::pca" is the dataset "pca" in that file.
+    names : sequence of str
+        The names of the columns of results.
+    keep : sequence of str
+        The names of the columns that are carried along, which only tables can hold.
+    overwrite : bool
+        Whether what is there may be replaced.
+    reading : sequence of str
+        Paths of files that are being read, which are never replaced.
+    """
+    output = find_output(where)
+    output.kind.require()
+    if keep and not output.kind.tabular:
+        raise no_kept_columns(output.given, output.kind.kind, [s for s, kind in SINKS.items() if kind.tabular])
+    _check_place(output, overwrite, reading)
+    failed: list[BaseException] = []
+    try:
+        with moved_when_whole(output.path) as unfinished:
+            sink = output.sink(str(unfinished), names)
+            try:
+                with _noting_errors(failed):
+                    yield Writer(sink, output.given)
+                sink.close()
+            except BaseException:
+                with suppress(Exception):
+                    sink.abandon()
+                raise
+    except OSError as error:
+        # The caller may have failed to read another file.
+        if error in failed:
+            raise
+        raise not_written(output.given, error) from error
+
+
+@contextmanager
+def _noting_errors(failed: list[BaseException]) -> Iterator[None]:
+    """Context that appends the error of its body to `failed`."""
+    try:
+        yield
+    except BaseException as error:
+        failed.append(error)
+        raise
+
+
+def _check_place(output: Output, overwrite: bool, reading: Sequence[str]) -> None:
+    """Refuse a place where nothing can be written, or where something would be lost."""
+    place = os.path.realpath(output.path)
+    folder = os.path.dirname(place)
+    if not os.path.isdir(folder):
+        raise directory_is_missing(output.given, folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise no_permission_to_write(output.given, folder)
+    if any(_is_within(file, place) for file in reading):
+        raise being_read(output.given)
+    if not os.path.lexists(place):
+        return
+    if not overwrite:
+        raise output_exists(output.given)
+    if os.path.isdir(place) and not _is_output(place):
+        raise cannot_be_replaced(output.given, "it is a directory that holds other things than results")
+
+
+def _is_within(file: str, place: str) -> bool:
+    """Whether a file is at `place`, or in a directory there."""
+    file = os.path.realpath(file)
+    return file == place or file.startswith(place + os.sep)
+
+
+def _is_output(directory: str) -> bool:
+    """Whether a directory looks like one that a sink has written."""
+    return os.path.exists(os.path.join(directory, "zarr.json")) or holds_only_parts(directory)
+
+
+__all__ = ["SINKS", "Output", "Sink", "Writer", "find_output", "open_sink"]

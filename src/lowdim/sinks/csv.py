@@ -1,0 +1,45 @@
+"""CSV files, plain or compressed by gzip. Numbers are written with all their digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .table_sink import TableSink
+
+
+class CsvSink(TableSink):
+    """A CSV file with a line of names."""
+
+    kind = "CSV"
+
+    def _open(self, schema: Any, kept: Sequence[str]) -> Any:
+        from pyarrow.csv import CSVWriter
+
+        return CSVWriter(self.path, schema)
+
+
+class GzipCsvSink(CsvSink):
+    """The same, compressed by gzip."""
+
+    kind = "CSV (gzip)"
+    _stream: Any = None
+
+    def _open(self, schema: Any, kept: Sequence[str]) -> Any:
+        import pyarrow as pa
+        from pyarrow.csv import CSVWriter
+
+        self._stream = pa.CompressedOutputStream(self.path, "gzip")
+        return CSVWriter(self._stream, schema)
+
+    def close(self) -> None:
+        super().close()
+        self._end()
+
+    def abandon(self) -> None:
+        super().abandon()
+        self._end()
+
+    def _end(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
