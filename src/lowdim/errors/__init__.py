@@ -21,7 +21,6 @@ from .files import (
     duplicate_columns,
     empty_directory,
     expands_too_much,
-    fewer_rows_than_allowed,
     file_exceeds_memory,
     foreign_file,
     inexact_integer,
@@ -34,13 +33,10 @@ from .files import (
     no_rows_in_files,
     no_such_file,
     not_a_path,
-    not_a_stored_class,
     not_numbers,
     not_permitted,
-    not_storable,
     special_file,
     unknown_column,
-    unknown_number_of_rows,
     unknown_suffix,
     unreadable_file,
 )
@@ -129,6 +125,12 @@ from .outputs import (
     other_kept_type,
     output_exists,
     unknown_output,
+)
+from .saving import (
+    fewer_rows_than_allowed,
+    not_a_stored_class,
+    not_storable,
+    unknown_number_of_rows,
 )
 from .stores import (
     array_columns_out_of_range,
