@@ -3,6 +3,14 @@
 A message says what is wrong, what was given, what is allowed, and what to do.
 """
 
+from .checkpoints import (
+    damaged_checkpoint,
+    no_checkpoint_elsewhere,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
+    other_pass,
+    other_stream,
+)
 from .files import (
     bad_columns,
     changed_file,
@@ -171,6 +179,7 @@ __all__ = [
     "complex_data",
     "csv_encoding",
     "csv_header",
+    "damaged_checkpoint",
     "damaged_file",
     "deleted_file",
     "density_not_finite",
@@ -203,6 +212,9 @@ __all__ = [
     "needs_second_reading",
     "never_observed",
     "newer_file",
+    "no_checkpoint_elsewhere",
+    "no_checkpoint_of",
+    "no_checkpoint_with_holes",
     "no_columns_left",
     "no_inner_name",
     "no_kept_columns",
@@ -235,7 +247,9 @@ __all__ = [
     "other_names",
     "other_namespace",
     "other_partition",
+    "other_pass",
     "other_store_width",
+    "other_stream",
     "other_width",
     "output_exists",
     "over_budget",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
@@ -130,6 +131,15 @@ class Summary(ABC):
     def _set_names(self, names: Names) -> None:
         """Set the names of the columns, which have been checked."""
         self._names = names
+
+    def snapshot(self) -> Self:
+        """This summary as it is now; later updates of either do not change the other. Arrays are shared, since they are
+        replaced and never overwritten."""
+        return copy(self)
+
+    def restore(self, other: Self) -> None:
+        """Take over the sums of another summary with the same parameters, in place of those so far."""
+        self.__dict__.update(other.snapshot().__dict__)
 
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
