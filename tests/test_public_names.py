@@ -43,10 +43,11 @@ PUBLIC = {
         exhausted_stream expands_too_much fitted_without_summary inconsistent_lengths indices_out_of_range
         kernel_not_finite mixed_blocks n_components_out_of_range needs_extra needs_memory needs_second_reading
         never_observed no_inner_name no_kept_columns no_maximum no_permission_to_write no_positive_eigenvalue
-        no_rows_seen no_such_columns no_variance not_finite not_iterable not_numeric not_representable not_symmetric
-        not_symmetric_kernel not_written one_row other_kept_type other_length other_names other_namespace
-        other_partition other_width output_exists over_budget ragged_blocks read_once sklearn_argument too_few_rows
-        too_large too_small units_too_far unknown_output warn_user without_warnings wrong_features
+        no_rows_seen no_such_columns no_variance not_finite not_for_csv not_iterable not_numeric not_representable
+        not_symmetric not_symmetric_kernel not_written one_row other_kept_type other_length other_names
+        other_namespace other_partition other_width output_exists over_budget ragged_blocks read_once
+        sklearn_argument too_few_rows too_large too_small units_too_far unknown_output warn_user without_warnings
+        wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine

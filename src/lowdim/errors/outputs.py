@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ def no_permission_to_write(path: Any, folder: Any) -> PermissionError:
 
 def not_written(path: Any, error: OSError) -> OSError:
     """The error for a file that could not be written to its end, for example because the disk is full."""
-    reason = error.strerror if error.errno is not None and error.strerror else str(error)
+    reason = str(error) if error.errno is None else os.strerror(error.errno)
     return OSError(
         error.errno or errno.EIO,
         f"{str(path)!r} could not be written: {reason}. Nothing was left there; what was there before is unchanged",
@@ -76,6 +77,15 @@ def no_kept_columns(path: Any, kind: str, suffixes: Sequence[str]) -> ValueError
     return ValueError(
         f"{str(path)!r} cannot hold the columns given as keep: a {kind} file holds one array of numbers. Write a table "
         f"({', '.join(suffixes)}), or leave keep out."
+    )
+
+
+def not_for_csv(path: Any, names: Sequence[str], types: Sequence[Any]) -> ValueError:
+    """The error for kept columns whose values cannot be written as text."""
+    listed = ", ".join(f"{name!r} ({type_})" for name, type_ in zip(names, types, strict=True))
+    return ValueError(
+        f"a CSV file cannot hold the columns {listed}, given as keep. Write {str(path)!r} as .parquet or .arrow, or do "
+        "not keep them."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
+from os.path import basename
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,11 @@ class Sink(ABC):
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         self.path, self.names, self.inner = path, list(names), inner
+
+    @property
+    def name(self) -> str:
+        """The name of the file, for messages."""
+        return basename(self.path)
 
     @classmethod
     def require(cls) -> None:
