@@ -18,7 +18,7 @@ import examples
 import lowdim
 from additions.toy_model import CorrelationPCA
 from additions.toy_rules import RULE
-from additions.toy_source import ROW
+from additions.toy_source import ROW, Toy
 from additions.toy_summary import Extremes
 from examples import X, close, make, tables
 from inputs import INPUTS
@@ -68,7 +68,7 @@ def test_the_table_is_the_one_that_is_walked():
 # ---- A kind of input
 
 
-TEXT, OTHER = "toy:90x5", "toy:90x3:4"
+TOY, OTHER = Toy(90, 5), Toy(90, 3, seed=4)
 
 
 @pytest.fixture
@@ -76,50 +76,50 @@ def toy_source(monkeypatch):
     monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, ROW])
 
 
-def rows_of(text):
-    """The rows that a text stands for, as an array."""
-    return np.concatenate(list(ROW[1](text).blocks(10**6)))
+def rows_of(toy):
+    """The rows that a toy stands for, as an array."""
+    return np.concatenate(list(ROW[1](toy).blocks(10**6)))
 
 
-def test_without_its_row_a_text_is_refused():
-    with pytest.raises(TypeError, match="cannot read rows from str"):
-        PCA(2).fit(TEXT)
+def test_without_its_row_a_toy_is_refused():
+    with pytest.raises(TypeError, match="cannot read rows from Toy"):
+        PCA(2).fit(TOY)
 
 
 @pytest.mark.parametrize("name", models.__all__)
 def test_a_source_in_every_model(name, toy_source):
-    texts = tables(name, TEXT, OTHER)
-    arrays = [rows_of(text) for text in texts]
-    model, expected = make(name).fit(*texts), make(name).fit(*arrays)
+    toys = tables(name, TOY, OTHER)
+    arrays = [rows_of(toy) for toy in toys]
+    model, expected = make(name).fit(*toys), make(name).fit(*arrays)
     for what, value in examples.MODELS[name].seen(expected).items():
         close(examples.MODELS[name].seen(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
     assert model.n_features_in_ == 5
-    assert model.solver_ == lowdim.plan(make(name), *texts).solver.name
-    close(np.abs(model.transform(TEXT)), np.abs(expected.transform(arrays[0])), 1e-6)
+    assert model.solver_ == lowdim.plan(make(name), *toys).solver.name
+    close(np.abs(model.transform(TOY)), np.abs(expected.transform(arrays[0])), 1e-6)
 
 
 def test_a_source_in_selection(toy_source):
-    rows, other = rows_of(TEXT), rows_of(OTHER)
-    close(cross_validate(PCA(), TEXT).mean, cross_validate(PCA(), rows).mean)
+    rows, other = rows_of(TOY), rows_of(OTHER)
+    close(cross_validate(PCA(), TOY).mean, cross_validate(PCA(), rows).mean)
     close(
-        cross_validate(lowdim.PLSRegression(), TEXT, OTHER).mean,
+        cross_validate(lowdim.PLSRegression(), TOY, OTHER).mean,
         cross_validate(lowdim.PLSRegression(), rows, other).mean,
     )
-    ours, theirs = choose_n_components(TEXT), choose_n_components(rows)
+    ours, theirs = choose_n_components(TOY), choose_n_components(rows)
     assert {name: choice.k for name, choice in ours.items()} == {name: choice.k for name, choice in theirs.items()}
-    draws, expected = (bootstrap(PCA(2), given, n_boot=5, random_state=0) for given in (TEXT, rows))
+    draws, expected = (bootstrap(PCA(2), given, n_boot=5, random_state=0) for given in (TOY, rows))
     close(draws.replicates["explained_variance"], expected.replicates["explained_variance"])
-    tested, expected = (permutation_test(PCA(2), given, n_permutations=19, random_state=0) for given in (TEXT, rows))
+    tested, expected = (permutation_test(PCA(2), given, n_permutations=19, random_state=0) for given in (TOY, rows))
     close(tested.p_values, expected.p_values)
-    assert PCA("cv").fit(TEXT).n_components_ == PCA("cv").fit(rows).n_components_
-    close(PCA(2).partial_fit(TEXT).partial_fit("toy:40x5").mean_, PCA(2).fit([rows, rows_of("toy:40x5")]).mean_)
+    assert PCA("cv").fit(TOY).n_components_ == PCA("cv").fit(rows).n_components_
+    close(PCA(2).partial_fit(TOY).partial_fit(Toy(40, 5)).mean_, PCA(2).fit([rows, rows_of(Toy(40, 5))]).mean_)
 
 
 def test_a_source_in_a_stream_and_with_weights(toy_source):
-    rows, weights = rows_of(TEXT), np.arange(90) % 4
-    stream = lambda: iter([open_source("toy:40x5"), open_source("toy:50x5:2")])  # noqa: E731
-    close(PCA(2).fit(TEXT, sample_weight=weights).mean_, PCA(2).fit(rows, sample_weight=weights).mean_)
-    both = np.concatenate([rows_of("toy:40x5"), rows_of("toy:50x5:2")])
+    rows, weights = rows_of(TOY), np.arange(90) % 4
+    stream = lambda: iter([open_source(Toy(40, 5)), open_source(Toy(50, 5, seed=2))])  # noqa: E731
+    close(PCA(2).fit(TOY, sample_weight=weights).mean_, PCA(2).fit(rows, sample_weight=weights).mean_)
+    both = np.concatenate([rows_of(Toy(40, 5)), rows_of(Toy(50, 5, seed=2))])
     close(PCA(2).fit(stream).components_, PCA(2).fit(both).components_)
 
 
@@ -133,7 +133,7 @@ def test_a_bad_entry_of_a_source_is_named(toy_source, monkeypatch):
 
     monkeypatch.setattr(ROW[1], "blocks", with_nan)
     with pytest.raises(ValueError, match="Input X contains NaN: column 3, first in row 45"):
-        PCA(2).fit(TEXT)
+        PCA(2).fit(TOY)
 
 
 # ---- Something to remember of rows

@@ -30,7 +30,7 @@ PUBLIC = {
     "lowdim": """
         CCA FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA PCR PLSCanonical
         PLSRegression PLSSVD PPCA Triangle Whitening bootstrap choose_n_components cross_validate densities errors
-        features inspect kernel_plan kernels open_source permutation_test plan selection solvers summarize
+        features inspect kernel_plan kernels open_source permutation_test plan scan selection solvers summarize
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density parse_density
@@ -38,6 +38,23 @@ PUBLIC = {
     "lowdim.errors": """
         ConvergenceWarning DensityWarning GaussianWarning IndefiniteWarning LowdimWarning MissingValues
         NoComponentWarning NoMaximum NoVariance NonFiniteBlock RankWarning ResolutionWarning SlowWarning
+        SmallSampleWarning bad_columns bad_ndim bad_weights beyond_float changed_file choice column_label
+        complex_data csv_encoding csv_header damaged_file deleted_file density_not_finite duplicate_columns
+        empty empty_directory exhausted_stream expands_too_much fitted_without_summary inconsistent_lengths
+        indices_out_of_range inexact_integer kernel_not_finite list_names missing_columns missing_extra
+        mixed_blocks mixed_kinds n_components_out_of_range needs_memory needs_second_reading never_observed
+        no_columns_left no_match no_maximum no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_file
+        no_variance not_a_path not_finite not_iterable not_numbers not_numeric not_permitted not_representable
+        SmallSampleWarning
+        bad_ndim bad_weights beyond_float choice column_label complex_data damaged_file density_not_finite
+        different_columns empty exhausted_stream expands_too_much fitted_without_summary
+        inconsistent_lengths indices_out_of_range kernel_not_finite mixed_blocks n_components_out_of_range
+        names_difference needs_memory needs_second_reading never_observed
+        no_maximum no_positive_eigenvalue no_rows_seen no_variance not_finite not_iterable not_numeric not_representable
+        not_symmetric not_symmetric_kernel one_row other_length other_names other_namespace other_partition
+        other_width over_budget ragged_blocks read_once sklearn_argument special_file too_few_rows too_large
+        too_small units_too_far unknown_column unknown_suffix unreadable_file warn_user without_warnings
+        wrong_features
         SmallSampleWarning bad_ndim bad_weights being_read beyond_float cannot_be_replaced cannot_keep choice
         column_label columns_clash complex_data damaged_file density_not_finite directory_is_missing empty
         exhausted_stream expands_too_much fitted_without_summary inconsistent_lengths indices_out_of_range
@@ -48,6 +65,22 @@ PUBLIC = {
         other_namespace other_partition other_width output_exists over_budget ragged_blocks read_once
         sklearn_argument too_few_rows too_large too_small units_too_far unknown_output warn_user without_warnings
         wrong_features
+        no_rows_seen no_such_columns no_variance not_finite not_iterable not_numeric not_representable not_symmetric
+        not_symmetric_kernel not_written one_row other_kept_type other_length other_names other_namespace
+        other_partition other_width output_exists over_budget ragged_blocks read_once sklearn_argument too_few_rows
+        too_large too_small units_too_far unknown_output warn_user without_warnings wrong_features
+        SmallSampleWarning array_columns_out_of_range array_is_no_table array_without_numbers bad_columns bad_ndim
+        bad_weights beyond_float changed_file choice column_label complex_data csv_encoding csv_header damaged_file
+        deleted_file density_not_finite duplicate_columns empty empty_directory exhausted_stream expands_too_much
+        fitted_without_summary inconsistent_lengths indices_out_of_range inexact_integer kernel_not_finite list_names
+        missing_chunks missing_columns missing_extra mixed_blocks mixed_kinds n_components_out_of_range
+        names_of_array_columns names_without_columns needs_memory needs_second_reading never_observed no_columns_left
+        no_match no_maximum no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array no_such_file no_variance
+        not_a_path not_finite not_iterable not_numbers not_numeric not_permitted not_representable not_symmetric
+        not_symmetric_kernel objects_in_npy one_row other_length other_names other_namespace other_partition
+        other_store_width other_width over_budget ragged_blocks read_once rows_exceed_memory sklearn_argument
+        special_file too_few_rows too_large too_small units_too_far unknown_column unknown_suffix unreadable_file
+        virtual_dataset warn_user which_array without_warnings wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine
@@ -75,6 +108,8 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource SOURCES
+        Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened gather
+        holds_objects open_source open_target scan stacked tasks tree unusable_block_error
         ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error can_be_opened holds_objects
         open_keeping open_source open_target stacked tasks tree unusable_block_error
     """,

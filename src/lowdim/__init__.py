@@ -9,7 +9,7 @@ from .planning import plan
 from .reading import summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
 from .solvers.kernel import kernel_plan
-from .sources import open_source
+from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
 
 __version__ = "0.1.0"
@@ -38,6 +38,7 @@ __all__ = [
     "open_source",
     "permutation_test",
     "plan",
+    "scan",
     "selection",
     "solvers",
     "summarize",

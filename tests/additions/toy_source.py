@@ -1,21 +1,31 @@
-"""A kind of input: rows that are made from a text such as "toy:100x5" (or "toy:100x5:7", of another seed)."""
+"""A kind of input: rows that are made from their number, the number of columns, and a seed."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from lowdim.sources import Source, Traits
 
 
+@dataclass(frozen=True)
+class Toy:
+    """n rows of p columns, to be made with this seed."""
+
+    n: int
+    p: int
+    seed: int = 0
+
+
 def is_toy(X):
-    return isinstance(X, str) and X.startswith("toy:")
+    return isinstance(X, Toy)
 
 
 class ToySource(Source):
     """n rows of p columns of Laplace noise, turned, each made when it is asked for."""
 
-    def __init__(self, text):
-        size, _, seed = text.removeprefix("toy:").partition(":")
-        n, p = (int(number) for number in size.split("x"))
-        self._seed = int(seed or 0)
+    def __init__(self, toy):
+        n, p = toy.n, toy.p
+        self._seed = toy.seed
         turn = np.linalg.qr(np.random.default_rng(self._seed).standard_normal((p, p)))[0]
         self._mix = np.geomspace(9.0, 1.0, p)[:, None] * turn
         self.shape, self.kind, self.dtype = (n, p), "toy", np.float64

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
+
+from .messages import list_names
 
 
 def damaged_file(path: Any, reason: Any) -> ValueError:
@@ -13,9 +17,211 @@ def damaged_file(path: Any, reason: Any) -> ValueError:
     )
 
 
+def not_storable(where: str, what: str, advice: str) -> TypeError:
+    """The error for a value that no file can hold."""
+    return TypeError(
+        f"{where} is {what}, which a file cannot hold: it holds numbers, text, arrays and the classes of "
+        f"lowdim, and no code. {advice}"
+    )
+
+
 def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
     """The error for a compressed file whose arrays would take much more memory than the file is large."""
     return MemoryError(
         f"the arrays of {path} would take {needed} bytes, and {allowed} are allowed for a file of this size. If the "
         f"file comes from a source that you trust, pass max_bytes={needed}."
+    )
+
+
+def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
+    """The error for a package that is needed and not installed."""
+    return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
+
+
+# ---- Which files
+
+
+def not_a_path(got: Any) -> TypeError:
+    """The error for something else than a path where files are named."""
+    return TypeError(
+        f"files are given by a path, a pattern such as 'part-*.parquet', a directory, or a list of these; got "
+        f"{type(got).__name__}."
+    )
+
+
+def no_such_file(path: Any) -> FileNotFoundError:
+    """The error for a path where there is nothing."""
+    return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
+
+
+def no_match(pattern: str) -> FileNotFoundError:
+    """The error for a pattern that no file matches."""
+    return FileNotFoundError(
+        f"no file matches {pattern}. Check the pattern: * stands for any characters within one directory, ** for any "
+        "directories."
+    )
+
+
+def empty_directory(path: str, suffixes: Sequence[str]) -> FileNotFoundError:
+    """The error for a directory without files."""
+    return FileNotFoundError(
+        f"the directory {path} holds no files, apart from names that begin with a dot or an underscore, which are left "
+        f"out. Files with these suffixes can be read: {', '.join(suffixes)}."
+    )
+
+
+def mixed_kinds(where: str, kinds: Mapping[str, str]) -> ValueError:
+    """The error for files of several kinds."""
+    listed = ", ".join(f"{path} ({kind})" for kind, path in kinds.items())
+    return ValueError(
+        f"{where} holds files of several kinds, for example {listed}. All files of a table must be of one kind: choose "
+        "some with a pattern such as 'directory/*.parquet'."
+    )
+
+
+def special_file(path: str, what: str) -> ValueError:
+    """The error for a device, a socket or a pipe."""
+    return ValueError(f"{path} is {what}, and only ordinary files can be read. Write its contents to a file first.")
+
+
+def not_permitted(path: str) -> PermissionError:
+    """The error for a file that may not be read."""
+    return PermissionError(f"{path} may not be read by this user. Change its permissions, or leave it out.")
+
+
+def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
+    """The error for a file whose name does not tell what it holds."""
+    return ValueError(
+        f"{path} has none of the suffixes that tell how a file is read: {', '.join(suffixes)}. Rename it, or choose "
+        "files with a pattern such as 'directory/*.parquet'."
+    )
+
+
+def changed_file(path: str, how: str) -> ValueError:
+    """The error for a file that is not the one that was scanned."""
+    return ValueError(
+        f"{path} has changed since it was scanned: {how}. All passes over the rows must see the same rows: wait until "
+        "nothing writes to it any more, then call lowdim.scan again."
+    )
+
+
+def deleted_file(path: str) -> FileNotFoundError:
+    """The error for a file that is no longer there."""
+    return FileNotFoundError(
+        f"{path} was there when it was scanned, and is gone now. Restore it, or call lowdim.scan again to read the "
+        "files that are left."
+    )
+
+
+# ---- What is in them
+
+
+def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
+    """The error for a file that is damaged, or not what its name says; `where` is the place in it."""
+    return ValueError(
+        f"{path} cannot be read{where}: {str(reason).rstrip('.')}. The file is damaged, incomplete, or not what its "
+        "name says: write it again, or leave it out."
+    )
+
+
+def no_rows_in_files(where: str) -> ValueError:
+    """The error for files that have columns and no rows."""
+    return ValueError(f"found 0 sample(s) in {where}, while a minimum of 1 is required: none of the files has a row.")
+
+
+def missing_columns(path: str, missing: Sequence[str], names: Sequence[str]) -> ValueError:
+    """The error for one of several files that has not the columns of the first one."""
+    return ValueError(
+        f"{path} has no column {list_names(missing)}, which is needed and which the first file has; its columns are "
+        f"{list_names(names)}. Rename the column there, or leave the file or the column out."
+    )
+
+
+def csv_header(path: str, fields: Sequence[str]) -> ValueError:
+    """The error for a CSV file that does not begin with the names of its columns."""
+    got = f"numbers: {', '.join(fields[:6])}{', ...' if len(fields) > 6 else ''}" if fields else "empty"
+    return ValueError(
+        f"{path} has no header: the first line must hold the names of the columns, and it is {got}. Write a line with "
+        "names at the beginning."
+    )
+
+
+def csv_encoding(path: str, encoding: str) -> ValueError:
+    """The error for a CSV file that is not in UTF-8."""
+    return ValueError(f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first.")
+
+
+def inexact_integer(value: int, row: str, column: str) -> ValueError:
+    """The error for an integer that float64 cannot hold."""
+    return ValueError(
+        f"{column} holds the integer {value} in {row}, which float64 cannot hold exactly (integers up to 2^53 can "
+        "always be held). If it is an identifier, leave the column out; otherwise subtract a constant, or convert the "
+        "column to floating point first."
+    )
+
+
+# ---- Which columns
+
+
+def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for columns of text, dates or other things that are not numbers."""
+    return ValueError(
+        f"{where} has columns that are not numbers: {list_names(columns, 20)}; these are numbers: "
+        f"{list_names(numeric, 20) or 'none'}. Take only those with lowdim.scan(..., columns='numeric'), leave columns "
+        "out with exclude=, or encode them as numbers first."
+    )
+
+
+def unknown_column(where: str, name: str, names: Sequence[str]) -> ValueError:
+    """The error for a name or a pattern that no column matches."""
+    near = get_close_matches(name, list(names), 3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return ValueError(f"{where} has no column {name!r}; its columns are {list_names(names, 20)}.{hint}")
+
+
+def no_columns_left(where: str, names: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for a choice of columns that is empty."""
+    return ValueError(
+        f"no column of {where} is chosen: found 0 feature(s), while a minimum of 1 is required. Its columns are "
+        f"{list_names(names, 20) or 'none'}; these are numbers: {list_names(numeric, 20) or 'none'}."
+    )
+
+
+def duplicate_columns(where: str, names: Sequence[str]) -> ValueError:
+    """The error for several columns of one name."""
+    return ValueError(
+        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them, "
+        "or leave them out."
+    )
+
+
+def bad_columns(argument: str, got: Any) -> TypeError:
+    """The error for a choice of columns that is not made of names."""
+    return TypeError(
+        f"{argument}={got!r} must be the name of a column, a pattern such as 'temp_*', or a list of these"
+        f"{', or numeric' if argument == 'columns' else ''}."
+def not_a_stored_class(obj: Any) -> TypeError:
+    """The error for an object that `lowdim.save` does not know."""
+    kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
+    return TypeError(
+        f"{'the class ' if isinstance(obj, type) else 'an object of the class '}{kind} cannot be saved. Fitted models "
+        "of lowdim and lowdim.sklearn can (not classes derived from them), and so can summaries, plans and results of "
+        "selection."
+    )
+
+
+def fewer_rows_than_allowed(obj: Any, n: int, min_rows: int, holds_rows: bool) -> ValueError:
+    """The error for an object of fewer rows than `min_rows`, or one that holds rows."""
+    why = "holds rows, or numbers for each of them" if holds_rows else f"was made from {n} rows"
+    return ValueError(
+        f"this {type(obj).__name__} {why}, and min_rows={min_rows} asks for a file that was made from at least so many "
+        "rows and holds none of them. It was not saved."
+    )
+
+
+def unknown_number_of_rows(obj: Any) -> ValueError:
+    """The error for `min_rows` with an object that does not know its number of rows."""
+    return ValueError(
+        f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. Leave "
+        "it out, if the file may be saved."
     )

@@ -36,6 +36,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for the result to be reliable."""
 
 
+class HoldsRowsWarning(LowdimWarning):
+    """A file that was saved holds rows of the fit, or numbers for each of them."""
+
+
 class SlowWarning(LowdimWarning):
     """What was asked for takes hours; the message names something that is faster."""
 

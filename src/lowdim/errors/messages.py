@@ -16,9 +16,10 @@ def column_label(j: int, names: Sequence[str] | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r} (number {j})"
 
 
-def not_finite(row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
-    """The error for NaN or infinity in the rows. scikit-learn's checks look for the words 'NaN' and 'infinity'."""
-    where = f"{column_label(column, names)}, first in row {row}"
+def not_finite(row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X") -> ValueError:
+    """The error for NaN or infinity in the rows; `row` is the row in words. scikit-learn's checks look for the words
+    'NaN' and 'infinity'."""
+    where = f"{column_label(column, names)}, first in {row}"
     if table.startswith("the "):
         # These numbers were computed from the rows, so filling them in would not help.
         what = "NaN" if value != value else "infinity"
@@ -37,12 +38,12 @@ def not_finite(row: int, column: int, value: float, names: Sequence[str] | None,
 
 
 def too_large(
-    row: int, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
+    row: str, column: int, value: float, names: Sequence[str] | None, table: str = "X", powers: str = "squares"
 ) -> ValueError:
     """The error for finite entries whose squares (or other powers) overflow."""
     return ValueError(
         f"Input {table} holds values too large for their {powers} to be represented: {value:.3g} in "
-        f"{column_label(column, names)}, row {row}. Rescale the column (divide it by a constant) and fit again."
+        f"{column_label(column, names)}, {row}. Rescale the column (divide it by a constant) and fit again."
     )
 
 
@@ -249,12 +250,13 @@ def other_names(
     """The error for columns with other names, or in another order, than those of the fit."""
     where = table if index is None else f"block {index} of the stream"
     return ValueError(
-        f"{where} has columns {_list_names(names)}, expected {_list_names(expected)}. The feature names should match "
+        f"{where} has columns {list_names(names)}, expected {list_names(expected)}. The feature names should match "
         "those that were passed during fit, in the same order; select them: block[names]."
     )
 
 
-def _list_names(names: Sequence[str] | None, most: int = 6) -> str:
+def list_names(names: Sequence[str] | None, most: int = 6) -> str:
+    """Names of columns in messages, the first `most` of them."""
     if names is None:
         return "without names"
     return ", ".join(repr(n) for n in names[:most]) + (", ..." if len(names) > most else "")
@@ -331,6 +333,14 @@ def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
     """The error for a computation that needs more memory than the machine has; raised before it starts."""
     return MemoryError(
         f"{what} would need {needed / 2**30:.1f} GiB, this machine has {have / 2**30:.1f} GiB in total. {advice}"
+    )
+
+
+def rows_exceed_memory(table: str, shape: tuple[int, int], needed: int, free: int, purpose: str) -> MemoryError:
+    """The error for a table that is needed in memory as a whole and does not fit; raised before it is read."""
+    return MemoryError(
+        f"all rows of {table}, of shape {shape}, are needed in memory {purpose}: that is {needed / 2**30:.1f} GiB, and "
+        f"{free / 2**30:.1f} GiB are free. Pass fewer rows or columns, or choose a solver that reads block by block."
     )
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
+from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Whole
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
@@ -27,6 +28,7 @@ from ..reading import RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, open_source
+from ..summaries.names import names_of_tables
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
@@ -55,6 +57,16 @@ class Model(  # type: ignore[misc]
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
+    #: The attributes that a fit sets, for files. In shapes, k stands for `n_components_` and p for `n_features_in_`.
+    fitted_attributes: ClassVar[dict[str, Kind | None]] = {
+        "n_components_": Size("k"),
+        "n_features_in_": Size("p"),
+        "feature_names_in_": Sometimes(Names("p")),
+        "n_samples_": Whole(1),
+        "plan_": Instance("solvers.Plan"),
+        "solver_": Text(),
+        "status_": Instance("solvers.Status"),
+    }
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 
@@ -231,6 +243,13 @@ class Model(  # type: ignore[misc]
             expected = list(getattr(self, "feature_names_in_", []))
             if expected and source.names is not None and list(source.names) != expected:
                 raise other_names(None, source.names, expected)
+
+    def _take_names(self, summary: Any) -> None:
+        """Record the names of the columns of a summary, if it has any."""
+        self.__dict__.pop("feature_names_in_", None)
+        names = names_of_tables(summary.names, [summary.n_features])[0]
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
 
     def _check_namespace(self, source: Source, method: str) -> None:
         """Refuse new rows from another array namespace or device than those of the fit."""

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
+from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
     MissingValues,
@@ -63,6 +64,19 @@ class LatentModel(Model):
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "loglike_": ListOf(Real()),
+        "n_iter_": Whole(),
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "mean_": Numbers("p"),
+        "scale_": Maybe(Numbers("p", sign="positive")),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "_dtype": Dtype(),
+        "_gaussian": Instance("models.LatentGaussian", shares="kp"),
+        "_turn": Maybe(Numbers("k", "k")),
+    }
 
     @abstractmethod
     def _latent_request(self, k: int) -> LatentRequest:
@@ -153,7 +167,7 @@ class LatentModel(Model):
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self.n_samples_ = fit.n_rows
         self.status_, self.residual_ = fit.status, fit.residual
-        self.loglike_ = list(fit.loglike)
+        self.loglike_ = [float(value) for value in fit.loglike]
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace
+from ..attributes import Flag, Names, Numbers, Sometimes
 from ..features import affine
 from ..linalg import signs
 from ..reading import RowMap, map_rows
@@ -36,6 +37,19 @@ class PairModel(TablesModel):
     y_rotations_: Any
     y_loadings_: Any
     _one_dimensional: bool
+    #: In shapes, q is the number of columns of y.
+    fitted_attributes = {
+        "target_names_in_": Sometimes(Names("q")),
+        "x_mean_": Numbers("p"),
+        "x_scale_": Numbers("p", sign="positive"),
+        "x_rotations_": Numbers("p", "k"),
+        "x_loadings_": Numbers("p", "k"),
+        "y_mean_": Numbers("q"),
+        "y_scale_": Numbers("q", sign="positive"),
+        "y_rotations_": Numbers("q", "k"),
+        "y_loadings_": Numbers("q", "k"),
+        "_one_dimensional": Flag(),
+    }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to the rows of two tables.

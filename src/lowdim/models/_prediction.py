@@ -15,10 +15,18 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, all_finite, astype, dense, device, in_range, namespace, wide_dtype
+from ..attributes import Flag, Numbers
 from ..errors import not_representable
 from ..features import affine
 from ..reading import RowMap
 from ._tables import cast, target_names
+
+#: The attributes that `set_prediction` and predictions need, for files.
+PREDICTION_ATTRIBUTES = {
+    "_y_on_x": Numbers("q", "k"),
+    "intercept_": Numbers("q"),
+    "_finite_coefficients": Flag(),
+}
 
 
 def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

@@ -13,12 +13,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace, to_numpy
+from ..attributes import Instance, Numbers, Real, Whole
 from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._pair import PairModel
 from ._prediction import (
+    PREDICTION_ATTRIBUTES,
     coefficients,
     in_widest_range,
     predicted_share,
@@ -47,6 +49,18 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
     intercept_: Any
     x_weights_: Any
     _y_on_x: Any
+    fitted_attributes = {
+        "x_weights_": Numbers("p", "k"),
+        "y_weights_": Numbers("q", "k"),
+        "explained_variance_": Numbers("k", sign="nonnegative"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "y_explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "tail_": Instance("solvers.Tail"),
+        "noise_variance_": Real("nonnegative"),
+        "rank_": Whole(most="k"),
+        "rank_cut_": Real("nonnegative"),
+        **PREDICTION_ATTRIBUTES,
+    }
     __metadata_request__fit = ASK_ABOUT_WEIGHTS
     __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS

@@ -10,6 +10,7 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array
+from ..attributes import Dtype, Instance, Numbers, Real, Sometimes
 from ..errors import n_components_out_of_range
 from ..features import affine
 from ..linalg import divisor, most_components
@@ -32,6 +33,12 @@ class SpectralModel(Model):
     summary_: Any
     _dtype: Any
     random_state: Any
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "mean_": Numbers("p"),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtype": Sometimes(Dtype()),
+    }
 
     @abstractmethod
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
@@ -102,7 +109,7 @@ class SpectralModel(Model):
             ) from error
         dtype = getattr(getattr(summary, "mean", None), "dtype", None)
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
+            self._take_names(summary)
             self._fit_summary(summary, solver, dtype)
             # Keep a copy, from which partial_fit can continue.
             self.summary_, self._dtype = summary.fresh(), dtype

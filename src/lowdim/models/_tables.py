@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
+from ..attributes import Dtype, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -35,6 +36,7 @@ from ..solvers.base import with_passes
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
 from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
 from ..summaries.base import require_seen
+from ..summaries.names import names_of_tables
 from ._base import Model
 from ._rule_choice import (
     apply_cv_rule,
@@ -62,6 +64,13 @@ class TablesModel(Model):
     #: The dtype of each table, which is that of its means, scales, loadings and predictions. What belongs to several
     #: tables, such as correlations and coefficients, has the dtype of the first one.
     _dtypes: Dtypes
+    fitted_attributes = {
+        "n_passes_": Whole(),
+        "total_weight_": Real("positive"),
+        "choice_": Sometimes(Instance("selection.Choice")),
+        "summary_": Sometimes(Instance("summaries.*")),
+        "_dtypes": Sometimes(TupleOf(Dtype())),
+    }
     #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1
 
@@ -105,6 +114,7 @@ class TablesModel(Model):
             require_seen(summary)
             self._dtypes = (summary.mean.dtype,) * len(summary.groups)
             self._fit_from(summary, self._dtypes, reduction)
+            self._take_names(summary)
             # Keep a copy, from which partial_fit can continue.
             self.summary_ = summary.fresh()
             self.summary_.merge(summary)
@@ -163,6 +173,13 @@ class TablesModel(Model):
     def _empty_summary(self, groups: Sequence[int]) -> Any:
         """The empty summary with which `partial_fit` starts."""
         return tables.streaming_reduction(self.solver).empty_summary(groups)
+
+    def _take_names(self, summary: Any) -> None:
+        names = names_of_tables(summary.names, summary.groups)
+        if names[0] is not None:
+            self.feature_names_in_ = np.asarray(names[0], dtype=object)
+        if len(names) == 2 and names[1] is not None:
+            self.target_names_in_ = np.asarray(names[1], dtype=object)
 
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:

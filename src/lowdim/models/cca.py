@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
+from ..attributes import ListOf, Numbers, Real, TupleOf, Whole
 from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.scorers import CorrelationScorer
 from ..solvers.results import CanonicalFit
@@ -27,7 +28,14 @@ from ..solvers.tables import (
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._pair import PairModel
-from ._prediction import coefficients, predicted_share, prediction_map, regression_tags, set_prediction
+from ._prediction import (
+    PREDICTION_ATTRIBUTES,
+    coefficients,
+    predicted_share,
+    prediction_map,
+    regression_tags,
+    set_prediction,
+)
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import Dtypes, cast, check_regularization, check_scale
@@ -116,6 +124,17 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
     """
 
     component_name = "pair"
+    fitted_attributes = {
+        "correlations_": Numbers("k", most=1.0),
+        "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
+        "rank_": TupleOf(Whole()),
+        "_all_correlations": Numbers("*", sign="nonnegative", order="descending", most=1.0),
+        "_ridges": ListOf(Real("nonnegative", most=1.0)),
+        **{f"{table}_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
+        **{f"{table}_cross_structure_": Numbers(width, "k", most=1.0) for table, width in (("x", "p"), ("y", "q"))},
+        **{f"{table}_redundancy_": Numbers("k", sign="nonnegative", most=1.0) for table in "xy"},
+        **PREDICTION_ATTRIBUTES,
+    }
     bootstrap_axes = {
         "correlations": ("components",),
         "x_structure": ("features", "components"),

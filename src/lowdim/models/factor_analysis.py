@@ -12,6 +12,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from ..attributes import Entries, Flag, Maybe, Numbers, Real, Sometimes
 from ..errors import ConvergenceWarning, choice, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
@@ -151,6 +152,19 @@ class FactorAnalysis(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
+    fitted_attributes = {
+        "components_": Numbers("k", "p"),
+        "explained_variance_": Numbers("k", sign="nonnegative"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+        "noise_variance_": Numbers("p", sign="positive"),
+        "phi_": Numbers("k", "k", symmetric=True),
+        "rotation_matrix_": Numbers("k", "k"),
+        "rotation_gradient_": Real("nonnegative"),
+        "heywood_": Numbers("p", dtype="bool"),
+        "_discrepancy": Maybe(Real()),
+        "_start": Sometimes(Entries({"start": Numbers("*", host=True), "near": Flag()})),
+    }
+
     @derived
     def _dtype(self) -> Any:
         """The dtype of a rebuilt model."""
@@ -180,7 +194,7 @@ class FactorAnalysis(LatentModel):
             )
         require_seen(summary)
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
+            self._take_names(summary)
             self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)
             if isinstance(self.n_components, str):
@@ -327,7 +341,7 @@ class FactorAnalysis(LatentModel):
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
-        self._discrepancy = fit.discrepancy
+        self._discrepancy = None if fit.discrepancy is None else float(fit.discrepancy)
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
+from ..attributes import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
 from ..errors import choice, too_small, wrong_features
 from ..features import FEATURE_MAPS
 from ..kernels import Kernel
@@ -104,6 +105,20 @@ class FeatureMapPCA(Model):
     """
 
     component_name = "PC"
+    fitted_attributes = {
+        "feature_map_": Instance("features.*"),
+        "feature_names_": ListOf(Text(), length="m"),
+        "pca_": Instance("models.PCA"),
+        "residual_": Real("nonnegative"),
+        "mean_": Numbers("m"),
+        "scale_": Maybe(Numbers("m", sign="positive")),
+        "components_": Numbers("k", "m", orthonormal="rows"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
+        "noise_variance_": Real("nonnegative"),
+        "rank_": Whole(most="k"),
+    }
 
     def __init__(
         self,

@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, is_sparse
+from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
 from ..errors import other_names
 from ..features import affine
 from ..reading import RowMap, map_rows
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
+from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (
     Dtypes,
@@ -90,6 +92,22 @@ class GCCA(TablesModel):
     """
 
     component_name = "comp"
+    #: In shapes, t is the number of tables, and p0, p1, ... are their numbers of columns.
+    fitted_attributes = {
+        "n_features_in_": Size("p0"),
+        "feature_names_in_": Sometimes(Names("p0")),
+        "rank_": TupleOf(Whole(), length="t"),
+        "rotations_": ListOf(Numbers("p#", "k"), length="t"),
+        "loadings_": ListOf(Numbers("p#", "k"), length="t"),
+        "structure_": ListOf(Numbers("p#", "k", most=1.0), length="t"),
+        "means_": ListOf(Numbers("p#"), length="t"),
+        "scales_": ListOf(Numbers("p#", sign="positive"), length="t"),
+        "correlations_": Numbers("k"),
+        "pair_correlations_": Numbers("k", "t", "t"),
+        "eigenvalues_": Numbers("k", order="descending"),
+        "_ridges": ListOf(Real("nonnegative", most=1.0), length="t"),
+        "_names": Sometimes(ListOf(Maybe(ListOf(Text())), length="t")),
+    }
 
     def __init__(
         self,
@@ -223,6 +241,11 @@ class GCCA(TablesModel):
         for i, source in enumerate(sources):
             self._check_table_names(source, i)
         return BesideSource([sources[0], *(in_namespace_of(sources[0], s) for s in sources[1:])])
+
+    def _take_names(self, summary: Any) -> None:
+        self._names = names_of_tables(summary.names, summary.groups)
+        if self._names[0] is not None:
+            self.feature_names_in_ = np.asarray(self._names[0], dtype=object)
 
     def _check_table_names(self, source: Source, i: int) -> None:
         """Refuse columns of table i whose names are not those of the fit."""

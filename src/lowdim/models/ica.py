@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, dense, in_range, namespace, to_numpy
+from ..attributes import Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..densities import Density, as_density
 from ..errors import ConvergenceWarning, DensityWarning, GaussianWarning, SmallSampleWarning, choice, warn_user
 from ..features import affine
@@ -139,6 +140,26 @@ class ICA(Model):
     """
 
     component_name = "IC"
+    fitted_attributes = {
+        "n_passes_": Whole(),
+        "n_iter_": Whole(),
+        "gradient_norm_": Real("nonnegative"),
+        "mean_": Numbers("p"),
+        "whitening_": Numbers("k", "p"),
+        "unmixing_": Numbers("k", "k"),
+        "components_": Numbers("k", "p"),
+        "mixing_": Numbers("p", "k"),
+        "noise_variance_": Real("nonnegative"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending"),
+        "kurtosis_": Numbers("k"),
+        "stability_": Maybe(Numbers("k")),
+        "densities_": ListOf(Instance("densities.*"), length="k"),
+        "loglike_": ListOf(Real()),
+        "sources_": Sometimes(Numbers("*", "k", rows=True)),
+        "_outside": Real("nonnegative"),
+        "_log_volume": Real(),
+    }
     _not_taken = {
         "algorithm": "all sources are found together; leave it out",
         "whiten": "rows are always whitened; leave it out, or write ortho=True for sources of variance one",
@@ -185,14 +206,20 @@ class ICA(Model):
         _, noise = density_support(p, k, self._outside)
         constant = self._log_volume - (0.5 * (p - k) * math.log(2.0 * math.pi * noise) if noise > 0.0 else 0.0)
         # Each density is evaluated once, for all of its sources.
-        groups = {id(d): (d, [i for i, e in enumerate(self.densities_) if e is d]) for d in self.densities_}
+        groups: list[tuple[Density, list[int]]] = []
+        for i, density in enumerate(self.densities_):
+            known = next((members for other, members in groups if other == density), None)
+            if known is None:
+                groups.append((density, [i]))
+            else:
+                known.append(i)
         xp = namespace(self.components_)
 
         def log_density(block: Array) -> Array:
             Z = dense(block) - astype(self.mean_, block.dtype)
             U = Z @ astype(self.components_, Z.dtype).T
             total = 0.0
-            for density, members in groups.values():
+            for density, members in groups:
                 those = xp.take(U, asarray_like(np.asarray(members), U), axis=1)
                 total = total - xp.sum(density.energy(those), axis=1)
             if noise > 0.0:

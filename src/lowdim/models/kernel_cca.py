@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import all_finite, is_sparse
+from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
 from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
@@ -93,6 +94,20 @@ class KernelCCA(Model):
     """
 
     component_name = "pair"
+    #: In shapes, q is the number of columns of y, and m the number of rows of positive weight.
+    fitted_attributes = {
+        "target_names_in_": Sometimes(Names("q")),
+        "rank_": TupleOf(Whole()),
+        "correlations_": Numbers("k", host=True),
+        "singular_values_": Numbers("k", host=True, sign="nonnegative", order="descending"),
+        "x_dual_coef_": Numbers("m", "k", host=True, rows=True),
+        "y_dual_coef_": Numbers("m", "k", host=True, rows=True),
+        "x_fit_": Maybe(Numbers("m", "p", host=True, rows=True, sparse=True)),
+        "y_fit_": Maybe(Numbers("m", "q", host=True, rows=True, sparse=True)),
+        "x_kernel_": Maybe(Instance("kernels.*")),
+        "y_kernel_": Maybe(Instance("kernels.*")),
+        "_mapped": TupleOf(Instance("models.MappedTable", shares="m")),
+    }
     _mapped: tuple[MappedTable, ...]
 
     def __init__(

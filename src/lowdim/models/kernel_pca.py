@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
+from ..attributes import Instance, Maybe, Numbers, Real, Recomputed, Several, TupleOf
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -122,6 +123,25 @@ class KernelPCA(PreImages, Model):
     """
 
     component_name = "PC"
+    fitted_attributes = {
+        "residual_": Real("nonnegative"),
+        "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
+        "eigenvectors_": Maybe(Numbers("n", "k", rows=True)),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "negative_mass_": Real("nonnegative", most=1.0),
+        "error_": Maybe(Real("nonnegative")),
+        "error_interval_": TupleOf(Maybe(Real())),
+        "kernel_": Maybe(Instance("kernels.*")),
+        # Features of a row are kernels with m rows, or m other numbers.
+        "projection_": Numbers("m", "k"),
+        "offset_": Numbers("m"),
+        "X_fit_": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "_phi": Instance("features.*", shares="p"),
+        "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
+        "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "_learned": Recomputed(),
+    }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
         "alpha": "write preimage=Ridge(alpha=...), from lowdim.solvers",

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
+from ..attributes import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..linalg import divisor
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
@@ -118,6 +119,19 @@ class PCA(SpectralModel):
     #: None unless a fit sets it: a model may also be rebuilt from its components, mean and variances.
     scale_: Any = None
     bootstrap_axes = DENSITY_AXES
+    fitted_attributes = {
+        "scale_": Maybe(Numbers("p", sign="positive")),
+        "components_": Numbers("k", "p", orthonormal="rows"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "singular_values_": Numbers("k", sign="nonnegative", order="descending"),
+        "noise_variance_": Real("nonnegative"),
+        "tail_": Instance("solvers.Tail"),
+        "total_weight_": Real("positive"),
+        "rank_": Whole(most="k"),
+        "rank_cut_": Real("nonnegative"),
+        "choice_": Sometimes(Instance("selection.Choice")),
+    }
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
         "tol": "write solver=Krylov(tol=...), from lowdim.solvers",

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from .._xp import to_numpy
+from ..attributes import Numbers
 from ..errors import choice
 from ..selection.protocol import HeldOutScorer
 from ..selection.scorers import ErrorScorer
@@ -187,6 +188,7 @@ class PLSCanonical(LatentRegression):
     """
 
     component_name = "comp"
+    fitted_attributes = {"covariances_": Numbers("k", sign="nonnegative")}
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
         "algorithm": "both of scikit-learn's algorithms give the result found here; leave it out",
@@ -250,6 +252,12 @@ class PLSSVD(PairModel):
     """
 
     component_name = "comp"
+    fitted_attributes = {
+        "x_weights_": Numbers("p", "k"),
+        "y_weights_": Numbers("q", "k"),
+        "covariances_": Numbers("k", sign="nonnegative", order="descending"),
+        "_y_on_x": Numbers("q", "k"),
+    }
     _not_taken = {"copy": NEVER_OVERWRITTEN}
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
+from ..attributes import Numbers, Real
 from ..errors import bad_weights, choice
 from ..linalg import most_components, signs
 from ..reading import Rows
@@ -120,13 +121,20 @@ class PPCA(LatentModel):
         self.solver = solver
         self.random_state = random_state
 
+    fitted_attributes = {
+        "components_": Numbers("k", "p", orthonormal="rows"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", order="descending", most=1.0),
+        "noise_variance_": Real("nonnegative"),
+    }
+
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a Moments or Triangle summary of rows."""
         self._check_parameters()
         with self._restore_on_error():
-            self.__dict__.pop("feature_names_in_", None)
             if not isinstance(summary, Moments | Triangle):
                 raise TypeError(f"fit_summary needs a Moments or a Triangle, got {type(summary).__name__}.")
+            self._take_names(summary)
             require_seen(summary)
             p = self.n_features_in_ = summary.n_features
             n = most_components(summary.n_rows, summary.weight, 2**62)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import Array, asarray_like, astype, dense, in_range, namespace
+from ..attributes import Instance, Maybe, Numbers, Real, Sometimes
 from ..errors import RankWarning, choice, no_variance, warn_user
 from ..features import affine
 from ..linalg import divisor, have_digits, r_factor
@@ -114,6 +115,16 @@ class Whitening(SpectralModel):
     def _reads_columns(self, rows: Rows) -> bool:
         """Whether the eigenpairs come from the inner products of few rows."""
         return bool(self.solver == "auto" and spectra.plan(rows, self._request(rows)).solver.reads_columns)
+
+    fitted_attributes = {
+        "shrinkage_": Real("nonnegative", most=1.0),
+        "explained_variance_": Numbers("*", sign="positive", order="descending"),
+        "components_": Sometimes(Numbers("k", "p"), unless="_whitener"),
+        "inverse_": Sometimes(Numbers("p", "k"), unless="_colourer"),
+        "_whitener": Sometimes(Instance("models.SymmetricFactors", shares="p"), unless="components_"),
+        "_colourer": Sometimes(Instance("models.SymmetricFactors", shares="p"), unless="inverse_"),
+        "_column_scale": Sometimes(Maybe(Numbers("p", sign="positive")), unless="components_"),
+    }
 
     @derived
     def components_(self) -> Array:

@@ -15,6 +15,7 @@ from ..sources import (
     MappedSource,
     Source,
     bad_entry_error,
+    gather,
     open_source,
 )
 from ..summaries.base import Summary
@@ -117,7 +118,7 @@ class Rows:
         source = self.source
         if source.shape[0] is None or not source.traits.whole:
             raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
-        A = next(source.blocks(source.shape[0]))
+        A = next(gather(source, f"for {model}").blocks(source.shape[0]))
         weights, rows = self.weights, np.arange(A.shape[0])
         if weights is not None:
             rows = np.flatnonzero(to_numpy(weights) > 0)

@@ -18,6 +18,7 @@ from ..sources import (
     unusable_block_error,
 )
 from ..summaries.base import Summary, union
+from ..summaries.names import Names, agreed_names
 from .blocks import block_rows, count_blocks, edges, parts_of
 from .weights import check_all_weights, check_weights, weights_of
 
@@ -31,7 +32,8 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     ----------
     X : anything `open_source` reads, or a source
     summary : Summary, or a class of summaries
-        Updated in place; a class is instantiated with the number of columns of `X`.
+        Updated in place; a class is instantiated with the number of columns of `X`. It takes the names of the columns;
+        a summary of columns with other names is refused.
     weights : array of shape (n,), optional
         Frequency weights; rows of weight zero are left out.
     progress : Progress, optional
@@ -60,6 +62,7 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
     if weights is not None:
         weights = check_weights(weights, source)
+    summary.names = agreed_names(summary.names, column_names(source), "the table to be added")
     traits = source.traits
     rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
     parts = parts_of(source, summary.threaded_blas, least=max(1, rows // 8))
@@ -77,6 +80,16 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     if progress is not None:
         progress.end()
     return summary
+
+
+def column_names(source: Source) -> Names:
+    """The names of the columns of all tables of a source, side by side; None if no table has names."""
+    if source.transposed or all(member.names is None for member in source.members):
+        return None
+    names: list[str | None] = []
+    for member in source.members:
+        names += [None] * member.shape[1] if member.names is None else list(member.names)
+    return tuple(names)
 
 
 def _add_in_turn(

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from .._xp import Array, asarray_like, dense, namespace, to_numpy
 from ..reading import Rows
-from ..sources import ArraySource, KnownSource, Source
+from ..sources import KnownSource, Source, gather
 from ..summaries import Gram, GramRoot, StandardizedGrams, Triangle
 from ..summaries.gram import centred_products
 from .folds import dense_rows, tables_in
@@ -49,7 +49,7 @@ class UsedRows:
     """Some rows of a table that is read by columns; a stream of known length is gathered in memory first."""
 
     def __init__(self, source: Source, used: np.ndarray) -> None:
-        source = source if source.traits.by_feature else _gathered(source)
+        source = source if source.traits.by_feature else gather(source, "to read it by columns")
         self.source, self.used = source, used
         mask = None if np.all(used) else asarray_like(used.astype(np.float64), source.empty(0), dtype=source.dtype)
         self.rows = Rows(source, mask).counted()
@@ -104,7 +104,7 @@ def with_known_products(model: Any, source: Source) -> tuple[Any, Any]:
     for member, rotates, scaled in zip(members, scorer.rotates, scorer.scaled, strict=True):
         n = member.shape[0]
         wide = n is not None and n < member.shape[1]
-        member = _gathered(member) if wide and not member.traits.by_feature else member
+        member = gather(member, "to read it by columns") if wide and not member.traits.by_feature else member
         if n is not None and wide and rotates and not scaled:
             member = KnownSource(member, Rows(member).summarize_features(Gram(n)))
         tables.append(member)
@@ -126,13 +126,6 @@ def root_of(G: np.ndarray) -> np.ndarray:
     A = np.zeros_like(L)
     A[pivots - 1, :rank] = np.tril(L)[:, :rank]
     return A * np.sqrt(unit)
-
-
-def _gathered(source: Source) -> Source:
-    """The rows of a stream, which cannot be read by columns, as one array."""
-    array = ArraySource(dense_rows(source))
-    array.names, array.table = source.names, source.table
-    return array
 
 
 def _at_least(A: np.ndarray, width: int) -> np.ndarray:

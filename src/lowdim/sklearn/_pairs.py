@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._xp import Array
+from ..attributes import ListOf, Numbers, Sometimes, Whole
 from ..linalg import with_zeros
 from ..models._routing import WITHOUT_WEIGHTS
 from ..solvers import Plan
@@ -32,6 +33,10 @@ class SklearnPair(SklearnParameters):
         "y_rotations_",
     )
     solver = "auto"
+    fitted_attributes = {
+        "_x_scores": Sometimes(Numbers("*", "k", rows=True)),
+        "_y_scores": Sometimes(Numbers("*", "k", rows=True)),
+    }
     # As in scikit-learn, where these classes know no weights: they are used only on request.
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
@@ -83,6 +88,7 @@ class SklearnPls(SklearnPair):
         "y_explained_variance_ratio_",
         "_y_on_x",
     )
+    fitted_attributes = {"n_iter_": ListOf(Whole(), length="k")}
 
     def transform(self: Any, X: Any, y: Any = None, copy: bool = True) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables. `copy` has no effect."""

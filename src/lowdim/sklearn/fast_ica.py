@@ -11,6 +11,7 @@ from sklearn import decomposition
 
 from .. import models
 from .._xp import Array, device, namespace
+from ..attributes import Numbers, Sometimes
 from ..densities import Density
 from ..errors import ConvergenceWarning, LowdimWarning, warn_user
 from ..linalg import divisor
@@ -75,6 +76,7 @@ class FastICA(SklearnParameters, models.ICA):
     array([1., 1.])
     """
 
+    fitted_attributes = {"whitening_": Sometimes(Numbers("k", "p")), "densities_": None, "loglike_": None}
     density: Any = "sech"
     extended = False
     ortho: Any = None

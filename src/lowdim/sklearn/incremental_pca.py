@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn import decomposition
 
 from .._xp import asarray_like, namespace
+from ..attributes import Numbers, Sometimes, Whole
 from ..models._principal import count_rows
 from ..reading import Rows
 from ..solvers import Solver, spectra
@@ -55,6 +56,11 @@ class IncrementalPCA(PrincipalComponents):
     """
 
     solver = "triangle"
+    fitted_attributes = {
+        "batch_size_": Sometimes(Whole(1)),
+        "n_samples_seen_": Whole(1),
+        "var_": Numbers("p", sign="nonnegative"),
+    }
     _parameter_constraints = decomposition.IncrementalPCA._parameter_constraints
 
     def __init__(

@@ -7,6 +7,7 @@ from sklearn import cross_decomposition
 
 from .. import models
 from .._xp import Array, asarray_like, to_numpy
+from ..attributes import Numbers
 from ..linalg import signs
 from ._pairs import SklearnPair, SklearnPls
 
@@ -146,6 +147,7 @@ class CCA(SklearnPls, models.CCA):
     """
 
     regularization = 0.0
+    fitted_attributes = {"x_weights_": Numbers("p", "k"), "y_weights_": Numbers("q", "k")}
     _by_component = (*SklearnPls._by_component, "correlations_", "singular_values_")
     _parameter_constraints = cross_decomposition.CCA._parameter_constraints
 

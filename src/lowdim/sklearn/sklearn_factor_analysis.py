@@ -9,8 +9,9 @@ import numpy as np
 from sklearn import decomposition
 
 from .. import models
+from ..attributes import Sometimes, Text
 from ..reading import Rows
-from ..solvers import Newton, Quartimax, Rotation, Varimax, latent, spectra
+from ..solvers import LATENT_SOLVERS, Newton, Quartimax, Rotation, Varimax, latent, spectra
 from ..solvers.base import repeated_rows
 from ..solvers.results import LatentFit
 from ._parameters import SklearnParameters
@@ -66,6 +67,7 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     scores = "regression"
     standardize = False
     missing = "nan"
+    fitted_attributes = {"_form": Sometimes(Text(("newton", "newton-cg")))}
     _parameter_constraints = decomposition.FactorAnalysis._parameter_constraints
 
     def __init__(
@@ -94,7 +96,8 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     @property
     def solver(self) -> Newton:  # type: ignore[override] # a parameter of the model, fixed here
         """Newton's method with `max_iter` steps, in the form that suits the shape of the rows."""
-        return self.__dict__.get("_form", Newton)(max_iter=int(self.max_iter))
+        form: Any = LATENT_SOLVERS[self.__dict__.get("_form", Newton.name)]
+        return form(max_iter=int(self.max_iter))
 
     def _rotation(self) -> Rotation | None:
         # scikit-learn does not normalise the loadings of each column first.
@@ -102,7 +105,7 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         super()._unpack(fit, dtype)
-        self.loglike_ = increasing(fit.loglike)
+        self.loglike_ = increasing(self.loglike_)
 
     def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return W * scale
@@ -117,7 +120,7 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
         super()._check_rows(rows)
         k = self._k(repeated_rows(rows), rows.shape[1])
         planned = latent.plan(rows, self._latent_request(k), "auto", spectra).solver
-        self._form = type(planned) if isinstance(planned, Newton) else Newton
+        self._form = planned.name if isinstance(planned, Newton) else Newton.name
         start, p = self.noise_variance_init, rows.shape[1]
         if start is not None and len(start) != p:
             raise ValueError(f"noise_variance_init has {len(start)} entries, but X has {p} columns.")

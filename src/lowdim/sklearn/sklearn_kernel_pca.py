@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import models
 from .._xp import Array, asarray_like, dense, device, is_sparse, namespace, to_numpy
+from ..attributes import Numbers, Sometimes
 from ..errors import NoVariance
 from ..features import Same, affine
 from ..kernels import Kernel, as_kernel, parameters_of
@@ -102,6 +103,10 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
     (50, 3)
     """
 
+    fitted_attributes = {
+        "dual_coef_": Sometimes(Numbers("*", "p", rows=True)),
+        "X_transformed_fit_": Sometimes(Numbers("*", "k", rows=True)),
+    }
     memory: Any = None
     preimage: Any = "auto"
     _parameter_constraints = decomposition.KernelPCA._parameter_constraints

@@ -1,4 +1,4 @@
-"""Sources, which read rows from arrays, tables and streams, and `open_source`, which finds the right one."""
+"""Sources, which read rows from arrays, tables, streams and files, and `open_source`, which finds the right one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from .beside import BesideSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
+from .found_files import is_path
+from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
+from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
+from .stores import is_store_object, open_store_object
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table, open_table
 
@@ -59,24 +63,33 @@ def _open_stream(X: Any) -> Source:
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
+    (is_path, lambda X: scan(X).open()),
+    (lambda X: isinstance(X, Scan), lambda X: X.open()),
     (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
 
 
-def open_source(X: Any) -> Source:
+def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     """The source of the rows of `X`.
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
     pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
-    that returns one can be read again and again).
+    that returns one can be read again and again). It may also be the path of a file or a directory, or what
+    `lowdim.scan` returns.
+
+    `wanted` are the names of the columns that a fitted model needs. Files that are given without a choice of columns
+    are read with just these; everything else has to have them and no others.
     """
     if isinstance(X, Source):
         return X
+    if wanted is not None:
+        X = with_columns(X, wanted)
     opener = _opener(X)
     if opener is not None:
         return opener(X)
@@ -182,6 +195,7 @@ __all__ = [
     "KnownSource",
     "MappedSource",
     "ObjectSource",
+    "Scan",
     "ShapedSource",
     "Source",
     "SparseSource",
@@ -190,10 +204,12 @@ __all__ = [
     "Traits",
     "bad_entry_error",
     "can_be_opened",
+    "gather",
     "holds_objects",
     "open_keeping",
     "open_source",
     "open_target",
+    "scan",
     "stacked",
     "tasks",
     "tree",

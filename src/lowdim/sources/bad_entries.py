@@ -73,8 +73,9 @@ def _error_at(
     """The error that `build` makes for entry (i, j) of a block, given its row, column and table in the source."""
     number = int(row_numbers[i])
     row, column = (source.row(j), number) if source.transposed else (number, j)
+    label = source.row_label(row, column)
     table, column, names = source.place(column)
-    return build(row, column, value, names, table)
+    return build(label, column, value, names, table)
 
 
 def _entries(block: Any, weights: Array | None) -> tuple[np.ndarray, Callable[[int], tuple[int, int]]]:

@@ -34,6 +34,8 @@ class Traits:
     remote: bool = False
     #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
+    #: All rows are in memory or mapped to it. False if they are computed, remote, or read from files or streams.
+    in_memory: bool = True
     #: The inner products of all rows are known (`Source.products`).
     known_products: bool = False
     #: Size of all rows in bytes, 0 if unknown.
@@ -57,6 +59,8 @@ class Source(ABC):
     vector: bool = False
     #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
+    #: If this is a copy in memory of another source, or a piece of one, that source, which names the rows in messages.
+    origin: Source | None = None
     #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
     #: Whether scikit-learn can count and name the columns of the object that was opened.
@@ -133,13 +137,18 @@ class Source(ABC):
         """The row number in the table, for messages, of row `i` (in a transposed source: of entry `i` of a row)."""
         return i
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        """Row `i` of the table in messages; for files with the name of the file. Where tables lie side by side, it is
+        named as the table of this column names it."""
+        return f"row {i}" if self.origin is None else self.origin.row_label(i, column)
+
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
         """Where a column lies, for messages: the table, the column in it, and the names of all its columns."""
         return self.table, column, self.names
 
     def _inherit(self, other: Source, *, transposed: bool = False) -> Source:
         """`other`, a piece or the transpose of this source, with the names of this one."""
-        other.names, other.table = self.names, self.table
+        other.names, other.table, other.origin = self.names, self.table, self.origin
         other.transposed = self.transposed or transposed
         return other
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
 from ..errors import inconsistent_lengths
 from .base import Source, Traits
+from .columns_of import ColumnsSource
 
 
 class BesideSource(Source):
@@ -56,6 +57,7 @@ class BesideSource(Source):
             # Otherwise all tables are read on this machine.
             remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
             host=host,
+            in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             itemsize=4 if narrow else 8,
@@ -66,7 +68,21 @@ class BesideSource(Source):
         return self._members
 
     def blocks(self, rows: int) -> Iterator[Array]:
-        readers = [s.blocks(rows) for s in self.members]
+        read = self._sources_to_read()
+        for blocks in self._aligned(read, rows):
+            at = dict(zip(map(id, read), blocks, strict=True))
+            yield self._joined(
+                [s.of(at[id(s.parent)]) if isinstance(s, ColumnsSource) else at[id(s)] for s in self.members]
+            )
+
+    def _sources_to_read(self) -> list[Source]:
+        """The members; of those that are columns of one source, this source, once."""
+        read = [s.parent if isinstance(s, ColumnsSource) else s for s in self.members]
+        return list({id(s): s for s in read}.values())
+
+    def _aligned(self, read: list[Source], rows: int) -> Iterator[list[Array]]:
+        """Blocks of all these sources with the same rows."""
+        readers = [s.blocks(rows) for s in read]
         held: list[Array] = [None] * len(readers)
         seen = [0] * len(readers)
         while True:
@@ -78,9 +94,9 @@ class BesideSource(Source):
                 return
             if any(block is None for block in held):
                 lengths = [n if block is None else None for n, block in zip(seen, held, strict=True)]
-                raise inconsistent_lengths([s.table for s in self.members], lengths)
+                raise inconsistent_lengths([s.table for s in read], lengths)
             n = min(block.shape[0] for block in held)
-            yield self._joined([block if block.shape[0] == n else block[:n, :] for block in held])
+            yield [block if block.shape[0] == n else block[:n, :] for block in held]
             held = [None if block.shape[0] == n else block[n:, :] for block in held]
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
@@ -102,9 +118,18 @@ class BesideSource(Source):
         return self._like.empty(*shape)
 
     def place(self, column: int) -> tuple[str, int, Sequence[str] | None]:
+        member, column = self._member_of(column)
+        return member.place(column)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        member, column = self._member_of(column)
+        return member.row_label(i, column)
+
+    def _member_of(self, column: int) -> tuple[Source, int]:
+        """The table that holds a column, and the number of the column in it."""
         starts = list(accumulate(self.groups, initial=0))
         i = max(i for i, start in enumerate(starts[:-1]) if start <= column)
-        return self.members[i].place(column - starts[i])
+        return self.members[i], column - starts[i]
 
     def _joined(self, blocks: list[Any]) -> Array:
         """Blocks with the same number of rows, joined side by side."""

@@ -56,5 +56,8 @@ class _Shortened(Source):
     def row(self, i: int) -> int:
         return int(self._keep[i])
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._features.row_label(i, column)
+
     def empty(self, *shape: int) -> Array:
         return self._features.empty(*shape)

@@ -56,7 +56,7 @@ class DaskSource(Source):
             raise empty(n, p, (n, p))
         self.shape = (n, p)
         self.kind, self.dtype, self.names = sample.kind, sample.dtype, sample.names
-        self.traits = replace(sample.traits, by_feature=not framed, n_bytes=0, remote=True)
+        self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, remote=True)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))

@@ -24,7 +24,7 @@ class FilledSource(Source):
         self._source, self._mean, self._scale, self._unstored = source, mean, scale, unstored
         self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
         sparse_rows = unstored and source.traits.sparse
-        self.traits = replace(source.traits, by_feature=False, sparse=sparse_rows)
+        self.traits = replace(source.traits, by_feature=False, in_memory=False, sparse=sparse_rows)
         self.names, self.transposed, self.table = source.names, source.transposed, source.table
 
     def blocks(self, rows: int) -> Iterator[Array]:
@@ -40,6 +40,9 @@ class FilledSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
 
     def _dense(self, block: Array) -> Array:
         block = block.toarray() if is_sparse(block) else block

@@ -52,5 +52,8 @@ class KnownSource(Source):
     def row(self, i: int) -> int:
         return self._source.row(i)
 
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i, column)
+
     def place(self, column: int) -> Any:
         return self._source.place(column)

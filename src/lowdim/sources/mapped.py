@@ -44,6 +44,7 @@ class MappedSource(Source):
         self.traits = replace(
             source.traits,
             by_feature=False,
+            in_memory=False,
             costly=True,
             sparse=in_sparse,
             stored=1.0,
@@ -77,6 +78,9 @@ class MappedSource(Source):
 
     def empty(self, *shape: int) -> Array:
         return self._source.empty(*shape)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        return self._source.row_label(i)
 
     def _example(self) -> Array:
         """The first row, or an empty block if `function` has an attribute `width` and the rows are not sparse."""

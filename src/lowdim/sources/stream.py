@@ -48,7 +48,9 @@ class StreamSource(Source):
         self.dtype = first.dtype
         self.names = first.names
         self.vector = first.vector
-        self.traits = replace(first.traits, rereadable=not self._once, by_feature=False, whole=False, n_bytes=0)
+        self.traits = replace(
+            first.traits, rereadable=not self._once, by_feature=False, whole=False, in_memory=False, n_bytes=0
+        )
 
     def blocks(self, rows: int) -> Iterator[Array]:
         gathered: list[Array] = []

@@ -13,6 +13,7 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -26,6 +27,7 @@ from ..errors import NonFiniteBlock, damaged_file, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
 from .loaded import check_loaded, require_numbers
+from .names import Names, agreed_names, checked_names
 from .npz import read_tree, write_tree
 
 #: Blocks of about this size stay in cache while they are summed.
@@ -45,7 +47,7 @@ class Summary(ABC):
     """Statistics of rows that are accumulated block by block and can be merged."""
 
     #: Names of the attributes that define what is summed: only summaries with equal values of them can be merged. They
-    #: are arguments of the constructor, unless a class overrides `fresh` and `_made_from`.
+    #: are arguments of the constructor, unless a class overrides `_empty` and `_made_from`.
     parameters: ClassVar[tuple[str, ...]]
     #: Names of further arguments of the constructor, which may differ between summaries that are merged.
     options: ClassVar[tuple[str, ...]] = ()
@@ -62,6 +64,17 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
+    _names: Names = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the columns of the rows, all tables side by side, or None; `summarize` takes them from its
+        source. Rows and summaries with other names, or with the same names in another order, are refused."""
+        return self._names
+
+    @names.setter
+    def names(self, names: Sequence[str | None] | None) -> None:
+        self._set_names(checked_names(names, getattr(self, "n_features", None)))
 
     @property
     def threaded_blas(self) -> bool:
@@ -79,6 +92,7 @@ class Summary(ABC):
         it was."""
         if type(self) is not type(other):
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}.")
+        names = agreed_names(self.names, other.names, f"the {type(self).__name__} to be merged")
         for name in self.parameters:
             if not same_parameters(getattr(self, name), getattr(other, name)):
                 raise ValueError(
@@ -87,6 +101,8 @@ class Summary(ABC):
                 )
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             self._change(self._merged(other))
+        if names is not self.names:
+            self._set_names(names)
 
     def _changes_from(self, block: Array, weights: Array | None) -> Changes:
         """What changes when a block is added, after checks of the block and its weights."""
@@ -107,6 +123,10 @@ class Summary(ABC):
         """What changes when `other` is added, which has the same parameters. Arrays that belong to either summary must
         not be overwritten."""
 
+    def _set_names(self, names: Names) -> None:
+        """Set the names of the columns, which have been checked."""
+        self._names = names
+
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
         return {name: part if (so_far := getattr(self, name)) is None else so_far + part for name, part in sums.items()}
@@ -116,7 +136,13 @@ class Summary(ABC):
         self.__dict__.update(changes)
 
     def fresh(self) -> Self:
-        """An empty summary with the same parameters: the identity of `merge`."""
+        """An empty summary with the same parameters and names: the identity of `merge`."""
+        empty = self._empty()
+        empty._set_names(self.names)
+        return empty
+
+    def _empty(self) -> Self:
+        """An empty summary with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in (*self.parameters, *self.options)})
 
     def from_products(self, known: Any) -> Self | None:
@@ -158,8 +184,11 @@ class Summary(ABC):
             raise damaged_file(path, error) from error
 
     def _tree(self) -> dict[str, Any]:
-        """The name of the class and the values of `state` as a tree; nested summaries become trees as well."""
-        return {"kind": type(self).__name__} | {name: _without_objects(getattr(self, name)) for name in self.state}
+        """The name of the class, the names of the columns if they are known, and the values of `state` as a tree;
+        nested summaries become trees as well."""
+        names = {} if self.names is None else {"names": json.dumps(self.names)}
+        values = {name: _without_objects(getattr(self, name)) for name in self.state}
+        return {"kind": type(self).__name__} | names | values
 
     @classmethod
     def _from_tree(cls, tree: dict[str, Any]) -> Self:
@@ -167,6 +196,7 @@ class Summary(ABC):
         stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
         summary = cls._made_from(stored)
         summary._restore(stored)
+        summary.names = json.loads(tree.get("names", "null"))
         require_numbers(summary, tree)
         check_loaded(summary)
         return summary

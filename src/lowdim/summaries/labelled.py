@@ -9,6 +9,7 @@ import numpy as np
 
 from .._xp import Array, Beside, astype, is_sparse, namespace, to_numpy
 from .base import Changes, Layout, Summary, same_parameters
+from .names import Names, checked_names
 
 S = TypeVar("S", bound=Summary)
 
@@ -45,10 +46,19 @@ class Labelled(Summary, Generic[S]):
         self.counts = tuple(int(c) for c in counts)
         self.parts: list[list[S]] = [[like.fresh() for _ in range(c)] for c in self.counts]
         self.takes_nan = like.takes_nan  # type: ignore[misc] # depends on `like`, so set for each object
+        if like.names is not None:
+            self._set_names((*like.names, *(None for _ in self.counts)))
 
     @property
     def threaded_blas(self) -> bool:
         return self.like.threaded_blas
+
+    def _set_names(self, names: Names) -> None:
+        super()._set_names(names)
+        # The last columns are the labels, which parts do not hold.
+        of_rows = None if names is None else checked_names(names[: len(names) - len(self.counts)], None)
+        for part in (self.like, *(part for parts in self.parts for part in parts)):
+            part._set_names(of_rows)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         """What changes in each part, by labelling and label."""

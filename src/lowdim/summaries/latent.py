@@ -162,7 +162,7 @@ class LatentSummary(Summary):
         self.mean, self.scale, self.loadings = model.mean, model.scale, model.loadings
         self.noise, self.spread = model.noise, model.spread
 
-    def fresh(self) -> Self:
+    def _empty(self) -> Self:
         return type(self)(self.model, unstored=self.unstored)
 
     def _layout(self) -> Layout:
@@ -273,7 +273,7 @@ class Latent(LatentSummary):
             return {}
         return self._plus({name: getattr(other, name) for name in self._sums()})
 
-    def fresh(self) -> Self:
+    def _empty(self) -> Self:
         return type(self)(self.model, unstored=self.unstored, informed=self.informed)
 
     @classmethod

@@ -137,11 +137,12 @@ class Moments(ScatterSummary):
         *,
         ddof: int = 1,
         groups: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
     ) -> Self:
         """The summary of `n_samples` rows with covariance (or correlation) `cov` and `mean` (default: zeros).
 
         `cov` was computed with the divisor n_samples - ddof. It must be symmetric, and up to rounding without negative
-        eigenvalues. `groups` are the widths of tables side by side.
+        eigenvalues. `groups` are the widths of tables side by side, and `names` those of their columns.
         """
         cov, n, ddof = check_covariance(cov), check_count("n_samples", n_samples, 1), check_count("ddof", ddof, 0)
         require_rows(n, n, ddof)
@@ -150,6 +151,7 @@ class Moments(ScatterSummary):
         self.mean = check_mean(mean, cov)
         self.rest = namespace(cov).zeros_like(self.mean)
         self.scatter = cov * divisor(n, ddof)
+        self.names = names
         return self
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:

@@ -1,0 +1,143 @@
+"""Arrays of numbers: their shape, dtype and place, and what holds for their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._xp import is_sparse
+from .base import Inspection, Kind
+
+#: The dtypes that each word stands for.
+_DTYPES = {
+    "float": ("float32", "float64"),
+    "bool": ("bool",),
+    "int": ("int64", "int32"),
+    "any": ("float16", "float32", "float64", "bool", *(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64))),
+}
+#: How far entries may be from what rounding should leave of order, symmetry and orthonormality, in float64 and float32,
+#: relative to the largest entry.
+_ROUNDING = {"float64": 1e-7, "float32": 1e-3}
+#: Rows of a large matrix that are multiplied at a time.
+_BLOCK = 1 << 22
+
+
+class Numbers(Kind):
+    """An array of finite numbers.
+
+    Parameters
+    ----------
+    *shape : str or int
+        The letter or the length of each axis; "*" is any length. A single "..." is any number of axes.
+    dtype : {"float", "bool", "int", "any"}
+        "float" is float32 or float64.
+    finite : bool
+        Whether NaN and infinity are refused.
+    sign : {"", "nonnegative", "positive"}
+    order : {"", "descending"}
+        The order of a vector, up to rounding.
+    orthonormal : {"", "rows"}
+        Whether the rows are orthonormal, up to rounding.
+    symmetric : bool
+        Whether a matrix equals its transpose up to rounding, with a diagonal that is not negative.
+    most : float, optional
+        The largest magnitude that an entry can have, up to rounding.
+    below : str
+        The letter of the length that all entries are below, for indices, which are not negative.
+    host : bool
+        Whether the array is a NumPy array, whatever the rows of the fit were.
+    rows : bool
+        Whether it has an entry for each row of the fit (or for some of them), which is said when it is saved.
+    sparse : bool
+        Whether it may be a sparse array.
+    """
+
+    def __init__(
+        self,
+        *shape: str | int,
+        dtype: str = "float",
+        finite: bool = True,
+        sign: str = "",
+        order: str = "",
+        orthonormal: str = "",
+        symmetric: bool = False,
+        most: float | None = None,
+        below: str = "",
+        host: bool = False,
+        rows: bool = False,
+        sparse: bool = False,
+    ) -> None:
+        self.shape, self.dtype, self.finite, self.sign, self.order = shape, dtype, finite, sign, order
+        self.orthonormal, self.symmetric, self.most, self.below = orthonormal, symmetric, most, below
+        self.host, self.rows, self.sparse = host, rows, sparse
+
+    def check(self, value: Any, inspection: Inspection, name: str) -> None:
+        stored = self.sparse and is_sparse(value)
+        if not stored and not isinstance(value, np.ndarray):
+            raise ValueError(f"{name} is no array of numbers")
+        self._check_shape(value.shape, inspection, name)
+        if value.dtype.name not in _DTYPES[self.dtype]:
+            raise ValueError(f"{name} has dtype {value.dtype}, and must be of {' or '.join(_DTYPES[self.dtype])}")
+        entries = value.data if stored else value
+        if inspection.unread or not entries.size:
+            return
+        if entries.dtype.kind == "f":
+            with np.errstate(all="ignore"):
+                self._check_entries(entries, name)
+        if self.below:
+            limit = inspection.sizes.get(inspection.letter(self.below), 0)
+            if value.min() < 0 or value.max() >= limit:
+                raise ValueError(f"{name} has entries from {value.min()} to {value.max()}, outside of 0 to {limit - 1}")
+
+    def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
+        return move(value) if isinstance(value, np.ndarray) and not self.host else value
+
+    def of_rows(self, value: Any, inspection: Inspection) -> bool:
+        return self.rows and value is not None
+
+    def _check_shape(self, shape: tuple[int, ...], inspection: Inspection, name: str) -> None:
+        if self.shape == ("...",):
+            return
+        if len(shape) != len(self.shape):
+            raise ValueError(f"{name} has {len(shape)} axes, and must have {len(self.shape)}")
+        for size, wanted in zip(shape, self.shape, strict=True):
+            if isinstance(wanted, str):
+                inspection.same_size(wanted, size, name)
+            elif size != wanted:
+                raise ValueError(f"{name} has shape {shape}, and must have shape {self.shape}")
+
+    def _check_entries(self, a: np.ndarray, name: str) -> None:
+        if self.finite and not np.isfinite(a).all():
+            raise ValueError(f"{name} contains NaN or infinity")
+        rounding = _ROUNDING.get(a.dtype.name, _ROUNDING["float32"])
+        if self.sign == "nonnegative" and a.min() < 0.0:
+            raise ValueError(f"{name} has the negative entry {a.min():g}")
+        if self.sign == "positive" and not a.min() > 0.0:
+            raise ValueError(f"{name} has the entry {a.min():g}, and all must be positive")
+        if self.most is not None and np.abs(a).max() > self.most * (1.0 + rounding):
+            raise ValueError(f"{name} has an entry of magnitude {np.abs(a).max():g}, above {self.most:g}")
+        if self.order == "descending" and (np.diff(a) > rounding * np.abs(a).max()).any():
+            raise ValueError(f"{name} is not in descending order")
+        if self.symmetric:
+            _check_symmetric(a, rounding, name)
+        if self.orthonormal:
+            _check_orthonormal(a, rounding, name)
+
+
+def _check_symmetric(a: np.ndarray, rounding: float, name: str) -> None:
+    allowed = rounding * np.abs(a).max()
+    if np.abs(a - a.T).max() > allowed or np.diagonal(a).min() < -allowed:
+        raise ValueError(f"{name} is not symmetric with a diagonal that is not negative")
+
+
+def _check_orthonormal(a: np.ndarray, rounding: float, name: str) -> None:
+    """Compare the products of all rows with the identity, for some columns at a time."""
+    product = np.zeros((len(a), len(a)))
+    step = max(1, _BLOCK // max(1, len(a)))
+    for i in range(0, a.shape[1], step):
+        part = a[:, i : i + step].astype(np.float64)
+        product += part @ part.T
+    if np.abs(product - np.eye(len(a))).max() > rounding:
+        raise ValueError(f"the rows of {name} are not orthonormal")

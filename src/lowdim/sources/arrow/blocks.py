@@ -1,0 +1,82 @@
+"""Batches of Arrow, of any number of rows, as blocks of exactly as many rows as were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .columns import InexactInteger, fill
+
+#: Small blocks are cut from a buffer of at least this size: a call for each column and batch then costs little.
+_BUFFER_BYTES = 8 << 20
+#: Columns of a buffer are this many bytes apart from a multiple of large powers of two, which would share cache lines.
+_GAP_BYTES = 64
+
+
+def blocks_of(
+    batches: Iterator[Any],
+    n_columns: int,
+    dtype: Any,
+    rows: int,
+    error: Callable[[int, int, int], Exception],
+    *,
+    n: int | None = None,
+    keep: Sequence[str] = (),
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Blocks of exactly `rows` rows (the last may be shorter) of the first `n_columns` columns of the batches.
+
+    Each block comes with a table of the columns `keep` of its rows, or with None if none are kept. `error(row, column,
+    value)` makes the error for an integer that float64 cannot hold. If the number of rows `n` is known, no more memory
+    than that is taken.
+
+    Notes
+    -----
+    A block is Fortran-contiguous by columns, as Arrow stores them, so that a column is copied as a whole.
+    """
+    itemsize = np.dtype(dtype).itemsize
+    at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
+    capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
+    buffer, filled, done = _buffer(n_columns, capacity, dtype), 0, 0
+    kept: list[Any] = []
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            count = min(capacity - filled, batch.num_rows - start)
+            piece = batch.slice(start, count)
+            for j in range(n_columns):
+                try:
+                    fill(buffer[j, filled : filled + count], piece.column(j))
+                except InexactInteger as found:
+                    raise error(done + filled + found.index, j, found.value) from None
+            if keep:
+                kept.append(piece.select(list(keep)))
+            start, filled = start + count, filled + count
+            if filled == capacity:
+                yield from _cut(buffer, filled, rows, kept)
+                done, filled, kept = done + filled, 0, []
+                buffer = _buffer(n_columns, capacity, dtype)
+    if filled:
+        yield from _cut(buffer, filled, rows, kept)
+
+
+def _buffer(n_columns: int, capacity: int, dtype: Any) -> np.ndarray:
+    """Memory for `capacity` rows, one column after the other."""
+    gap = _GAP_BYTES // np.dtype(dtype).itemsize
+    return np.empty((n_columns, capacity + gap), dtype=dtype)[:, :capacity]
+
+
+def _cut(buffer: np.ndarray, filled: int, rows: int, kept: list[Any]) -> Iterator[tuple[np.ndarray, Any]]:
+    """The blocks of a buffer, each with its rows of the batches that are kept."""
+    table = _table(kept) if kept else None
+    for i in range(0, filled, rows):
+        j = min(i + rows, filled)
+        yield buffer[:, i:j].T, None if table is None else table.slice(i, j - i)
+
+
+def _table(pieces: list[Any]) -> Any:
+    """Batches as one table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(pieces)

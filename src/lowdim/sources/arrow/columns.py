@@ -1,0 +1,147 @@
+"""Columns of Arrow as floating-point numbers: which types are numbers, and how each is converted.
+
+| type | number |
+| --- | --- |
+| floats | as they are; float16 becomes float32 |
+| integers | float64; one that float64 cannot hold exactly is an error |
+| decimals | the nearest float64 |
+| booleans | 0 and 1 |
+| nulls | NaN, which is a missing value |
+| dictionaries | as their values are |
+| anything else | not a number |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+#: All integers up to this size are exact in float64.
+_EXACT = 2.0**53
+#: Powers of ten up to this exponent are exact in float64.
+_EXACT_POWER = 22
+
+
+class InexactInteger(Exception):
+    """Raised for an integer that float64 cannot hold, with its position in the column."""
+
+    def __init__(self, index: int, value: int) -> None:
+        super().__init__(index, value)
+        self.index, self.value = index, value
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is one of numbers."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return is_number(kind.value_type)
+    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def block_dtype(kinds: Sequence[Any]) -> type[np.floating[Any]]:
+    """The dtype of a block of columns of these types: float32 if float32 holds all their values exactly."""
+    return np.float32 if all(_is_narrow(kind) for kind in kinds) else np.float64
+
+
+def _is_narrow(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_float32(kind) or types.is_float16(kind)
+
+
+def fill(out: np.ndarray, column: Any) -> None:
+    """Write a column, an array of Arrow, into `out`, a vector of the same length; nulls become NaN."""
+    kind = str(column.type)
+    if kind in _PLAIN:
+        _fill_plain(out, column, np.dtype(_PLAIN[kind]))
+    else:
+        _converter(column.type)(out, column)
+
+
+#: Types of Arrow whose memory NumPy can read, and their dtypes.
+_PLAIN = {
+    "double": "f8",
+    "float": "f4",
+    "halffloat": "f2",
+    "int64": "i8",
+    "int32": "i4",
+    "int16": "i2",
+    "int8": "i1",
+    "uint64": "u8",
+    "uint32": "u4",
+    "uint16": "u2",
+    "uint8": "u1",
+}
+
+
+def _fill_plain(out: np.ndarray, column: Any, dtype: np.dtype[Any]) -> None:
+    """Write numbers that lie in memory one after another, without a copy in between."""
+    n = len(column)
+    if column.null_count == n:
+        out[:] = np.nan
+        return
+    values = np.frombuffer(column.buffers()[1], dtype=dtype, count=n, offset=column.offset * dtype.itemsize)
+    out[:] = values
+    if column.null_count:
+        # What lies in memory where an entry is null is arbitrary.
+        out[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    if dtype.itemsize == 8 and dtype.kind != "f":
+        _require_exact(out, values)
+
+
+def _require_exact(out: np.ndarray, values: np.ndarray) -> None:
+    """Raise an error if an integer differs from the float that it became."""
+    if len(out) == 0 or not (np.fmax.reduce(out) >= _EXACT or np.fmin.reduce(out) <= -_EXACT):
+        return
+    for index in np.flatnonzero(np.abs(out) >= _EXACT):
+        if int(out[index]) != int(values[index]):
+            raise InexactInteger(int(index), int(values[index]))
+
+
+def _converter(kind: Any) -> Callable[[np.ndarray, Any], None]:
+    """The function that writes columns of a type which needs more than a copy."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return lambda out, column: fill(out, column.dictionary_decode())
+    if types.is_decimal(kind):
+        return _fill_decimals
+    if types.is_boolean(kind):
+        return _fill_booleans
+    if types.is_null(kind):
+        return _fill_nulls
+    raise TypeError(f"columns of type {kind} are not numbers.")
+
+
+def _fill_nulls(out: np.ndarray, column: Any) -> None:
+    out[:] = np.nan
+
+
+def _fill_booleans(out: np.ndarray, column: Any) -> None:
+    import pyarrow as pa
+
+    fill(out, column.cast(pa.uint8()))
+
+
+def _fill_decimals(out: np.ndarray, column: Any) -> None:
+    """The float64 nearest to each decimal.
+
+    A decimal is a whole number divided by a power of ten. If both are exact in float64, so that only the division
+    rounds, the quotient is the nearest number. Others are written as text and read again, which is slower.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if kind.bit_width == 128 and 0 <= kind.scale <= _EXACT_POWER and column.null_count < len(column):
+        halves = np.frombuffer(column.buffers()[1], dtype="<i8", count=2 * len(column), offset=16 * column.offset)
+        low, high = halves[::2], halves[1::2]
+        known = ~column.is_null().to_numpy(zero_copy_only=False)
+        if np.all(((low >> 63) == high) & (np.abs(low) <= int(_EXACT)) | ~known):
+            np.divide(low, 10.0**kind.scale, out=out)
+            out[~known] = np.nan
+            return
+    fill(out, column.cast(pa.string()).cast(pa.float64()))

@@ -1,0 +1,184 @@
+"""CSV files: separator, header and types, and the line of an entry that is no number."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from ...errors import csv_encoding, csv_header
+from ..found_files import Found
+from .formats import FileFormat
+
+#: Separators that are recognised in the header.
+_SEPARATORS = ",;\t"
+#: The header has to end within this many bytes.
+_HEADER_BYTES = 16 << 20
+#: CSV files of up to this many bytes in all are counted when they are opened.
+_COUNTED_BYTES = 16 << 20
+#: A compressed file is taken to hold this many times its size.
+_COMPRESSION = 8
+#: The line of an entry is looked for up to this many rows.
+_COUNTED_ROWS = 5_000_000
+
+
+class CsvFormat(FileFormat):
+    """CSV files with a header. The types are those of the first file with rows; integers are read as floats."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found)
+        line = self.opened(0, lambda: _first_line(found.paths[0]))
+        self._separator = max(_SEPARATORS, key=lambda mark: len(_fields(line, mark)))
+
+    @cached_property
+    def format(self) -> Any:
+        from pyarrow.dataset import CsvFileFormat
+
+        return CsvFileFormat(parse_options=self._parse_options())
+
+    def _parse_options(self) -> Any:
+        from pyarrow.csv import ParseOptions
+
+        return ParseOptions(delimiter=self._separator)
+
+    def _header(self, i: int) -> list[str]:
+        """The names of the columns of file i."""
+        path = self.found.paths[i]
+        names = _fields(self.opened(i, lambda: _first_line(path)), self._separator)
+        if all(_is_number(name) for name in names):
+            raise csv_header(path, names)
+        return names
+
+    @cached_property
+    def schema(self) -> Any:
+        """Names and types, from the first block of the first file with rows."""
+        import pyarrow as pa
+        from pyarrow.csv import open_csv
+
+        names = self._header(0)
+        for i, path in enumerate(self.found.paths):
+            with self.opened(i, lambda p=path: open_csv(p, parse_options=self._parse_options())) as reader:
+                found = {field.name: field.type for field in reader.schema}
+            if not all(pa.types.is_null(kind) for kind in found.values()):
+                break
+        # A column without an entry may have numbers later.
+        return pa.schema([(name, _or_float(found.get(name, pa.null()))) for name in names])
+
+    def schema_of(self, i: int) -> Any:
+        import pyarrow as pa
+
+        kinds = {field.name: field.type for field in self.schema}
+        # Floats may come where there were only integers so far.
+        read = {name: pa.float64() if pa.types.is_integer(kind) else kind for name, kind in kinds.items()}
+        return pa.schema([(name, read.get(name, pa.string())) for name in self._header(i)])
+
+    def counts(self) -> list[int] | None:
+        n_bytes = sum(file.size * (_COMPRESSION if _is_compressed(file.path) else 1) for file in self.found.files)
+        if n_bytes > _COUNTED_BYTES:
+            return None
+        import pyarrow as pa
+
+        counts = []
+        for i, fragment in enumerate(self.fragments):
+            try:
+                counts.append(fragment.count_rows())
+            except (pa.ArrowException, OSError) as error:
+                raise self.error(i, [], error) from error
+        return counts
+
+    def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
+        """The first line with another number of fields, or with text where numbers were expected."""
+        numbers = {name for name in names if _is_float(self.schema.field(name).type)}
+        try:
+            lines = _rows(path, self._separator)
+            header = next(lines)[1]
+            for line, fields in lines:
+                if len(fields) != len(header):
+                    reason = f"it has {len(fields)} fields, and the header names {len(header)} columns"
+                    return f" in line {line}", reason
+                for name, text in zip(header, fields, strict=True):
+                    if name in numbers and not _is_number(text) and text.strip() not in _missing():
+                        return f" in line {line}", f"{text!r} in column {name!r} is not a number{_advice(text)}"
+        except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
+            return "", error
+        return None
+
+    def line_of(self, i: int, row: int) -> int | None:
+        """The line of a row of file i, counted from 1 as editors do; None if it would take long to find."""
+        if row > _COUNTED_ROWS:
+            return None
+        return next((line for line, _ in islice(_rows(self.found.paths[i], self._separator), row + 1, None)), None)
+
+
+def _first_line(path: str) -> str:
+    """The header of a file, without the mark at the beginning that some editors write."""
+    with _opened(path) as file:
+        line = file.readline(_HEADER_BYTES)
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise csv_encoding(path, "UTF-16")
+    try:
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise csv_encoding(path, "another encoding than UTF-8") from None
+    if not text:
+        raise csv_header(path, [])
+    return text
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator))
+
+
+def _rows(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line that is not empty, with the number of the line in which they end."""
+    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+        reader = csv.reader(text, delimiter=separator)
+        for fields in reader:
+            if fields:
+                yield reader.line_num, fields
+
+
+def _opened(path: str) -> Any:
+    return gzip.open(path, "rb") if _is_compressed(path) else open(path, "rb")
+
+
+def _is_compressed(path: str) -> bool:
+    return path.lower().endswith(".gz")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _missing() -> list[str]:
+    """How missing values are written."""
+    from pyarrow.csv import ConvertOptions
+
+    return ConvertOptions().null_values
+
+
+def _or_float(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.float64() if pa.types.is_null(kind) else kind
+
+
+def _is_float(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)
+
+
+def _advice(text: str) -> str:
+    comma = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", text)
+    return "; decimals have to be written with a point, not a comma" if comma else ""

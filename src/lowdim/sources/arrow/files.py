@@ -1,0 +1,169 @@
+"""Parquet, Arrow and CSV files, read through pyarrow.dataset."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import accumulate, groupby
+from typing import Any
+
+from ...errors import missing_columns, no_rows_in_files, not_numbers
+from ..column_choice import ColumnChoice
+from ..contents import Contents
+from ..found_files import Found, check_unchanged
+from .columns import is_number
+from .csv_files import CsvFormat
+from .formats import ArrowFormat, FileFormat, ParquetFormat
+from .library import pyarrow
+from .source import ArrowSource
+
+#: How each kind of file is read.
+FORMATS: dict[str, Callable[[Found], FileFormat]] = {"parquet": ParquetFormat, "arrow": ArrowFormat, "csv": CsvFormat}
+
+#: About how many bytes a batch of pyarrow has, and how many bytes are read ahead.
+_BATCH_BYTES, _AHEAD_BYTES = 8 << 20, 64 << 20
+
+
+class ArrowFiles(Contents):
+    """The columns of files of one kind, by the schema of the first file."""
+
+    choice = ColumnChoice
+
+    def __init__(self, found: Found) -> None:
+        pyarrow(f"reading {found.kind} files")
+        self._found = found
+        self.label = found.where
+        self._format = FORMATS[found.kind](found)
+        schema = self._format.schema
+        self.names = schema.names
+        self.numeric = [field.name for field in schema if is_number(field.type)]
+
+    def source(self, columns: Sequence[str]) -> ArrowFilesSource:
+        return ArrowFilesSource(self._found, self._format, columns)
+
+
+class ArrowFilesSource(ArrowSource):
+    """Rows of files, one file after the other.
+
+    Each pass reads the files again. pyarrow decodes in its own threads, up to `_AHEAD_BYTES` ahead of the blocks (or
+    one row group, if that is more). A file that has changed since the scan was made is an error.
+    """
+
+    def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
+        self._found, self._format = found, format
+        check_unchanged(found.files)
+        self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
+        kinds = [schema.field(name).type for schema in self._schemas for name in columns]
+        counts = format.counts()
+        if counts is not None and sum(counts) == 0:
+            raise no_rows_in_files(found.where)
+        super().__init__(columns, kinds, None if counts is None else sum(counts))
+        #: The number of rows of each file, as far as they are known.
+        self._counts: list[int] = counts or []
+        #: The number of rows at the beginning that are left out.
+        self._start = 0
+
+    def _checked(self, i: int, columns: Sequence[str]) -> Any:
+        """The schema of a file, after a check that it has all columns, and that they are numbers."""
+        schema, path = self._format.schema_of(i), self._found.paths[i]
+        missing = [name for name in columns if name not in schema.names]
+        if missing:
+            raise missing_columns(path, missing, schema.names)
+        others = [name for name in columns if not is_number(schema.field(name).type)]
+        if others:
+            raise not_numbers(path, others, [field.name for field in schema if is_number(field.type)])
+        return schema
+
+    def after(self, i: int) -> ArrowFilesSource:
+        """The rows from row i on. Files and row groups before it are not read."""
+        later = copy(self)
+        later._start = self._start + i
+        if self.shape[0] is not None:
+            later.shape = (self.shape[0] - i, self.shape[1])
+        later._n_read = later.shape[0]
+        return later
+
+    def identity(self) -> dict[str, Any]:
+        """What tells these rows from others: the files with size and time stamp, and the columns."""
+        named = zip(self._found.short_names(), self._found.files, strict=True)
+        files = [[name, file.size, file.mtime_ns] for name, file in named]
+        return {"kind": self._found.kind, "files": files, "columns": self._names, "start": self._start}
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        ends = list(accumulate(self._counts))
+        index = min(bisect_right(ends, i), len(self._found.files) - 1)
+        row = i - (ends[index - 1] if index else 0)
+        name = self._found.short_names()[index]
+        line = self._format.line_of(index, row)
+        of_all = f"row {i} of all" if len(self._found.files) > 1 else ""
+        more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
+        return f"row {row} of {name}" + (f" ({more})" if more else "")
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        check_unchanged(self._found.files)
+        first, drop = self._file_at(self._start)
+        counts = [0] * len(self._found.files)
+        for part in self._of_same_types(range(first, len(counts)), names):
+            fragments = {i: self._format.fragments[i] for i in part}
+            if first in fragments and drop:
+                fragments[first], drop = self._format.after(first, drop)
+            for i, batch in self._scan(fragments, names):
+                counts[i] += batch.num_rows
+                self._note(counts, i)
+                dropped = min(drop, batch.num_rows)
+                drop -= dropped
+                if dropped < batch.num_rows:
+                    yield batch.slice(dropped) if dropped else batch
+        check_unchanged(self._found.files)
+
+    def _scan(self, fragments: dict[int, Any], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """Batches of the files, each with the number of its file."""
+        import pyarrow as pa
+        from pyarrow.dataset import FileSystemDataset
+
+        numbers = list(fragments)
+        schema = self._schema(numbers[0], names)
+        dataset = FileSystemDataset(list(fragments.values()), schema, self._format.format)
+        here = 0
+        try:
+            for tagged in dataset.scanner(columns=list(names), **self._options(schema)).scan_batches():
+                while self._found.paths[numbers[here]] != tagged.fragment.path:
+                    here += 1
+                yield numbers[here], tagged.record_batch
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            check_unchanged(self._found.files)
+            raise self._format.error(numbers[here], names, error) from error
+
+    def _options(self, schema: Any) -> dict[str, Any]:
+        """How far pyarrow reads ahead."""
+        row = max(1, self._format.row_bytes(schema.types))
+        rows = max(1024, min(1 << 17, _BATCH_BYTES // row))
+        return {"batch_size": rows, "batch_readahead": max(1, _AHEAD_BYTES // (rows * row)), "fragment_readahead": 2}
+
+    def _schema(self, i: int, names: Sequence[str]) -> Any:
+        """The types in which columns of file i are read: those of the file, or for columns that are kept, of all."""
+        import pyarrow as pa
+
+        rows, kept = self._schemas[i], self._format.schema
+        return pa.schema([(rows if name in self._names else kept).field(name) for name in names])
+
+    def _of_same_types(self, files: Sequence[int], names: Sequence[str]) -> Iterator[list[int]]:
+        """Numbers of files one after another whose columns have the same types."""
+        for _, group in groupby(files, key=lambda i: self._schema(i, names).types):
+            yield list(group)
+
+    def _file_at(self, row: int) -> tuple[int, int]:
+        """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
+        if self.shape[0] is None:
+            return 0, row
+        ends = list(accumulate(self._counts))
+        i = min(bisect_right(ends, row), len(ends) - 1)
+        return i, row - (ends[i - 1] if i else 0)
+
+    def _note(self, counts: list[int], i: int) -> None:
+        """Remember how many rows each file had, for messages."""
+        if self.shape[0] is None and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
+            self._counts = counts[: i + 1]

@@ -1,0 +1,81 @@
+"""What all sources of batches of Arrow have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import column_label, inexact_integer, other_length
+from ..base import Traits
+from ..gathered import StoredSource, fits_easily
+from .blocks import blocks_of
+from .columns import block_dtype
+
+
+class ArrowSource(StoredSource):
+    """Rows of columns of Arrow, which come in batches; a subclass says from where (`_batches`).
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns, in the order of the blocks.
+    kinds : sequence of Arrow types
+        All types that occur in these columns.
+    n : int, optional
+        The number of rows, if it is known.
+    rereadable : bool
+    """
+
+    kind = "table"
+
+    def __init__(self, names: Sequence[str], kinds: Sequence[Any], n: int | None, *, rereadable: bool = True) -> None:
+        self.names = list(names)
+        self.shape = (n, p) = (n, len(self.names))
+        self.dtype = block_dtype(kinds)
+        itemsize = int(np.dtype(self.dtype).itemsize)
+        # Blocks are handed to threads in turn, as those of a stream are: Arrow itself reads ahead.
+        self.traits = Traits(
+            rereadable=rereadable,
+            by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
+            whole=n is not None,
+            in_memory=False,
+            n_bytes=0,
+            itemsize=itemsize,
+        )
+        #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
+        self._n_read = n
+
+    @abstractmethod
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Batches of these columns, in this order, of all rows."""
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        return (block for block, _ in self._blocks(rows, ()))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        """As `blocks`, and with each block a pyarrow table of the columns `names` of its rows, of any type."""
+        return self._blocks(rows, names)
+
+    def _blocks(self, rows: int, keep: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks, each with a table of the columns that are kept; one complete pass."""
+        # A column may be one of the rows and be kept as well.
+        needed = list(dict.fromkeys([*self._names, *keep]))
+        n = 0
+        for block, table in blocks_of(
+            self._batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
+        ):
+            n += block.shape[0]
+            yield block, table
+        if self._n_read not in (None, n):
+            raise other_length(n, self._n_read)
+        self._n_read = n
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self.names or [])
+
+    def _inexact(self, row: int, column: int, value: int) -> ValueError:
+        return inexact_integer(value, self.row_label(row), column_label(column, self._names))

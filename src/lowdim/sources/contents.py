@@ -1,0 +1,26 @@
+"""What files or other objects with named columns hold, before any of their rows is read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from .base import Source
+
+
+class Contents(ABC):
+    """The columns of a table that is stored elsewhere, known from its schema; `source` opens some of them."""
+
+    #: The class of choices among the columns: by name, or by number where they have no names.
+    choice: ClassVar[Any]
+    #: The names of all columns, in the order in which they are stored; their numbers if they have no names.
+    names: Sequence[Any]
+    #: Those that are numbers.
+    numeric: Sequence[Any]
+    #: What messages call the table: a path, or the type of an object.
+    label: str
+
+    @abstractmethod
+    def source(self, columns: Sequence[Any]) -> Source:
+        """The rows of these columns, in this order. All of them must be numbers."""

@@ -1,0 +1,234 @@
+"""Which files a path, a pattern, a list or a directory stands for, and whether they have changed since."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import (
+    changed_file,
+    deleted_file,
+    empty_directory,
+    mixed_kinds,
+    no_match,
+    no_such_file,
+    not_a_path,
+    not_permitted,
+    special_file,
+    unknown_suffix,
+)
+
+#: The kind of a file by the end of its name. A new kind also needs a row in `scanning.READERS`.
+SUFFIXES: dict[str, str] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".npy": "npy",
+    ".zarr": "zarr",
+    ".zarr.zip": "zarr",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+}
+#: Kinds that may be directories.
+_STORES = ("zarr",)
+#: What separates the path of a store from the name of an array in it.
+_INSIDE = "::"
+#: What is neither a file nor a directory.
+_SPECIAL = (
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISFIFO, "a named pipe"),
+)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file, and by what a change of it is noticed."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: str) -> Stamp:
+        """The stamp of a file that exists."""
+        found = os.stat(path)
+        return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def check(self) -> None:
+        """Raise an error if the file is another one by now, or no longer there."""
+        try:
+            now = Stamp.of(self.path)
+        except FileNotFoundError:
+            raise deleted_file(self.path) from None
+        if now.size != self.size:
+            raise changed_file(self.path, f"it had {self.size} bytes and now has {now.size}")
+        if now != self:
+            raise changed_file(self.path, "it was written again in between, as its time stamp or its inode says")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files of one kind, in the order in which they are read."""
+
+    #: What the user gave, as text.
+    where: str
+    #: One of the values of `SUFFIXES`.
+    kind: str
+    files: tuple[Stamp, ...]
+    #: The name of an array in a store ("file.h5::name"), or None.
+    inside: str | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        return [file.path for file in self.files]
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all files."""
+        return sum(file.size for file in self.files)
+
+    def short_names(self) -> list[str]:
+        """The names of the files below the directory that they have in common."""
+        if len(self.files) == 1:
+            return [os.path.basename(self.paths[0])]
+        common = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in self.paths])
+        return [os.path.relpath(path, common) for path in self.paths]
+
+
+def find_files(where: Any) -> Found:
+    """The files that `where` stands for: a path, a pattern such as "part-*.parquet", a directory, or a list of these.
+
+    Directories are searched with all that are below them, in the order of the names. Names that begin with a dot or an
+    underscore are left out there, since writers use them for their own notes. All files must be of one kind.
+    """
+    places = list(where) if isinstance(where, list | tuple) else [where]
+    if not places:
+        raise no_such_file("an empty list")
+    paths, inside = [], None
+    for place in places:
+        if not isinstance(place, str | os.PathLike):
+            raise not_a_path(place)
+        path, name = _split(os.fspath(place))
+        inside = inside if name is None else name
+        paths += list(_expanded(path))
+    kinds: dict[str, str] = {}
+    for path in paths:
+        kinds.setdefault(_kind_of_file(path), path)
+    if len(kinds) > 1:
+        raise mixed_kinds(_text(where), kinds)
+    return Found(_text(where), next(iter(kinds)), tuple(Stamp.of(path) for path in paths), inside)
+
+
+def check_unchanged(files: Sequence[Stamp]) -> None:
+    """Raise an error if one of the files has changed, or was deleted, since its stamp was taken."""
+    for file in files:
+        file.check()
+
+
+def is_path(X: Any) -> bool:
+    """Whether `X` is the path of a file or a directory, or a pattern."""
+    return isinstance(X, str | Path)
+
+
+def kind_of(name: str) -> str | None:
+    """The kind of a file by its name; None if its suffix is unknown."""
+    lower = name.lower().rstrip(os.sep)
+    return next((kind for suffix, kind in SUFFIXES.items() if lower.endswith(suffix)), None)
+
+
+def _split(path: str) -> tuple[str, str | None]:
+    """A path, and the name of an array in the file if one is given behind "::"."""
+    before, separator, name = path.partition(_INSIDE)
+    return (path, None) if not separator or os.path.exists(path) else (before, name)
+
+
+def _expanded(path: str) -> Iterator[str]:
+    """The files that a path, a pattern or a directory stands for."""
+    if os.path.lexists(path):
+        yield from _files_in(path)
+        return
+    if not glob.has_magic(path):
+        raise no_such_file(path)
+    found = sorted(match for match in glob.glob(path, recursive=True) if not _is_note(match, path))
+    # With "**" the files in directories match by themselves.
+    found = [match for match in found if "**" not in path or not os.path.isdir(match) or _is_store(match)]
+    if not found:
+        raise no_match(path)
+    for match in found:
+        yield from _files_in(match)
+
+
+def _is_note(path: str, pattern: str = "") -> bool:
+    """Whether a name is that of a note of some writer ("_SUCCESS", ".crc"), and `pattern` does not ask for it."""
+    return os.path.basename(path).startswith((".", "_")) and not os.path.basename(pattern).startswith((".", "_"))
+
+
+def _files_in(path: str) -> Iterator[str]:
+    """The file itself, or all files in a directory and below it, in the order of their names."""
+    if not os.path.isdir(path) or _is_store(path):
+        yield path
+        return
+    found = sorted(_walk(path, set()))
+    if not found:
+        raise empty_directory(path, list(SUFFIXES))
+    yield from found
+
+
+def _walk(directory: str, seen: set[str]) -> Iterator[str]:
+    """All files below a directory; stores that are directories count as files."""
+    real = os.path.realpath(directory)
+    if real in seen:
+        return
+    seen.add(real)
+    if not os.access(directory, os.R_OK | os.X_OK):
+        raise not_permitted(directory)
+    for entry in os.scandir(directory):
+        if _is_note(entry.path):
+            continue
+        if entry.is_dir() and not _is_store(entry.path):
+            yield from _walk(entry.path, seen)
+        else:
+            yield entry.path
+
+
+def _is_store(path: str) -> bool:
+    """Whether a directory is a store, by its name."""
+    return os.path.isdir(path) and kind_of(path) in _STORES
+
+
+def _kind_of_file(path: str) -> str:
+    """The kind of a file that can be read; an error for anything else."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    for is_special, what in _SPECIAL:
+        if is_special(mode):
+            raise special_file(path, what)
+    if not os.access(path, os.R_OK):
+        raise not_permitted(path)
+    kind = kind_of(path)
+    if kind is None:
+        raise unknown_suffix(path, list(SUFFIXES))
+    return kind
+
+
+def _text(where: Any) -> str:
+    """How `where` is written in messages."""
+    if isinstance(where, list | tuple):
+        return f"{os.fspath(where[0])} and {len(where) - 1} more" if len(where) > 1 else os.fspath(where[0])
+    return os.fspath(where)

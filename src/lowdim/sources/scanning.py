@@ -1,0 +1,130 @@
+"""`scan`: files as a table whose rows are read when a model needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from .._memory import in_words
+from .arrow import ArrowFiles
+from .base import Source
+from .column_choice import ColumnChoice
+from .contents import Contents
+from .found_files import Found, find_files, is_path
+from .stores import StoredArrays
+
+#: What reads each kind of file; the kinds are the values of `found_files.SUFFIXES`.
+READERS: dict[str, Any] = {
+    "parquet": ArrowFiles,
+    "arrow": ArrowFiles,
+    "csv": ArrowFiles,
+    "npy": StoredArrays,
+    "zarr": StoredArrays,
+    "hdf5": StoredArrays,
+}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Files of one kind and a choice of their columns, as `scan` returns them. No row has been read."""
+
+    found: Found
+    #: Names or patterns (`ColumnChoice`); for arrays, whose columns have no names, numbers (`NumberChoice`).
+    choice: Any
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What the files hold, from the schema of the first one."""
+        return READERS[self.found.kind](self.found)
+
+    @property
+    def columns(self) -> list[Any]:
+        """The names of all columns of the files; of arrays, their numbers."""
+        return list(self.contents.names)
+
+    @property
+    def numeric(self) -> list[Any]:
+        """The names of the columns that are numbers."""
+        return list(self.contents.numeric)
+
+    @property
+    def chosen(self) -> list[Any]:
+        """The names (of arrays, the numbers) of the columns that are read, in their order."""
+        return self.choice.among(self.contents)
+
+    def select(self, columns: Any) -> Scan:
+        """Another choice of columns of the same files."""
+        return self._choosing(self.contents.choice.of(columns, None))
+
+    def without(self, names: Sequence[Any]) -> Scan:
+        """The same choice without some columns."""
+        return self._choosing(self.choice.without(names))
+
+    def open(self) -> Source:
+        """The source of the rows."""
+        return self.contents.source(self.chosen)
+
+    def _choosing(self, choice: Any) -> Scan:
+        other = replace(self, choice=choice)
+        # The schema need not be read again.
+        other.__dict__["contents"] = self.contents
+        return other
+
+    def __repr__(self) -> str:
+        n = len(self.found.files)
+        size = f"{n} {self.found.kind} file{'s' if n > 1 else ''}, {in_words(self.found.n_bytes)}"
+        return f"scan({self.found.where!r}): {size}; {self.choice} of {len(self.columns)}"
+
+
+def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
+    """Files as a table, of which only the columns asked for are read, when a model needs them.
+
+    Parameters
+    ----------
+    where : str, path, or list of these
+        A file, a pattern such as "part-*.parquet" (`**` for any directories), or a directory with all files below it.
+        All files must be of one kind, which their names tell: Parquet, Arrow (Feather), CSV (also compressed by gzip),
+        NPY, Zarr or HDF5. An array in a store that holds several is named behind two colons: "store.zarr::group/array".
+    columns : str or list of str, optional
+        Names, patterns ("temp_*"), or "numeric" for all columns that are numbers. The default is all columns; it is an
+        error if one of them is not a number. The columns of arrays (NPY, Zarr, HDF5) have no names: pass their numbers,
+        an integer, a list of integers, a range or a slice.
+    exclude : str or list of str, optional
+        Names or patterns (of arrays, numbers) of columns that are left out.
+
+    Returns
+    -------
+    Scan
+        Models, `summarize` and `open_source` take it as rows. Size and time stamp of each file are noted here: a file
+        that has changed when its rows are read is an error.
+
+    Notes
+    -----
+    Only names and types of the columns are read here. Later, rows are read in blocks, ahead of the computation.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, lowdim
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rooms.csv").write_text("id,area,price\\na,20,100\\nb,30,160\\nc,50,240\\n")
+    >>> rooms = lowdim.scan(folder / "*.csv", columns="numeric")
+    >>> rooms.chosen
+    ['area', 'price']
+    >>> lowdim.PCA(1).fit(rooms).mean_
+    array([ 33.33333333, 166.66666667])
+    """
+    found = find_files(where)
+    made = Scan(found, READERS[found.kind].choice.of(columns, exclude))
+    # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
+    made.choice.named_among(made.contents)
+    return made
+
+
+def with_columns(X: Any, wanted: Sequence[str]) -> Any:
+    """Files without a choice of columns of their own, with just the columns that are wanted; anything else as it is."""
+    X = scan(X) if is_path(X) else X
+    if isinstance(X, Scan) and X.choice == ColumnChoice():
+        return X.select(list(wanted))
+    return X

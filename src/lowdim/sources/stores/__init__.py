@@ -1,0 +1,56 @@
+"""Arrays in files: NPY files as memory maps, Zarr stores, and datasets of HDF5 files.
+
+Zarr and h5py are imported only when such a file is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..base import Source
+from ..contents import Contents
+from ..found_files import Found
+from .column_numbers import NumberChoice
+from .hdf5 import Hdf5Array, OpenedHdf5, is_hdf5
+from .npy import NpyArray
+from .store_source import StoreSource
+from .stored_array import StoredArray
+from .zarr import OpenedZarr, ZarrArray, is_zarr
+
+#: What opens an array in a file of each kind, given its path and, if there are several arrays in it, a name.
+STORES: dict[str, Callable[[str, str | None], StoredArray]] = {
+    "npy": NpyArray,
+    "zarr": ZarrArray,
+    "hdf5": Hdf5Array,
+}
+
+
+class StoredArrays(Contents):
+    """The arrays in files of one kind, which are read one below the other. Their columns have numbers, and no names."""
+
+    choice: ClassVar[Any] = NumberChoice
+
+    def __init__(self, found: Found) -> None:
+        self._arrays = [STORES[found.kind](path, found.inside) for path in found.paths]
+        self.label = found.where
+        self.names = self.numeric = range(self._arrays[0].shape[1])
+
+    def source(self, columns: Sequence[int]) -> Source:
+        every = list(columns) == list(self.names)
+        return StoreSource(self._arrays, None if every else np.asarray(columns))
+
+
+def open_store_object(X: Any) -> Source:
+    """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
+    return StoreSource([OpenedZarr(X) if is_zarr(X) else OpenedHdf5(X)])
+
+
+def is_store_object(X: Any) -> bool:
+    """True for an array of Zarr or a dataset of h5py."""
+    return is_zarr(X) or is_hdf5(X)
+
+
+__all__ = ["STORES", "StoreSource", "StoredArrays", "is_store_object", "open_store_object"]

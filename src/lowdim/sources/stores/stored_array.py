@@ -1,0 +1,56 @@
+"""A 2-D array in a file, as the source of stores needs it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import array_is_no_table, array_without_numbers
+from ..found_files import Stamp, check_unchanged
+
+#: `read(i, j, first, last)` reads rows i to j and columns `first` to `last`, the ends not included.
+Reader = Callable[[int, int, int, int], np.ndarray]
+
+
+class StoredArray(ABC):
+    """Numbers in n rows and p columns, of which any rows can be read."""
+
+    #: The file, and the array in it, for messages.
+    place: str
+    shape: tuple[int, int]
+    dtype: np.dtype
+    #: The number of rows that are stored together: reading one of them costs as much as reading all.
+    chunk_rows: int = 1
+    #: Whether the array is mapped to memory: reading it makes no copy.
+    mapped: bool = False
+    #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
+    _stamps: tuple[Stamp, ...] = ()
+
+    @contextmanager
+    def opened(self) -> Iterator[Reader]:
+        """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
+        check_unchanged(self._stamps)
+        with self._reading() as read:
+            yield read
+        check_unchanged(self._stamps)
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Reader]:
+        """The function that reads rows, and a context that closes what it needs."""
+
+    def _files(self) -> Sequence[str]:
+        """The files in which the array is stored; empty for an object that the user has opened."""
+        return ()
+
+    def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
+        """Take shape and dtype, or refuse an array that is no table of numbers."""
+        if len(shape) != 2 or 0 in shape:
+            raise array_is_no_table(self.place, shape)
+        if dtype.kind not in "fiub":
+            raise array_without_numbers(self.place, dtype)
+        self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
+        self._stamps = tuple(Stamp.of(path) for path in self._files())
