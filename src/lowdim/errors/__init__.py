@@ -13,10 +13,14 @@ from .files import (
     duplicate_columns,
     empty_directory,
     expands_too_much,
+    fewer_rows_than_allowed,
+    file_exceeds_memory,
+    foreign_file,
     inexact_integer,
     missing_columns,
     missing_extra,
     mixed_kinds,
+    newer_file,
     no_columns_left,
     no_match,
     no_rows_in_files,
@@ -28,6 +32,7 @@ from .files import (
     not_storable,
     special_file,
     unknown_column,
+    unknown_number_of_rows,
     unknown_suffix,
     unreadable_file,
 )
@@ -97,7 +102,10 @@ from .messages import (
     units_too_far,
     wrong_features,
 )
-from .names import different_columns, names_difference
+from .names import (
+    different_columns,
+    names_difference,
+)
 from .outputs import (
     being_read,
     cannot_be_replaced,
@@ -114,6 +122,13 @@ from .outputs import (
     other_kept_type,
     output_exists,
     unknown_output,
+)
+from .saving import (
+    fewer_rows_than_allowed,
+    not_a_stored_class,
+    not_storable,
+    unknown_number_of_rows,
+)
 from .stores import (
     array_columns_out_of_range,
     array_is_no_table,
@@ -172,7 +187,9 @@ __all__ = [
     "exhausted_stream",
     "expands_too_much",
     "fewer_rows_than_allowed",
+    "file_exceeds_memory",
     "fitted_without_summary",
+    "foreign_file",
     "inconsistent_lengths",
     "indices_out_of_range",
     "inexact_integer",
@@ -185,12 +202,13 @@ __all__ = [
     "mixed_kinds",
     "n_components_out_of_range",
     "names_difference",
-    "needs_extra",
     "names_of_array_columns",
     "names_without_columns",
+    "needs_extra",
     "needs_memory",
     "needs_second_reading",
     "never_observed",
+    "newer_file",
     "no_columns_left",
     "no_inner_name",
     "no_kept_columns",
@@ -200,8 +218,8 @@ __all__ = [
     "no_positive_eigenvalue",
     "no_rows_in_files",
     "no_rows_seen",
-    "no_such_columns",
     "no_such_array",
+    "no_such_columns",
     "no_such_file",
     "no_variance",
     "not_a_path",
