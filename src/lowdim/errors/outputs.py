@@ -24,13 +24,6 @@ def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
     )
 
 
-def needs_extra(what: str, package: str, extra: str) -> ImportError:
-    """The error for a kind of file whose library is not installed."""
-    return ImportError(
-        f"{what} need the library {package}, which is not installed: pip install 'lowdim[{extra}]'.", name=package
-    )
-
-
 def directory_is_missing(path: Any, folder: Any) -> FileNotFoundError:
     """The error for a path in a directory that does not exist."""
     return FileNotFoundError(
@@ -102,14 +95,6 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
     return TypeError(
         f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
         "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
-    )
-
-
-def no_such_columns(option: str, missing: Sequence[str], columns: Sequence[str]) -> ValueError:
-    """The error for names that are not those of columns."""
-    return ValueError(
-        f"{option} names columns that X does not have: {', '.join(map(repr, missing))}; the columns of X are "
-        f"{', '.join(map(repr, columns))}."
     )
 
 

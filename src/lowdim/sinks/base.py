@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import needs_extra
+from ..errors import missing_extra
 
 
 class Sink(ABC):
@@ -58,7 +58,7 @@ class Sink(ABC):
         try:
             import_module(package)
         except ModuleNotFoundError as error:
-            raise needs_extra(f"{cls.kind} files", package, extra) from error
+            raise missing_extra(f"writing {cls.kind} files", package, extra) from error
 
     @abstractmethod
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
