@@ -14,11 +14,10 @@ import lowdim
 import lowdim.sklearn
 from examples import DENSITY_EXAMPLES, KERNEL_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, density, kernel, make, tables
 from inputs import with_holes
-from lowdim import FactorAnalysis, FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
+from lowdim import FourthMoments, KernelPCA, Moments, Triangle, Whitening, densities, kernels, solvers
 from lowdim.errors import LowdimWarning, without_warnings
 from lowdim.kernels import KERNELS
 from lowdim.solvers import KERNEL_SOLVERS, PREIMAGES, ROTATIONS
-from lowdim.summaries import SUMMARIES
 
 HOLES = with_holes(X)
 #: 0, 1, 2 or 3 times each row.
