@@ -253,7 +253,7 @@ def test_what_cannot_be_kept(tmp_path):
         model.transform_to(X, tmp_path / "out.csv", keep="id")
     with pytest.raises(ValueError, match=r"keep=\['id', 'id'\] must be the names of different columns"):
         model.transform_to(rows, tmp_path / "out.csv", keep=["id", "id"])
-    with pytest.raises(ValueError, match="one array of numbers. Write a table"):
+    with pytest.raises(ValueError, match=r"one array of numbers\. Write a table"):
         model.transform_to(rows, tmp_path / "out.npy", keep=["id", "day"])
     np.save(tmp_path / "in.npy", X)
     with pytest.raises(TypeError, match=r"needs columns with names, which .*in.npy does not have"):
