@@ -1,18 +1,24 @@
-"""What is particular to each kind of file that pyarrow.dataset reads: schemas, numbers of rows, and damaged places."""
+"""What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import unreadable_file
 from ..found_files import Found
 
+#: A batch of Parquet has about this many bytes, and at least so many rows; a column is read in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 4 << 20, 256, 1 << 16
+
 
 class FileFormat(ABC):
     """The files of one kind. `fragments` are what a scan of pyarrow.dataset reads."""
+
+    #: How far pyarrow.dataset reads ahead: options of its scanner.
+    ahead: ClassVar[dict[str, int]] = {}
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -51,9 +57,18 @@ class FileFormat(ABC):
         """The line of a row of file i, if the file has lines and it can be found quickly."""
         return None
 
-    def row_bytes(self, kinds: Sequence[Any]) -> int:
-        """About how many bytes a row of these types takes in memory."""
-        return sum(kind.bit_width // 8 if hasattr(kind, "bit_width") else 16 for kind in kinds)
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
+        fragments to read, by the number of their file."""
+        from pyarrow.dataset import FileSystemDataset
+
+        dataset = FileSystemDataset(list(parts.values()), schema, self.format)
+        numbers = iter(parts)
+        here = next(numbers)
+        for tagged in dataset.scanner(columns=schema.names, **self.ahead).scan_batches():
+            while self.found.paths[here] != tagged.fragment.path:
+                here = next(numbers)
+            yield here, tagged.record_batch
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -78,6 +93,9 @@ class FileFormat(ABC):
 
 
 class ParquetFormat(FileFormat):
+    """Parquet files. A scan of pyarrow.dataset holds whole row groups in memory, of which one may take a gigabyte; the
+    reader of single files decodes a batch of rows at a time, whatever the row groups are, and takes no longer."""
+
     @cached_property
     def format(self) -> Any:
         from pyarrow.dataset import ParquetFileFormat
@@ -97,6 +115,22 @@ class ParquetFormat(FileFormat):
                 rows -= group.num_rows
         return fragment.subset(row_group_ids=needed), rows
 
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        from pyarrow.parquet import ParquetFile
+
+        rows = max(_BATCH_ROWS, _BATCH_BYTES // max(1, sum(_width(kind) for kind in schema.types)))
+        for i, fragment in parts.items():
+            groups = [group.id for group in fragment.row_groups]
+            with ParquetFile(
+                self.found.paths[i],
+                metadata=fragment.metadata,
+                pre_buffer=False,
+                buffer_size=_PAGE_BYTES,
+                page_checksum_verification=True,
+            ) as file:
+                for batch in file.iter_batches(rows, groups, schema.names):
+                    yield i, _as(batch, schema)
+
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
@@ -112,6 +146,11 @@ class ParquetFormat(FileFormat):
 
 
 class ArrowFormat(FileFormat):
+    """Arrow files (Feather, version 2)."""
+
+    # Whole record batches are read ahead, which may be large.
+    ahead: ClassVar[dict[str, int]] = {"batch_readahead": 2, "fragment_readahead": 1}
+
     @cached_property
     def format(self) -> Any:
         from pyarrow.dataset import IpcFileFormat
@@ -130,3 +169,21 @@ class ArrowFormat(FileFormat):
         except (pa.ArrowException, OSError) as error:
             return ("" if batch is None else f" in record batch {batch}"), error
         return None
+
+
+def _width(kind: Any) -> int:
+    """About how many bytes an entry of this type takes."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        # Text and lists may have any length.
+        return 32
+
+
+def _as(batch: Any, schema: Any) -> Any:
+    """The columns of a batch in the order and with the types of a schema."""
+    import pyarrow as pa
+
+    columns = [batch.column(name) for name in schema.names]
+    same = [a if a.type == kind else a.cast(kind) for a, kind in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(same, schema=schema)
