@@ -183,8 +183,8 @@ def test_a_summary_names_bad_entries_and_is_saved(toy_summary, tmp_path):
     bad[7, 2] = np.inf
     with pytest.raises(ValueError, match="column 2, first in row 7"):
         summarize(bad, Extremes)
-    summarize(X, Extremes).save(tmp_path / "extremes.npz")
-    np.testing.assert_array_equal(Extremes.load(tmp_path / "extremes.npz").high, X.max(axis=0))
+    summarize(X, Extremes).save(tmp_path / "extremes.safetensors")
+    np.testing.assert_array_equal(Extremes.load(tmp_path / "extremes.safetensors").high, X.max(axis=0))
     with pytest.raises(TypeError, match="a Moments or a Triangle"):
         PCA(2).fit_summary(summarize(X, Extremes))
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from . import densities, errors, features, inspect, kernels, models, selection, solvers
+from ._version import __version__ as __version__
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
 from .reading import summarize
@@ -11,8 +12,6 @@ from .selection import bootstrap, choose_n_components, cross_validate, permutati
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

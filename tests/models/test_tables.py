@@ -265,8 +265,8 @@ def test_summaries_that_say_nothing_of_two_tables():
 def test_summaries_of_tables_can_be_saved(tmp_path):
     for kind in (Moments, Triangle):
         seen = summarize(np.hstack([X, Y]), kind(7, groups=(4, 3)))
-        seen.save(tmp_path / "seen.npz")
-        again = kind.load(tmp_path / "seen.npz")
+        seen.save(tmp_path / "seen.safetensors")
+        again = kind.load(tmp_path / "seen.safetensors")
         assert again.groups == (4, 3)
         np.testing.assert_array_equal(PLSRegression().fit_summary(again).coef_, PLSRegression().fit_summary(seen).coef_)
 

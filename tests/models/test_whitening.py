@@ -359,6 +359,6 @@ def test_ledoit_wolf_from_fourth_moments_merged():
 
 
 def test_ledoit_wolf_of_a_saved_summary(tmp_path):
-    summarize(X, FourthMoments).save(tmp_path / "fourth.npz")
-    model = Whitening("zca", regularization="ledoit-wolf").fit_summary(FourthMoments.load(tmp_path / "fourth.npz"))
+    summarize(X, FourthMoments).save(tmp_path / "fourth")
+    model = Whitening("zca", regularization="ledoit-wolf").fit_summary(FourthMoments.load(tmp_path / "fourth"))
     assert_close(model.shrinkage_, ledoit_wolf_shrinkage(X))

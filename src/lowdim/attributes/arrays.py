@@ -83,13 +83,12 @@ class Numbers(Kind):
         entries = value.data if stored else value
         if inspection.unread or not entries.size:
             return
-        if entries.dtype.kind == "f":
-            with np.errstate(all="ignore"):
-                self._check_entries(entries, name)
+        with np.errstate(all="ignore"):
+            self._check_entries(entries, name)
         if self.below:
-            limit = inspection.sizes.get(inspection.letter(self.below), 0)
-            if value.min() < 0 or value.max() >= limit:
-                raise ValueError(f"{name} has entries from {value.min()} to {value.max()}, outside of 0 to {limit - 1}")
+            limit = inspection.sizes.get(inspection.letter(self.below))
+            if value.min() < 0 or (limit is not None and value.max() >= limit):
+                raise ValueError(f"{name} has entries from {value.min()} to {value.max()}, and must be indices")
 
     def placed(self, value: Any, move: Callable[[np.ndarray], Any], inspection: Inspection) -> Any:
         return move(value) if isinstance(value, np.ndarray) and not self.host else value
@@ -112,9 +111,9 @@ class Numbers(Kind):
         if self.finite and not np.isfinite(a).all():
             raise ValueError(f"{name} contains NaN or infinity")
         rounding = _ROUNDING.get(a.dtype.name, _ROUNDING["float32"])
-        if self.sign == "nonnegative" and a.min() < 0.0:
+        if self.sign == "nonnegative" and a.min() < 0:
             raise ValueError(f"{name} has the negative entry {a.min():g}")
-        if self.sign == "positive" and not a.min() > 0.0:
+        if self.sign == "positive" and not a.min() > 0:
             raise ValueError(f"{name} has the entry {a.min():g}, and all must be positive")
         if self.most is not None and np.abs(a).max() > self.most * (1.0 + rounding):
             raise ValueError(f"{name} has an entry of magnitude {np.abs(a).max():g}, above {self.most:g}")

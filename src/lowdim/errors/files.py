@@ -9,20 +9,14 @@ from typing import Any
 from .messages import list_names
 
 
-def damaged_file(path: Any, reason: Any) -> ValueError:
-    """The error for a file that does not hold a summary, or one that no rows can have."""
-    return ValueError(
-        f"{path} is damaged, or not a file that the method `save` of a summary wrote: {reason}. Make the summary again "
-        "from the rows, and save it."
+def damaged_file(path: Any, reason: Any, newer: bool = False) -> ValueError:
+    """The error for a file that does not hold what lowdim saves. `newer`: its format is of a newer minor version."""
+    advice = (
+        "A newer version of lowdim wrote it and may read it."
+        if newer
+        else "Take another copy of it, or make it again and save it."
     )
-
-
-def not_storable(where: str, what: str, advice: str) -> TypeError:
-    """The error for a value that no file can hold."""
-    return TypeError(
-        f"{where} is {what}, which a file cannot hold: it holds numbers, text, arrays and the classes of "
-        f"lowdim, and no code. {advice}"
-    )
+    return ValueError(f"{path} is damaged, or not a file that lowdim saved: {reason}. {advice}")
 
 
 def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
@@ -36,9 +30,6 @@ def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
 def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
     """The error for a package that is needed and not installed."""
     return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
-
-
-# ---- Which files
 
 
 def not_a_path(got: Any) -> TypeError:
@@ -113,9 +104,6 @@ def deleted_file(path: str) -> FileNotFoundError:
     )
 
 
-# ---- What is in them
-
-
 def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
     """The error for a file that is damaged, or not what its name says; `where` is the place in it."""
     return ValueError(
@@ -160,9 +148,6 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
     )
 
 
-# ---- Which columns
-
-
 def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
     """The error for columns of text, dates or other things that are not numbers."""
     return ValueError(
@@ -200,28 +185,25 @@ def bad_columns(argument: str, got: Any) -> TypeError:
     return TypeError(
         f"{argument}={got!r} must be the name of a column, a pattern such as 'temp_*', or a list of these"
         f"{', or numeric' if argument == 'columns' else ''}."
-def not_a_stored_class(obj: Any) -> TypeError:
-    """The error for an object that `lowdim.save` does not know."""
-    kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
-    return TypeError(
-        f"{'the class ' if isinstance(obj, type) else 'an object of the class '}{kind} cannot be saved. Fitted models "
-        "of lowdim and lowdim.sklearn can (not classes derived from them), and so can summaries, plans and results of "
-        "selection."
     )
 
 
-def fewer_rows_than_allowed(obj: Any, n: int, min_rows: int, holds_rows: bool) -> ValueError:
-    """The error for an object of fewer rows than `min_rows`, or one that holds rows."""
-    why = "holds rows, or numbers for each of them" if holds_rows else f"was made from {n} rows"
+def foreign_file(path: Any, appearance: str) -> ValueError:
+    """The error for a file of another kind."""
     return ValueError(
-        f"this {type(obj).__name__} {why}, and min_rows={min_rows} asks for a file that was made from at least so many "
-        "rows and holds none of them. It was not saved."
+        f"{path} is not a file that lowdim saved: it looks like {appearance}. Models and summaries are read from files "
+        "that lowdim.save or the method `save` of a summary wrote."
     )
 
 
-def unknown_number_of_rows(obj: Any) -> ValueError:
-    """The error for `min_rows` with an object that does not know its number of rows."""
+def newer_file(path: Any, version: str, writer: str) -> ValueError:
+    """The error for a file whose format is of a newer major version."""
     return ValueError(
-        f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. Leave "
-        "it out, if the file may be saved."
+        f"{path} was written by lowdim {writer[:40]}, in version {version} of the format, which this version of lowdim "
+        "cannot read. Install the version of lowdim that wrote it, or a newer one."
     )
+
+
+def file_exceeds_memory(path: Any, needed: int, free: int) -> MemoryError:
+    """The error for a file whose arrays are larger than the memory that is free."""
+    return MemoryError(f"the arrays of {path} take {needed} bytes, and {free} bytes of memory are free.")

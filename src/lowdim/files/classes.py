@@ -156,7 +156,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "settings": ListOf(Entries(Anything()), length="s"),
         "scores": Numbers("f", "s", "c", **_HELD_OUT),
         "by_response": Maybe(Numbers("f", "s", "c", "*", **_HELD_OUT)),
-        "weights": Numbers("f", host=True, sign="positive"),
+        "weights": Numbers("f", host=True, dtype="any", sign="positive"),
         "n_samples": Whole(1),
         "n_passes": Whole(),
         "plan": Instance("solvers.Plan"),

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
-from ..attributes import Dtype, Instance, Real, Sometimes, TupleOf, Whole
+from ..attributes import Dtype, Flag, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
     NoVariance,
     RankWarning,
@@ -70,6 +70,7 @@ class TablesModel(Model):
         "choice_": Sometimes(Instance("selection.Choice")),
         "summary_": Sometimes(Instance("summaries.*")),
         "_dtypes": Sometimes(TupleOf(Dtype())),
+        "_one_dimensional": Sometimes(Flag()),
     }
     #: Standard deviations have the divisor n - 1, as in scikit-learn and R.
     ddof = 1

@@ -13,9 +13,8 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
@@ -23,12 +22,12 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from .._xp import Array, Beside, astype, device, namespace, wide_dtype
-from ..errors import NonFiniteBlock, damaged_file, no_rows_seen
+from ..container import flatten, write
+from ..errors import NonFiniteBlock, no_rows_seen
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
-from .loaded import check_loaded, require_numbers
+from .loaded import check_shapes, check_values, read_summary, stored_values, with_summaries
 from .names import Names, agreed_names, checked_names
-from .npz import read_tree, write_tree
 
 #: Blocks of about this size stay in cache while they are summed.
 CACHE_BYTES = 4 << 20
@@ -53,8 +52,11 @@ class Summary(ABC):
     options: ClassVar[tuple[str, ...]] = ()
     #: Names of all attributes that make up the summary: these are saved.
     state: ClassVar[tuple[str, ...]]
-    #: Names in `state` that were added after the first files were written, so that files may lack them.
+    #: Names in `state` that were added after the first files were written, so that files may lack them. They keep the
+    #: values of an empty summary then.
     added: ClassVar[tuple[str, ...]] = ()
+    #: Names of parameters that may be None.
+    optional: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()
@@ -155,50 +157,40 @@ class Summary(ABC):
         return max(16, CACHE_BYTES // max(1, n_columns * itemsize))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the summary to a `.npz` file (plain arrays, no pickle)."""
-        write_tree(path, self._tree())
+        """Write the summary to a file: a safetensors file with a checksum, no pickle. It appears under its name when it
+        is whole; a file of that name is replaced then. Arrays on a device are saved from the host."""
+        write(path, *flatten({"holds": "summary"} | self._tree()))
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, max_bytes: int | None = None) -> Self:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Read a summary from a file that `save` wrote.
 
-        Shapes, signs and counts are checked, and all numbers must be finite, so that a damaged file is refused here
-        and does not lead to wrong results later.
-
-        Parameters
-        ----------
-        path : str or path
-        max_bytes : int, optional
-            The memory that the arrays of the file may take. `save` does not compress, so the default is about the size
-            of the file: a compressed file that would take much more memory is refused. Pass a number to read it.
+        The class, the parameters and the shapes and dtypes of all arrays are checked before these are read. Then all
+        numbers must be finite, and signs and counts must be possible, so that a damaged file is refused here and does
+        not lead to wrong results later. The memory taken is about the size of the file.
         """
-        tree = read_tree(path, max_bytes)
-        kind = tree.get("kind")
-        if kind not in {known.__name__ for known in _all_kinds()}:
-            raise damaged_file(path, "it does not say which summary it holds")
-        if kind != cls.__name__:
-            raise ValueError(f"{path} holds a {kind}, not a {cls.__name__}; use lowdim.summaries.{kind}.load(path).")
-        try:
-            return cls._from_tree(tree)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise damaged_file(path, error) from error
+        return read_summary(path, cls)
 
     def _tree(self) -> dict[str, Any]:
         """The name of the class, the names of the columns if they are known, and the values of `state` as a tree;
         nested summaries become trees as well."""
-        names = {} if self.names is None else {"names": json.dumps(self.names)}
-        values = {name: _without_objects(getattr(self, name)) for name in self.state}
-        return {"kind": type(self).__name__} | names | values
+        return {
+            "class": type(self).__name__,
+            "names": None if self.names is None else list(self.names),
+            "state": {name: _without_objects(getattr(self, name)) for name in self.state},
+        }
 
     @classmethod
-    def _from_tree(cls, tree: dict[str, Any]) -> Self:
-        """Rebuild a summary from the tree that its `_tree` returned."""
-        stored = {name: _with_objects(value) for name, value in tree.items() if name in cls.state}
+    def _from_tree(cls, tree: dict[str, Any], declared: bool = False) -> Self:
+        """Rebuild a summary from the tree that its `_tree` returned. `declared`: the arrays have not been read yet,
+        only their shapes and dtypes are known, and only these are checked."""
+        stored = {name: with_summaries(value, declared) for name, value in stored_values(cls, tree).items()}
         summary = cls._made_from(stored)
         summary._restore(stored)
-        summary.names = json.loads(tree.get("names", "null"))
-        require_numbers(summary, tree)
-        check_loaded(summary)
+        summary.names = tree.get("names")
+        check_shapes(summary)
+        if not declared:
+            check_values(summary)
         return summary
 
     @abstractmethod
@@ -315,27 +307,3 @@ def _without_objects(value: Any) -> Any:
     if isinstance(value, Summary):
         return value._tree()
     return [_without_objects(item) for item in value] if isinstance(value, list) else value
-
-
-def _with_objects(value: Any) -> Any:
-    """`value` with each tree replaced by its summary."""
-    if isinstance(value, list):
-        return [_with_objects(item) for item in value]
-    return _class_named(value["kind"])._from_tree(value) if isinstance(value, dict) else value
-
-
-def _class_named(kind: Any) -> type[Summary]:
-    """The subclass of `Summary` with this name."""
-    for cls in _all_kinds():
-        if cls.__name__ == kind:
-            return cls
-    raise ValueError(f"there is no summary of the kind {kind}")
-
-
-def _all_kinds() -> Iterator[type[Summary]]:
-    """All subclasses of `Summary`, and theirs."""
-    waiting = Summary.__subclasses__()
-    while waiting:
-        cls = waiting.pop()
-        yield cls
-        waiting += cls.__subclasses__()

@@ -153,6 +153,7 @@ class LatentSummary(Summary):
     """
 
     parameters: ClassVar[tuple[str, ...]] = (*LatentGaussian.parameters, "unstored")
+    optional = ("spread",)
     nonnegative: ClassVar[tuple[str, ...]] = ("scale", "noise")
     takes_nan = True
 
@@ -173,8 +174,7 @@ class LatentSummary(Summary):
 
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
-        needed = {name: stored.pop(name) for name in LatentGaussian.parameters if name != "spread"}
-        model = LatentGaussian(**needed, spread=stored.pop("spread", None))
+        model = LatentGaussian(**{name: stored.pop(name) for name in LatentGaussian.parameters})
         return cls(model, unstored=stored.pop("unstored"))
 
 
@@ -204,7 +204,6 @@ class Latent(LatentSummary):
     parameters = (*LatentSummary.parameters, "informed")
     state = (*parameters, *_SUMS)
     nonnegative = (*LatentSummary.nonnegative, "squares")
-    added = ("informed",)
 
     def __init__(self, model: LatentGaussian, *, unstored: bool = False, informed: bool = False) -> None:
         super().__init__(model, unstored=unstored)
@@ -279,7 +278,7 @@ class Latent(LatentSummary):
     @classmethod
     def _made_from(cls, stored: dict[str, Any]) -> Self:
         made = super()._made_from(stored)
-        made.informed = bool(stored.pop("informed", False))
+        made.informed = bool(stored.pop("informed"))
         return made
 
     def _sums(self) -> tuple[str, ...]:

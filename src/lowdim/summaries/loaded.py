@@ -1,13 +1,15 @@
-"""Checks of a summary that was read from a file: what `update` and `merge` guarantee must hold for it as well."""
+"""Summaries from files: what `update` and `merge` guarantee must hold for them as well."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import container
 from .._xp import is_sparse
+from ..errors import damaged_file
 
 if TYPE_CHECKING:
     from .base import Layout, Summary
@@ -15,28 +17,86 @@ if TYPE_CHECKING:
 #: Symmetric matrices may differ from their transpose, and have negative diagonal entries, by this fraction of their
 #: largest entry.
 _ROUNDING = 1e-8
+#: What goes wrong while a summary is made from values that no summary can have.
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def require_numbers(summary: Summary, stored: Collection[str]) -> None:
-    """Raise a ValueError if a file does not hold all numbers of a summary. They are never None, so they were saved; a
-    number that is missing would silently keep the value that it has in an empty summary."""
-    numbers = [name for name, shape in summary._layout().items() if shape == () and name not in summary.added]
-    missing = [name for name in numbers if name not in stored and getattr(summary, name) is not None]
-    if missing:
+def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
+    """The summary of the class `cls` in a file. It is made twice: before the arrays are read, from their shapes, and
+    from the arrays."""
+
+    def check(document: dict[str, Any], layout: Any) -> None:
+        name = document.get("class")
+        if document.get("holds") != "summary" or class_named(name) is None:
+            raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
+        if name != cls.__name__:
+            raise ValueError(f"{path} holds a {name}, not a {cls.__name__}; use lowdim.summaries.{name}.load(path).")
+        make(document, layout, declared=True)
+
+    def make(document: dict[str, Any], arrays: Any, declared: bool) -> Any:
+        try:
+            rebuild = container.declared if declared else container.rebuild
+            return cls._from_tree(rebuild(document, arrays), declared)
+        except _DAMAGE as error:
+            raise damaged_file(path, error, container.is_newer(document)) from error
+
+    return make(*container.read(path, check), declared=False)
+
+
+def class_named(name: Any) -> type[Summary] | None:
+    """The summary of this name in the table `SUMMARIES`."""
+    from . import SUMMARIES
+
+    return SUMMARIES.get(name) if isinstance(name, str) else None
+
+
+def with_summaries(value: Any, declared: bool) -> Any:
+    """`value` with each tree replaced by its summary."""
+    if isinstance(value, list):
+        return [with_summaries(item, declared) for item in value]
+    if not isinstance(value, dict):
+        return value
+    cls = class_named(value.get("class"))
+    if cls is None:
+        raise ValueError(f"there is no summary of the class {str(value.get('class'))[:80]!r}")
+    return cls._from_tree(value, declared)
+
+
+def stored_values(cls: type[Summary], tree: dict[str, Any]) -> dict[str, Any]:
+    """The values in the tree of a summary, by name; all must be there, and no others."""
+    stored = tree.get("state")
+    if not isinstance(stored, dict):
+        raise ValueError(f"it has no state of a {cls.__name__}")
+    if missing := [name for name in cls.state if name not in stored and name not in cls.added]:
         raise ValueError(f"{', '.join(missing)} is missing")
+    if more := [name for name in stored if name not in cls.state]:
+        raise ValueError(f"it holds {', '.join(more)[:80]}, which a {cls.__name__} does not have")
+    return dict(stored)
 
 
-def check_loaded(summary: Summary) -> None:
-    """Raise a ValueError if the values of a summary that was read from a file cannot be those of a summary of rows:
-    wrong shapes, values that are missing, numbers that are not finite or have the wrong sign."""
+def check_shapes(summary: Summary) -> None:
+    """Raise a ValueError if the values of a summary do not have the shapes and dtypes of a summary of rows, or if some
+    are missing."""
     layout = summary._layout()
     for name, shape in layout.items():
         value = getattr(summary, name)
         if value is not None:
-            _check_numbers(name, value, shape)
+            _check_shape(name, value, shape)
+        elif name not in summary.optional and (not shape or name in (*summary.parameters, *summary.options)):
+            raise ValueError(f"{name} is missing")
     for name in summary.state:
-        if name not in layout and isinstance(getattr(summary, name), np.ndarray | int | float):
+        if name not in layout and isinstance(getattr(summary, name), np.ndarray | np.generic | int | float):
             raise ValueError(f"it holds {name}, which this summary does not have")
+    _check_complete(summary, layout)
+
+
+def check_values(summary: Summary) -> None:
+    """Raise a ValueError if the values of a summary cannot be those of a summary of rows: numbers that are not finite
+    or have the wrong sign."""
+    for name in summary._layout():
+        value = getattr(summary, name)
+        if value is not None and not np.all(np.isfinite(value.data if is_sparse(value) else value)):
+            raise ValueError(f"{name} contains NaN or infinity")
     for name in summary.nonnegative:
         value = getattr(summary, name)
         if value is not None and np.size(value) and np.min(value) < 0:
@@ -45,11 +105,11 @@ def check_loaded(summary: Summary) -> None:
         value = getattr(summary, name)
         if value is not None:
             _check_symmetric(name, value)
-    _check_complete(summary, layout)
 
 
-def _check_numbers(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise an error unless `value` holds finite real numbers and has the given shape; None is any length."""
+def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
+    """Raise an error unless `value` holds real numbers and has the given shape, where None is any length. Arrays may
+    not have been read yet, so that only numbers must be finite."""
     numbers = value.data if is_sparse(value) else np.asarray(value)
     if numbers.dtype.kind not in "fiub":
         raise ValueError(f"{name} has dtype {numbers.dtype}, and holds no real numbers")
@@ -57,7 +117,7 @@ def _check_numbers(name: str, value: Any, shape: tuple[int | None, ...]) -> None
     if len(got) != len(shape) or any(s is not None and s != g for g, s in zip(got, shape, strict=True)):
         wanted = ", ".join("any" if s is None else str(s) for s in shape)
         raise ValueError(f"{name} has shape {got}, and must have shape ({wanted})")
-    if not np.all(np.isfinite(numbers)):
+    if not shape and not np.isfinite(numbers):
         raise ValueError(f"{name} contains NaN or infinity")
 
 

@@ -106,7 +106,6 @@ class Moments(ScatterSummary):
     """
 
     options = ("wide",)
-    added = (*ScatterSummary.added, "wide")
     symmetric = ("scatter",)
     takes_pieces = True
     state: ClassVar[tuple[str, ...]] = (

@@ -31,6 +31,7 @@ class Observed(Summary):
 
     parameters = ("n_features", "unstored", "components")
     state = (*parameters, "n_rows", "weight", "surplus", "count", "mean", "rest", "squares")
+    optional = ("components",)
     nonnegative = ("components", "weight", "surplus", "count", "squares")
     takes_nan = True
 

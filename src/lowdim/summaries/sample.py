@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -46,7 +47,7 @@ class Sample(Summary):
 
     parameters = ("n_features", "size", "seed")
     state = ("n_features", "size", "seed", "rows", "weights", "keys")
-    nonnegative = ("weights",)
+    nonnegative = ("n_features", "size", "seed", "weights")
 
     def __init__(self, n_features: int, size: int, *, seed: int = 0) -> None:
         self.n_features, self.size, self.seed = int(n_features), int(size), int(seed)
@@ -55,10 +56,15 @@ class Sample(Summary):
         self._keys: np.ndarray = np.zeros(0, dtype=np.uint64)
         # New rows are collected here and compared with the rows kept for many of them at a time.
         self._waiting: list[tuple[Any, np.ndarray, np.ndarray]] = []
+
+    @cached_property
+    def _hash(self) -> tuple[np.ndarray, np.uint64]:
+        """A random odd factor for each column, and the number that is added before mixing: without it the key of a row
+        of zeros would be zero, which is always the smallest. They are drawn when they are needed first, so that no file
+        can have memory allocated for columns that it does not hold."""
         random = np.random.default_rng([self.seed, self.n_features])
-        self._factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        # Added before mixing: without it the key of a row of zeros would be zero, which is always the smallest.
-        self._offset = random.integers(1, 2**63, dtype=np.uint64)
+        factors = random.integers(1, 2**63, self.n_features, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        return factors, random.integers(1, 2**63, dtype=np.uint64)
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
@@ -138,24 +144,25 @@ class Sample(Summary):
     def _keys_of(self, block: Any) -> np.ndarray:
         """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random
         odd factor for each column and added up modulo 2^64, and the bits of the sum are mixed (SplitMix64)."""
+        factors, offset = self._hash
         if is_sparse(block):
-            terms = _bits(block.data) * self._factors[block.indices]
+            terms = _bits(block.data) * factors[block.indices]
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
             key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
         else:
-            key = np.einsum("ij,j->i", _bits(block), self._factors)
-        key = key + self._offset
+            key = np.einsum("ij,j->i", _bits(block), factors)
+        key = key + offset
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
 
     def _restore(self, stored: dict[str, Any]) -> None:
-        self._rows, self._weights, self._keys = stored.get("rows"), stored["weights"], stored["keys"]
+        self._rows, self._weights, self._keys = stored["rows"], stored["weights"], stored["keys"]
 
     @classmethod
-    def _from_tree(cls, tree: dict[str, Any]) -> Self:
-        sample = super()._from_tree(tree)
-        if sample.rows is not None and not np.array_equal(sample._keys_of(sample.rows), sample.keys):
+    def _from_tree(cls, tree: dict[str, Any], declared: bool = False) -> Self:
+        sample = super()._from_tree(tree, declared)
+        if not declared and sample.rows is not None and not np.array_equal(sample._keys_of(sample.rows), sample.keys):
             raise ValueError("the keys are not those of the rows")
         return sample
 

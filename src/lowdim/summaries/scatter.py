@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from .._xp import Array
 from ..linalg import divisor, require_rows
@@ -14,7 +14,6 @@ class ScatterSummary(Summary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
-    added: ClassVar[tuple[str, ...]] = ("n_features",)
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any
@@ -41,12 +40,6 @@ class ScatterSummary(Summary):
         p = self.n_features
         counts: Layout = {"n_features": (), "groups": (None,), "n_rows": (), "weight": ()}
         return counts | {"mean": (p,), "rest": (p,)}
-
-    @classmethod
-    def _made_from(cls, stored: dict[str, Any]) -> Self:
-        # Files of early versions hold the widths of the groups, but not `n_features`.
-        stored.setdefault("n_features", int(sum(stored["groups"])))
-        return super()._made_from(stored)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_rows} rows of weight {self.weight:g}, {self.n_features} columns)"

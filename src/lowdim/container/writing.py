@@ -1,0 +1,72 @@
+"""Writing a document and its arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from .._whole_files import moved_when_whole
+from .format import ADDED, BEGIN, DTYPE_NAMES, LONGEST_HEADER, NAME, NO_CHECKSUM, VERSION
+from .json_text import dump
+
+
+def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a document of JSON values and named arrays to the file `path`.
+
+    The name and version of the format and the version of lowdim are added to the document. The file appears under its
+    name when it is whole; one of that name is replaced then. The arrays are written as they are, in one pass; memory is
+    needed for those that are not contiguous.
+    """
+    if reserved := [name for name in ADDED if name in document]:
+        raise ValueError(f"the document must not have the entries {reserved}, which are added to it.")
+    added = {"format": NAME, "version": f"{VERSION[0]}.{VERSION[1]}", "lowdim": __version__}
+    ordered = {name: _plain(name, arrays[name]) for name in sorted(arrays, key=lambda name: -arrays[name].itemsize)}
+    header = _header(dump({**added, **document}), ordered)
+    with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
+        checksum = hashlib.sha256()
+        for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):
+            checksum.update(part)
+            file.write(part)
+        file.seek(8 + len(BEGIN))
+        file.write(checksum.hexdigest().encode())
+
+
+def _plain(name: str, array: np.ndarray) -> np.ndarray:
+    """An array in the order of C and with little-endian numbers; an error if files do not hold its dtype."""
+    little = array.dtype.newbyteorder("<")
+    if little not in DTYPE_NAMES:
+        raise TypeError(
+            f"{name} has dtype {array.dtype}, which cannot be stored; {', '.join(DTYPE_NAMES.values())} can."
+        )
+    # `ascontiguousarray` would give an array without dimensions one.
+    return np.asarray(array, dtype=little, order="C")
+
+
+def _header(document: str, arrays: dict[str, np.ndarray]) -> bytes:
+    """The header, with zeros in the place of the checksum. Blanks at its end let the arrays begin at a multiple of 8
+    bytes; those with the largest numbers come first, so that each is aligned."""
+    entries: dict[str, Any] = {}
+    end = 0
+    for name, array in arrays.items():
+        begin, end = end, end + array.nbytes
+        entries[name] = {"dtype": DTYPE_NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
+    if "__metadata__" in entries:
+        raise ValueError("no array can have the name __metadata__.")
+    text = dump({"__metadata__": {"sha256": NO_CHECKSUM.decode(), "document": document}, **entries}).encode()
+    header = text + b" " * (-len(text) % 8)
+    if not header.startswith(BEGIN + NO_CHECKSUM) or len(header) > LONGEST_HEADER:
+        raise ValueError(
+            f"the header of the file would have {len(header)} bytes, and {LONGEST_HEADER} are allowed: there are too "
+            "many names, or too many values that are not arrays."
+        )
+    return header
+
+
+def _bytes(array: np.ndarray) -> Any:
+    """The bytes of a contiguous array."""
+    return array.reshape(-1).view(np.uint8).data
