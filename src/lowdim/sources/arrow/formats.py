@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from ...errors import unreadable_file
 from ..found_files import Found
@@ -15,10 +15,12 @@ _BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 4 << 20, 256, 1 << 16
 
 
 class FileFormat(ABC):
-    """The files of one kind. `fragments` are what a scan of pyarrow.dataset reads."""
+    """The files of one kind. Each is a fragment of pyarrow.dataset, which finds schema and number of rows.
 
-    #: How far pyarrow.dataset reads ahead: options of its scanner.
-    ahead: ClassVar[dict[str, int]] = {}
+    A scan of pyarrow.dataset holds several row groups or files at once, each of which may take a gigabyte. So Parquet
+    and Arrow files are read by the readers of single files, which take no longer: a batch at a time, whatever the row
+    groups are.
+    """
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -45,9 +47,9 @@ class FileFormat(ABC):
         """The schema of file i, as its columns are read as rows."""
         return self.opened(i, lambda: self.fragments[i].physical_schema)
 
+    @abstractmethod
     def counts(self) -> list[int] | None:
         """The number of rows of each file; None if that is not known without reading them."""
-        return [self.opened(i, fragment.count_rows) for i, fragment in enumerate(self.fragments)]
 
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
@@ -57,18 +59,10 @@ class FileFormat(ABC):
         """The line of a row of file i, if the file has lines and it can be found quickly."""
         return None
 
+    @abstractmethod
     def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
         """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
         fragments to read, by the number of their file."""
-        from pyarrow.dataset import FileSystemDataset
-
-        dataset = FileSystemDataset(list(parts.values()), schema, self.format)
-        numbers = iter(parts)
-        here = next(numbers)
-        for tagged in dataset.scanner(columns=schema.names, **self.ahead).scan_batches():
-            while self.found.paths[here] != tagged.fragment.path:
-                here = next(numbers)
-            yield here, tagged.record_batch
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -93,8 +87,7 @@ class FileFormat(ABC):
 
 
 class ParquetFormat(FileFormat):
-    """Parquet files. A scan of pyarrow.dataset holds whole row groups in memory, of which one may take a gigabyte; the
-    reader of single files decodes a batch of rows at a time, whatever the row groups are, and takes no longer."""
+    """Parquet files."""
 
     @cached_property
     def format(self) -> Any:
@@ -148,14 +141,35 @@ class ParquetFormat(FileFormat):
 class ArrowFormat(FileFormat):
     """Arrow files (Feather, version 2)."""
 
-    # Whole record batches are read ahead, which may be large.
-    ahead: ClassVar[dict[str, int]] = {"batch_readahead": 2, "fragment_readahead": 1}
-
     @cached_property
     def format(self) -> Any:
         from pyarrow.dataset import IpcFileFormat
 
         return IpcFileFormat()
+
+    def counts(self) -> list[int]:
+        # A fragment would count its rows by reading all columns, all at once.
+        return [self.opened(i, lambda path=path: self._count(path)) for i, path in enumerate(self.found.paths)]
+
+    def _count(self, path: str) -> int:
+        """The number of rows, which a file says only with each record batch."""
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        with pa.OSFile(path) as disk, open_file(disk, options=IpcReadOptions(included_fields=[0])) as file:
+            return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        for i, fragment in parts.items():
+            columns = [fragment.physical_schema.get_field_index(name) for name in schema.names]
+            options = IpcReadOptions(included_fields=sorted(columns))
+            # A memory map would end the process if somebody shortened the file meanwhile.
+            with pa.OSFile(self.found.paths[i]) as disk, open_file(disk, options=options) as file:
+                for number in range(file.num_record_batches):
+                    yield i, _as(file.get_batch(number), schema)
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         import pyarrow as pa
@@ -163,7 +177,7 @@ class ArrowFormat(FileFormat):
 
         batch = None
         try:
-            with pa.memory_map(path) as memory, open_file(memory) as file:
+            with pa.OSFile(path) as disk, open_file(disk) as file:
                 for batch in range(file.num_record_batches):
                     file.get_batch(batch)
         except (pa.ArrowException, OSError) as error:
