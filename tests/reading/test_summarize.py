@@ -1,6 +1,7 @@
 """summarize and map_rows: edge shapes, weights, progress, the size of blocks."""
 
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -316,13 +317,20 @@ def test_holes_of_tables_side_by_side_and_of_what_has_to_be_computed():
 # ---- A new source
 
 
+@dataclass(frozen=True)
+class Name:
+    """The name of a table; a text would be the name of a file."""
+
+    text: str
+
+
 class NamedTable(Source):
     """The least that a source has to say: rows of a table that is known by its name."""
 
     tables = {"rows": X, "with holes": holed(0), "more": X[:, :2] ** 2}
 
     def __init__(self, name):
-        self._rows = self.tables[name]
+        self._rows = self.tables[name.text]
         self.shape, self.dtype, self.kind = self._rows.shape, self._rows.dtype, "named"
         self.traits = Traits(by_feature=False)
 
@@ -332,17 +340,18 @@ class NamedTable(Source):
 
 
 def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
-    table = [*SOURCES, (lambda X: isinstance(X, str), NamedTable)]
+    table = [*SOURCES, (lambda X: isinstance(X, Name), NamedTable)]
     monkeypatch.setattr(sys.modules["lowdim.sources"], "SOURCES", table)
-    np.testing.assert_array_equal(PCA(2).fit("rows").components_, PCA(2).fit(X).components_)
-    np.testing.assert_array_equal(PCA(2).fit(X).transform("rows"), PCA(2).fit(X).transform(X))
-    np.testing.assert_allclose(PPCA(1).fit("with holes").loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)
-    assert Rows(open_source("with holes")).shows_holes()
+    np.testing.assert_array_equal(PCA(2).fit(Name("rows")).components_, PCA(2).fit(X).components_)
+    np.testing.assert_array_equal(PCA(2).fit(X).transform(Name("rows")), PCA(2).fit(X).transform(X))
+    np.testing.assert_allclose(PPCA(1).fit(Name("with holes")).loadings_, PPCA(1).fit(holed(0)).loadings_, rtol=1e-6)
+    assert Rows(open_source(Name("with holes"))).shows_holes()
     more = NamedTable.tables["more"]
-    np.testing.assert_allclose(PLSRegression(1).fit("rows", "more").coef_, PLSRegression(1).fit(X, more).coef_)
-    np.testing.assert_allclose(PLSRegression(1).fit(X, "more").coef_, PLSRegression(1).fit(X, more).coef_)
-    beside_dask = BesideSource([open_source("rows"), open_source(INPUTS["Dask array"].make(X))])
+    expected = PLSRegression(1).fit(X, more).coef_
+    np.testing.assert_allclose(PLSRegression(1).fit(Name("rows"), Name("more")).coef_, expected)
+    np.testing.assert_allclose(PLSRegression(1).fit(X, Name("more")).coef_, expected)
+    beside_dask = BesideSource([open_source(Name("rows")), open_source(INPUTS["Dask array"].make(X))])
     assert not beside_dask.traits.remote
     np.testing.assert_allclose(summarize(beside_dask, Moments).mean, np.tile(X.mean(axis=0), 2))
     with pytest.raises(TypeError, match="X cannot be cut between two rows"):
-        open_source("rows").between(0, 2)
+        open_source(Name("rows")).between(0, 2)
