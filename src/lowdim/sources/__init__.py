@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep
+from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
@@ -101,9 +101,15 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str]) -> Source:
-    """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
-    the source gives them. `X` is a data frame, a Dask data frame, or an iterable of data frames."""
+def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
+    """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
+    of the source gives them.
+
+    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
+    `open_source`.
+    """
+    if is_path(X) or isinstance(X, Scan):
+        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
     open_block = partial(open_keeping, names=names)
@@ -112,6 +118,17 @@ def open_keeping(X: Any, names: Sequence[str]) -> Source:
     if not is_dask(X) and not is_array(X) and _is_stream(X):
         return StreamSource(X, open_block)
     raise cannot_keep("X", names)
+
+
+def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
+    """The source of files from which the columns `names` are carried along."""
+    if not all(isinstance(name, str) for name in files.columns):
+        raise cannot_keep(files.found.where, names)
+    for name in names:
+        if name not in files.columns:
+            raise unknown_column(files.found.where, name, files.columns)
+    files = files if wanted is None else with_columns(files, wanted)
+    return files.without(names).open()
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
