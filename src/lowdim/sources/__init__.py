@@ -12,6 +12,7 @@ import numpy as np
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
+from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -35,10 +36,15 @@ from .table import TableSource, is_column, is_table, open_table
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
     if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
+
+
+def _has_columns(X: Any) -> bool:
+    """True for tables in memory and for everything that speaks Arrow."""
+    return is_table(X) or is_arrow_object(X)
 
 
 def _is_nested_list(X: Any) -> bool:
@@ -70,6 +76,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_arrow_object, lambda X: ArrowObject(X).open()),
     (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
@@ -226,7 +233,7 @@ def _open_column(y: Any) -> Source:
         return source
     if isinstance(y, list | tuple) and not _is_stream(y):
         y = np.asarray(y)
-    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not is_table(y):
+    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
     source = open_source(y[:, None] if vector else y)

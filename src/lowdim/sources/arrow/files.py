@@ -55,8 +55,8 @@ class ArrowFiles(Contents):
 class ArrowFilesSource(ArrowSource):
     """Rows of files, one file after the other.
 
-    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was made
-    is an error.
+    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was
+    made is an error.
     """
 
     def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
@@ -132,8 +132,9 @@ class ArrowFilesSource(ArrowSource):
         import pyarrow as pa
 
         here = next(iter(parts))
+        batches = self._format.read(parts, self._schema(here, names))
         try:
-            for here, batch in self._format.read(parts, self._schema(here, names)):
+            for here, batch in batches:
                 yield here, batch
         except MemoryError:
             raise
