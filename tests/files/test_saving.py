@@ -10,6 +10,7 @@ import lowdim
 from examples import WIDE, X, Y, close, make, tables
 from files.comparing import assert_same, results
 from files.fitted_models import CASES, fitted
+from files.selection_results import selected
 from inputs import to_numpy
 from lowdim import models
 from lowdim.attributes import declared
@@ -81,23 +82,6 @@ def test_summaries(name, tmp_path):
     found = reloaded(summary, tmp_path / "summary")
     assert_same(found, summary)
     assert_same(SUMMARIES[name].load(tmp_path / "summary"), summary)
-
-
-def selected():
-    pls = lowdim.PLSRegression(2).fit(X, Y)
-    return {
-        "Plan": lowdim.plan(lowdim.PCA(2), X),
-        "Choice": lowdim.PCA("minka").fit(X).choice_,
-        "Choice of cross-validation": lowdim.PCA("cv").fit(X).choice_,
-        "Choices": lowdim.choose_n_components(X),
-        "CrossValidation": lowdim.cross_validate(lowdim.PCA(), X, cv=4),
-        "CrossValidation of settings": lowdim.cross_validate(
-            lowdim.PLSRegression(), X, Y, cv=3, parameters={"scale": [True, False]}
-        ),
-        "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_boot=20, random_state=0),
-        "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_permutations=20, random_state=0),
-        "Jackknife": pls.jackknife(X, Y, cv=5),
-    }
 
 
 def test_results_of_selection(tmp_path):
