@@ -36,10 +36,7 @@ MODELS = {
     "transformer": (FeatureMapPCA(2, feature_map=StandardScaler()), r"feature_map.* an estimator.*Save it by itself"),
     "own contrast": (lowdim.sklearn.FastICA(2, fun=cube), "the parameter fun of this FastICA is a function"),
     "own solver": (lowdim.PCA(2, solver=OwnSolver()), "solver"),
-    "random state": (
-        lowdim.PCA(2, random_state=np.random.RandomState(0)),
-        "random generator.*whole number as the seed",
-    ),
+    "random state": (lowdim.PCA(2, random_state=np.random.RandomState(0)), "random generator.*whole number as the seed"),
 }
 
 

@@ -57,9 +57,7 @@ def test_partial_fit_goes_on(name, tmp_path):
     given = (rows[:, :p], rows[:, p:]) if q else (rows,)
     if hasattr(model, "feature_names_in_"):
         given = (type_of_names(rows[:, :p], model.feature_names_in_), *given[1:])
-    if not hasattr(model, "partial_fit") or (
-        isinstance(getattr(model, "means_", None), list) and len(model.means_) > 2
-    ):
+    if not hasattr(model, "partial_fit") or (isinstance(getattr(model, "means_", None), list) and len(model.means_) > 2):
         return
     with without_warnings(LowdimWarning):
         assert_same(found.partial_fit(*given), model.partial_fit(*given))
