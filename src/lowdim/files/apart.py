@@ -97,7 +97,7 @@ def _plain_scalar(value: np.generic, where: str) -> Any:
 
 
 def _plain_array(value: Any, where: str) -> Any:
-    array = sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
+    array: Any = sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
     if array.dtype == object:
         if not all(isinstance(item, str) for item in array.ravel()):
             raise not_storable(where, "an array of objects", "Convert it to numbers first.")
