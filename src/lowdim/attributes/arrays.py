@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._entries import all_finite, asymmetry, largest_magnitude
 from .._xp import is_sparse
 from .base import Inspection, Kind
 
@@ -108,16 +109,16 @@ class Numbers(Kind):
                 raise ValueError(f"{name} has shape {shape}, and must have shape {self.shape}")
 
     def _check_entries(self, a: np.ndarray, name: str) -> None:
-        if self.finite and not np.isfinite(a).all():
+        if self.finite and not all_finite(a):
             raise ValueError(f"{name} contains NaN or infinity")
         rounding = _ROUNDING.get(a.dtype.name, _ROUNDING["float32"])
         if self.sign == "nonnegative" and a.min() < 0:
             raise ValueError(f"{name} has the negative entry {a.min():g}")
         if self.sign == "positive" and not a.min() > 0:
             raise ValueError(f"{name} has the entry {a.min():g}, and all must be positive")
-        if self.most is not None and np.abs(a).max() > self.most * (1.0 + rounding):
-            raise ValueError(f"{name} has an entry of magnitude {np.abs(a).max():g}, above {self.most:g}")
-        if self.order == "descending" and (np.diff(a) > rounding * np.abs(a).max()).any():
+        if self.most is not None and largest_magnitude(a) > self.most * (1.0 + rounding):
+            raise ValueError(f"{name} has an entry of magnitude {largest_magnitude(a):g}, above {self.most:g}")
+        if self.order == "descending" and (np.diff(a) > rounding * largest_magnitude(a)).any():
             raise ValueError(f"{name} is not in descending order")
         if self.symmetric:
             _check_symmetric(a, rounding, name)
@@ -126,8 +127,8 @@ class Numbers(Kind):
 
 
 def _check_symmetric(a: np.ndarray, rounding: float, name: str) -> None:
-    allowed = rounding * np.abs(a).max()
-    if np.abs(a - a.T).max() > allowed or np.diagonal(a).min() < -allowed:
+    allowed = rounding * largest_magnitude(a)
+    if asymmetry(a) > allowed or np.diagonal(a).min() < -allowed:
         raise ValueError(f"{name} is not symmetric with a diagonal that is not negative")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import container
+from .._entries import all_finite, asymmetry, largest_magnitude
 from .._xp import is_sparse
 from ..errors import damaged_file
 
@@ -100,7 +101,7 @@ def check_values(summary: Summary) -> None:
     or have the wrong sign."""
     for name in summary._layout():
         value = getattr(summary, name)
-        if value is not None and not np.all(np.isfinite(value.data if is_sparse(value) else value)):
+        if value is not None and not all_finite(value.data if is_sparse(value) else np.asarray(value)):
             raise ValueError(f"{name} contains NaN or infinity")
     for name in summary.nonnegative:
         value = getattr(summary, name)
@@ -135,10 +136,10 @@ def _check_sums(name: str, value: Any, kind: str) -> None:
 
 def _check_symmetric(name: str, S: np.ndarray) -> None:
     """Raise an error unless a matrix is symmetric and its diagonal is not negative, up to rounding."""
-    allowed = _ROUNDING * float(np.abs(S).max())
-    asymmetry, smallest = float(np.abs(S - S.T).max()), float(np.diagonal(S).min())
-    if asymmetry > allowed:
-        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {asymmetry:.3g}")
+    allowed = _ROUNDING * largest_magnitude(S)
+    difference, smallest = asymmetry(S), float(np.diagonal(S).min())
+    if difference > allowed:
+        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
     if smallest < -allowed:
         raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 
