@@ -18,7 +18,8 @@ from ..errors import (
 from ..models._base import Model
 from ..summaries import SUMMARIES, Summary
 from .apart import plain
-from .classes import RESULTS, class_named, fields_of, name_of
+from .classes import RESULTS, class_named, name_of
+from .fields import fields_of
 from .together import built, parameters_checked, placed_summary
 from .tree import from_tree, to_tree
 
