@@ -28,6 +28,8 @@ def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
 
     def check(document: dict[str, Any], layout: Any) -> None:
         name = document.get("class")
+        if document.get("holds") in ("model", "result"):
+            raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
         if document.get("holds") != "summary" or class_named(name) is None:
             raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
         if name != cls.__name__:
