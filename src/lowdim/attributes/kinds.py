@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ class Flag(Kind):
 class Text(Kind):
     """Text; one of `among`, if that is given."""
 
-    among: tuple[str, ...] = ()
+    among: Collection[str] = ()
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         if not isinstance(value, str) or (self.among and value not in self.among):

@@ -60,7 +60,7 @@ class _TakingApart:
         if isinstance(value, Model):
             return self._model(value, name)
         if isinstance(value, Summary):
-            return Record(name, {"tree": value._tree()})
+            return Record(name, {"tree": self.plain(value._tree(), where)})
         kind = type(value).__name__
         entries = taken_apart(value).items()
         return Record(name, {part: self.plain(item, f"{part} of {kind} in {where}") for part, item in entries})

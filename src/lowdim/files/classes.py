@@ -123,7 +123,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
     },
     PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
     selection.Choice: {
-        "rule": Text(tuple(selection.RULES)),
+        "rule": Text(selection.RULES),
         "k": Maybe(Whole()),
         "curve": Numbers("*", **_HELD_OUT),
         "assumes": Text(),
