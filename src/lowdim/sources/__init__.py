@@ -24,7 +24,7 @@ from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .objects import ObjectSource, holds_objects
-from .scanning import Scan, scan, with_columns
+from .scanning import Scan, keep_apart, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
@@ -107,11 +107,17 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str]) -> Source:
+def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
     """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
-    the source gives them. `X` is a data frame, a Dask data frame, or an iterable of data frames."""
+    the source gives them. `X` is a data frame, a Dask data frame, files with named columns, an object that speaks
+    Arrow, or an iterable of data frames. `wanted` is as in `open_source`."""
+    X = scan(X) if is_path(X) else X
     if is_table(X):
         return TableSource(X, keep=names)
+    if isinstance(X, Scan):
+        return keep_apart(X if wanted is None else with_columns(X, wanted), names)
+    if is_arrow_object(X):
+        return ArrowObject(X).open(without=names)
     open_block = partial(open_keeping, names=names)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)

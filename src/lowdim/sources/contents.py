@@ -26,3 +26,7 @@ class Contents(ABC):
     @abstractmethod
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
+
+    def why_not_numbers(self, columns: Sequence[Any]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""

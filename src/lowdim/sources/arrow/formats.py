@@ -55,6 +55,10 @@ class FileFormat(ABC):
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
         return self.fragments[i], rows
 
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
+
     def line_of(self, i: int, row: int) -> int | None:
         """The line of a row of file i, if the file has lines and it can be found quickly."""
         return None

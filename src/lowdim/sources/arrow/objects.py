@@ -14,7 +14,7 @@ import narwhals as nw
 
 from ...errors import bad_ndim, empty, exhausted_stream
 from ..base import Source
-from ..column_choice import ColumnChoice, check_columns
+from ..column_choice import ColumnChoice, check_columns, require_columns
 from ..contents import Contents
 from ..table import is_column
 from .columns import is_number
@@ -202,9 +202,10 @@ class ArrowObject(Contents):
         check_columns(columns, self)
         return ArrowObjectSource(self._producer, self._schema, columns)
 
-    def open(self) -> ArrowObjectSource:
-        """The rows of all columns."""
-        return self.source(self.choice().among(self))
+    def open(self, without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but these."""
+        require_columns(without, self)
+        return self.source(self.choice().without(without).among(self))
 
 
 class ArrowObjectSource(ArrowSource):
