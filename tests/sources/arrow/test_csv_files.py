@@ -61,7 +61,9 @@ def test_nulls_are_missing_values_or_are_named_with_file_row_and_line(csv, tmp_p
     holes[17] = [0.5, np.nan, 1.5]
     np.testing.assert_allclose(PPCA(1).fit(path).noise_variance_, PPCA(1).fit(holes).noise_variance_)
     # An empty line is no row, but it is a line; and the header is one.
-    with pytest.raises(ValueError, match=r"NaN: column 'b' \(number 1\), first in row 17 of rows\.csv \(line 20\)\. Com"):
+    with pytest.raises(
+        ValueError, match=r"NaN: column 'b' \(number 1\), first in row 17 of rows\.csv \(line 20\)\. Com"
+    ):
         PCA(1).fit(path)
 
 
@@ -118,7 +120,9 @@ def test_columns_that_are_not_numbers(csv):
 
 def test_a_decimal_comma_is_explained(csv):
     path = csv("a;b\n1,5;2\n2,5;3\n")
-    with pytest.raises(ValueError, match=r"not numbers: 'a' \(column 'a' has '1,5'; decimals have to be written with a poi"):
+    with pytest.raises(
+        ValueError, match=r"not numbers: 'a' \(column 'a' has '1,5'; decimals have to be written with a poi"
+    ):
         PCA(1).fit(path)
     path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
     with pytest.raises(ValueError, match=r"'1,5' in column 'a' is not a number; decimals have to be written with a po"):
