@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep
+from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -23,8 +23,9 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
+from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
 from .objects import ObjectSource, holds_objects
-from .scanning import Scan, keep_apart, scan, with_columns
+from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
@@ -108,14 +109,16 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
 
 def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
-    """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
-    the source gives them. `X` is a data frame, a Dask data frame, files with named columns, an object that speaks
-    Arrow, or an iterable of data frames. `wanted` is as in `open_source`."""
-    X = scan(X) if is_path(X) else X
+    """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
+    of the source gives them.
+
+    `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
+    Arrow; for `wanted` see `open_source`.
+    """
+    if is_path(X) or isinstance(X, Scan):
+        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
-    if isinstance(X, Scan):
-        return keep_apart(X if wanted is None else with_columns(X, wanted), names)
     if is_arrow_object(X):
         return ArrowObject(X).open(without=names)
     open_block = partial(open_keeping, names=names)
@@ -126,6 +129,17 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     raise cannot_keep("X", names)
 
 
+def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
+    """The source of files from which the columns `names` are carried along."""
+    if not all(isinstance(name, str) for name in files.columns):
+        raise cannot_keep(files.found.where, names)
+    for name in names:
+        if name not in files.columns:
+            raise unknown_column(files.found.where, name, files.columns)
+    files = files if wanted is None else with_columns(files, wanted)
+    return files.without(names).open()
+
+
 def _opener(X: Any) -> Callable[[Any], Source] | None:
     """The function in `SOURCES` that opens `X`, or None if `X` passes none of the tests."""
     return next((opener for fits, opener in SOURCES if fits(X)), None)
@@ -134,6 +148,51 @@ def _opener(X: Any) -> Callable[[Any], Source] | None:
 def can_be_opened(X: Any) -> bool:
     """Whether `open_source` knows a source for `X`."""
     return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
+
+
+#: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
+NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
+    (lambda X: isinstance(X, Source), SourceTable),
+    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
+    (is_table, FrameTable),
+    (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
+]
+
+
+def by_name(
+    X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
+) -> tuple[Any, ...]:
+    """(X, y, and each of the vectors), with columns of `X` in place of their names.
+
+    Parameters
+    ----------
+    X : rows
+        If columns are named by the other arguments, the result holds the columns that are left.
+    y : table, str, or list of str
+        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
+        path of a file, and is returned as it is.
+    wanted : sequence of str, optional
+        The columns that a fitted model expects; see `open_source`.
+    hold : bool
+        Whether a named `y` is read into memory at once. By default it is a source, and `X` and `y` together are read in
+        one pass.
+    vectors : array, str, or anything else
+        Weights and labels. A column that is named is read at once, by one pass over this column.
+
+    Notes
+    -----
+    Without names, everything is returned as it is, and nothing is opened.
+    """
+    read = (lambda rows: entries_of(open_source(rows))) if hold else None
+    return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
+
+
+def _named_table(X: Any) -> NamedTable | None:
+    """The columns of `X` by their names; None if they have no names."""
+    X = scan(X) if is_path(X) else X
+    table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
+    return None if table is None or not table.has_names else table
 
 
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
@@ -216,6 +275,7 @@ __all__ = [
     "TableSource",
     "Traits",
     "bad_entry_error",
+    "by_name",
     "can_be_opened",
     "gather",
     "holds_objects",

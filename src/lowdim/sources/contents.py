@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .base import Source
 
 
@@ -30,3 +32,11 @@ class Contents(ABC):
     def why_not_numbers(self, columns: Sequence[Any]) -> str:
         """Why these columns are not numbers, if there is more to say than that."""
         return ""
+
+    def column(self, name: str) -> np.ndarray:
+        """All entries of one column, which may be text. One pass over this column."""
+        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
+
+    def dtype(self, columns: Sequence[Any]) -> Any:
+        """The dtype of the rows of these columns."""
+        return self.source(columns).dtype

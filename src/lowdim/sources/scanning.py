@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from .._memory import in_words
-from ..errors import cannot_keep
 from .arrow import ArrowFiles
 from .base import Source
-from .column_choice import ColumnChoice, require_columns
+from .column_choice import ColumnChoice
 from .contents import Contents
 from .found_files import Found, find_files, is_path
 from .stores import StoredArrays
@@ -65,7 +64,9 @@ class Scan:
 
     def open(self) -> Source:
         """The source of the rows."""
-        return self.contents.source(self.chosen)
+        source = self.contents.source(self.chosen)
+        source.files = self.found.paths
+        return source
 
     def _choosing(self, choice: Any) -> Scan:
         other = replace(self, choice=choice)
@@ -129,13 +130,3 @@ def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     if isinstance(X, Scan) and X.choice == ColumnChoice():
         return X.select(list(wanted))
     return X
-
-
-def keep_apart(scan: Scan, names: Sequence[str]) -> Source:
-    """The source of the chosen columns without `names`, which `blocks_keeping` of the source gives."""
-    contents = scan.contents
-    if contents.choice is not ColumnChoice:
-        raise cannot_keep(contents.label, names)
-    require_columns(names, contents)
-    chosen = scan.choice.named_among(contents)
-    return scan.without([name for name in names if name in chosen]).open()

@@ -8,11 +8,13 @@ from copy import copy
 from itertools import accumulate, groupby
 from typing import Any
 
+import numpy as np
+
 from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import is_number
+from .columns import block_dtype, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -41,6 +43,16 @@ class ArrowFiles(Contents):
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
+
+    def column(self, name: str) -> np.ndarray:
+        import pyarrow as pa
+
+        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
+        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
+        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
 
 
 class ArrowFilesSource(ArrowSource):
@@ -111,7 +123,7 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
