@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -68,7 +68,7 @@ class CsvFormat(FileFormat):
 
         names = self._header(0)
         for i, path in enumerate(self.found.paths):
-            with self._located(i, lambda p=path: open_csv(p, parse_options=self._parse_options())) as reader:
+            with self._located(i, partial(open_csv, path, parse_options=self._parse_options())) as reader:
                 found = {field.name: field.type for field in reader.schema}
             if not all(pa.types.is_null(kind) for kind in found.values()):
                 break

@@ -10,8 +10,9 @@ from typing import Any
 from ...errors import unreadable_file
 from ..found_files import Found
 
-#: A batch of Parquet has about this many bytes, and at least so many rows; a column is read in pieces of so many bytes.
-_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 4 << 20, 256, 1 << 16
+#: A batch of Parquet has about this many bytes, and at least so many rows: with fewer, calls for each column would cost
+#: more than the copies. A column is read from disk in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 16 << 20, 256, 1 << 16
 
 
 class FileFormat(ABC):
