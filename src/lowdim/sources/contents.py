@@ -20,6 +20,8 @@ class Contents(ABC):
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
+    #: Those that are the index of a data frame. They are read only if they are named.
+    index: Sequence[Any] = ()
     #: Whether `scan` chooses the columns.
     files: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.

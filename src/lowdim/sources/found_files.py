@@ -18,6 +18,7 @@ from ..errors import (
     no_match,
     no_such_file,
     not_a_path,
+    not_local,
     not_permitted,
     special_file,
     unknown_suffix,
@@ -122,7 +123,7 @@ def find_files(where: Any) -> Found:
     for place in places:
         if not isinstance(place, str | os.PathLike):
             raise not_a_path(place)
-        path, name = _split(os.fspath(place))
+        path, name = _split(os.path.expanduser(os.fspath(place)))
         inside = inside if name is None else name
         paths += list(_expanded(path))
     kinds: dict[str, str] = {}
@@ -161,6 +162,8 @@ def _expanded(path: str) -> Iterator[str]:
     if os.path.lexists(path):
         yield from _files_in(path)
         return
+    if "://" in path:
+        raise not_local(path)
     if not glob.has_magic(path):
         raise no_such_file(path)
     # Notes are left out unless the pattern itself names them.

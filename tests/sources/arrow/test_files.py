@@ -1,6 +1,7 @@
 """Parquet and Arrow files as one table: rows, columns, damaged files, and files that change."""
 
 import os
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -115,6 +116,20 @@ def test_columns_that_are_kept(folder):
         open_keeping(folder, ["idd"])
 
 
+def test_an_index_of_pandas_is_no_column(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=NAMES, index=pandas.Index(np.arange(500) * 2.0, name="number"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "plain.parquet")
+    frame.reset_index(drop=True).to_parquet(tmp_path / "range.parquet")
+    for name in ("named", "plain", "range"):
+        for columns in (None, "numeric", "*"):
+            assert scan(tmp_path / f"{name}.parquet", columns=columns).chosen == NAMES
+    assert scan(tmp_path / "named.parquet", columns=["number", "a"]).chosen == ["number", "a"]
+    kept = next(open_keeping(tmp_path / "named.parquet", ["number"]).blocks_keeping(3, ["number"]))[1]
+    assert kept["number"].to_pylist() == [0, 2, 4]
+
+
 def test_columns_that_a_model_wants(folder):
     assert open_source(folder, wanted=["d", "a"]).names == ["d", "a"]
     assert open_source(scan(folder), wanted=["d", "a"]).names == ["d", "a"]
@@ -137,6 +152,29 @@ def test_a_scan_prints_itself(folder):
     text = repr(scan(folder, columns=["a", "d"]))
     assert text.startswith(f"scan('{folder}'): 5 ")
     assert text.endswith("columns 'a', 'd' of 5")
+
+
+def test_paths_from_here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    np.testing.assert_array_equal(whole(open_source(scan(".", exclude="id"))), X)
+    first = sorted(folder.iterdir())[0].name
+    np.testing.assert_array_equal(whole(open_source(scan(f"./{first}", exclude="id"))), X[:120])
+
+
+def test_without_pyarrow_an_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        ImportError, match=r"reading (parquet|arrow) files needs pyarrow, .* pip install 'lowdim\[files\]'"
+    ):
+        PCA(1).fit(folder)
+
+
+def test_integers_after_a_row_are_named_by_their_place_in_the_file(tmp_path):
+    numbers = np.arange(100)
+    numbers[77] = 2**53 + 1
+    write("parquet", tmp_path / "a.parquet", pa.table({"a": numbers}))
+    with pytest.raises(ValueError, match=r"9007199254740993 in row 77 of a\.parquet,"):
+        whole(open_source(tmp_path).after(60))
 
 
 # ---- Dtypes

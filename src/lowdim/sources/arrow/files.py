@@ -14,7 +14,7 @@ from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import block_dtype, is_number
+from .columns import block_dtype, index_columns, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -36,6 +36,7 @@ class ArrowFiles(Contents):
         self._format = FORMATS[found.kind](found)
         schema = self._format.schema
         self.names = schema.names
+        self.index = index_columns(schema)
         self.numeric = [field.name for field in schema if is_number(field.type)]
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
@@ -73,8 +74,6 @@ class ArrowFilesSource(ArrowSource):
         super().__init__(columns, kinds, None if counts is None else sum(counts))
         #: The number of rows of each file, as far as they are known.
         self._counts: list[int] = counts or []
-        #: The number of rows at the beginning that are left out.
-        self._start = 0
         self.files = found.paths
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
