@@ -45,6 +45,8 @@ class ArrowSource(StoredSource):
             n_bytes=0,
             itemsize=itemsize,
         )
+        #: The number of rows at the beginning of the table that are left out.
+        self._start = 0
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
 
@@ -78,4 +80,4 @@ class ArrowSource(StoredSource):
         return list(self.names or [])
 
     def _inexact(self, row: int, column: int, value: int) -> ValueError:
-        return inexact_integer(value, self.row_label(row), column_label(column, self._names))
+        return inexact_integer(value, self.row_label(self._start + row), column_label(column, self._names))
