@@ -16,7 +16,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import written
+from lowdim import scan
 from lowdim.sources import ArraySource
+from written import names
 
 BOTH = ("float64", "float32")
 
@@ -37,6 +40,8 @@ class Input:
     named: bool = False
     #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
+    #: Whether the rows are read from files. How they are read does not depend on the solver, and takes longer.
+    stored: bool = False
 
     def result_dtype(self, dtype: str) -> Any:
         """The dtype of results for rows of `dtype`: float32 stays float32, all others become float64."""
@@ -52,11 +57,6 @@ def namespace(name: str) -> Any:
     if name == "numpy":
         return np
     return pytest.importorskip(name, reason=f"{name} is not installed")
-
-
-def names(p: int) -> list[str]:
-    """Column names of tables."""
-    return [f"col{j}" for j in range(p)]
 
 
 def on_disk(X: np.ndarray) -> np.memmap:
@@ -141,6 +141,11 @@ def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
 
+def opened_zarr(X: np.ndarray) -> Any:
+    """An array of Zarr, which the user has opened."""
+    return importlib.import_module("zarr").open_array(written.zarr(X), mode="r")
+
+
 INPUTS: dict[str, Input] = {
     "C order": Input(np.ascontiguousarray),
     "F order": Input(np.asfortranarray),
@@ -174,10 +179,21 @@ INPUTS: dict[str, Input] = {
     "generator": Input(lambda X: (b for b in blocks(X)), again=False, by_column=False),
     "Dask array": Input(chunked, lazy=True),
     "Dask data frame": Input(partitioned, by_column=False, named=True, lazy=True),
+    "Parquet": Input(written.parquet, named=True, stored=True),
+    "Arrow": Input(written.arrow, named=True, stored=True),
+    "CSV": Input(lambda X: scan(written.csv(X), columns="col*"), dtypes=("float64",), named=True, stored=True),
+    "NPY": Input(written.npy, stored=True),
+    "NPY directory": Input(written.npy_parts, stored=True),
+    "Zarr": Input(written.zarr, stored=True),
+    "Zarr array": Input(opened_zarr, stored=True),
+    "HDF5": Input(written.hdf5, stored=True),
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
 }
+
+#: For tests that take long: of all files, Parquet only.
+FEW_INPUTS = {name: kind for name, kind in INPUTS.items() if not kind.stored or name == "Parquet"}
 
 #: Inputs whose entries may be NaN or infinite.
 FLOAT_INPUTS = [name for name, kind in INPUTS.items() if not {"int64", "int16", "int32"} & set(kind.dtypes)]

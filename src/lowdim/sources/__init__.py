@@ -144,8 +144,8 @@ def by_name(
     X : rows
         If columns are named by the other arguments, the result holds the columns that are left.
     y : table, str, or list of str
-        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
-        path of a file, and is returned as it is.
+        A name stands for a vector, a list of names for a table. A string that is not the name of a column may be the
+        path of a file; it is then returned as it is.
     wanted : sequence of str, optional
         The columns that a fitted model expects; see `open_source`.
     hold : bool

@@ -14,6 +14,7 @@ from ..errors import needs_second_reading, unknown_column
 from .base import Source
 from .column_choice import ColumnChoice
 from .columns_of import ColumnsSource
+from .found_files import names_file
 from .scanning import Scan, with_columns
 from .table import open_table
 
@@ -158,12 +159,16 @@ def columns_by_name(
     table = find_table(X) if targets or named else None
     if table is None:
         return X, y, *vectors.values()
+    if isinstance(y, str) and y not in table.names and names_file(y):
+        targets = []
     if isinstance(y, list | tuple) and len(y) == table.n and not set(targets) & set(table.names):
         # The classes of the rows, as scikit-learn passes them to models that do not look at them.
         targets = []
     for name in (*targets, *named.values()):
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
+    if not targets and not named:
+        return X, y, *vectors.values()
     rest = table.rest([*targets, *named.values()], wanted)
     if targets and hold is None:
         X, y = table.pair(rest, y)
