@@ -19,12 +19,14 @@ from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Whole
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
     other_names,
     other_namespace,
     other_width,
     sklearn_argument,
 )
-from ..reading import RowMap, Rows, check_weights, map_rows
+from ..reading import Checkpoint, FirstPass, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, open_source
@@ -33,6 +35,7 @@ from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
+from ._rule_choice import is_cv
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 from ._writing import Maps, WritesResults, results
 
@@ -93,7 +96,7 @@ class Model(  # type: ignore[misc]
         """The number of columns."""
         return int(self.components_.shape[1])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to rows.
 
         Parameters
@@ -104,12 +107,15 @@ class Model(  # type: ignore[misc]
             If it is the name of a column of `X`, or a list of names, these columns are left out.
         sample_weight : array of shape (n_samples,), or str, optional
             Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
 
         Returns
         -------
         self
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -170,10 +176,14 @@ class Model(  # type: ignore[misc]
     def _lift(self) -> Any:
         """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
 
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
     # ---- How a fit runs
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False) -> Source:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, twice: bool = False, checkpoint: Any = None) -> Source:
         """Fit, and return the source for callers that read it a second time (`twice`)."""
         self._check_parameters()
         with self._restore_on_error():
@@ -184,8 +194,11 @@ class Model(  # type: ignore[misc]
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             weighted = self._rows(source, sample_weight, progress)
+            kept = None if checkpoint is None else self._keep_state(weighted, Checkpoint.of(checkpoint))
             self._fit_rows(weighted)
             self._keep_summary(weighted)
+        if kept is not None:
+            kept.remove()
         if progress is not None:
             progress.finish()
         return source
@@ -205,6 +218,24 @@ class Model(  # type: ignore[misc]
         """The names of the columns that a fitted model expects; None if it was fitted without names."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else list(names)
+
+    def _keep_state(self, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+        """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
+        plan = self._plan_rows(rows)
+        if is_cv(getattr(self, "n_components", None)):
+            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
+        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
+            raise no_checkpoint_of(type(self).__name__, plan)
+        read = self._rows_read(rows)
+        if self._takes_nan and read.shows_holes():
+            raise no_checkpoint_with_holes("there are missing values in the first rows.")
+        read.first_pass = FirstPass(checkpoint)
+        return checkpoint
+
+    def _rows_read(self, rows: Any) -> Rows:
+        """The rows that the pass is over, of those that `_rows` returned."""
+        found: Rows = rows
+        return found
 
     def _restore_on_error(self) -> AbstractContextManager[None]:
         """Context that restores the state of the model if the fit inside fails."""

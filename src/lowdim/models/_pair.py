@@ -51,7 +51,7 @@ class PairModel(TablesModel):
         "_one_dimensional": Flag(),
     }
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
         """Fit to the rows of two tables.
 
         Parameters
@@ -62,12 +62,15 @@ class PairModel(TablesModel):
             list of names: X is then all other columns.
         sample_weight : array of shape (n_samples,), or str, optional
             Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""

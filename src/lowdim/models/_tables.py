@@ -187,6 +187,10 @@ class TablesModel(Model):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         """The tables side by side; their columns are recorded if `reset`, otherwise compared with those of the fit."""
 
+    def _rows_read(self, rows: Tables) -> Rows:
+        joint: Any = rows.joint
+        return joint  # type: ignore[no-any-return] # solvers see only what they may do with rows
+
     def _keep_summary(self, rows: Tables) -> None:
         joint: Any = rows.joint
         if joint.small_summary is not None:

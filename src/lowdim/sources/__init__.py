@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep
+from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
+from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,7 +23,7 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
-from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
+from .named_columns import ContentsTable, DaskTable, FrameTable, NamedTable, SourceTable, columns_by_name, entries_of
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -35,10 +36,15 @@ from .table import TableSource, is_column, is_table, open_table
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
     if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
+
+
+def _has_columns(X: Any) -> bool:
+    """True for tables in memory and for everything that speaks Arrow."""
+    return is_table(X) or is_arrow_object(X)
 
 
 def _is_nested_list(X: Any) -> bool:
@@ -70,6 +76,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_arrow_object, lambda X: ArrowObject(X).open()),
     (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
@@ -101,9 +108,15 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str]) -> Source:
-    """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
-    the source gives them. `X` is a data frame, a Dask data frame, or an iterable of data frames."""
+def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
+    """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
+    of the source gives them.
+
+    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
+    `open_source`.
+    """
+    if is_path(X) or isinstance(X, Scan):
+        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
     open_block = partial(open_keeping, names=names)
@@ -112,6 +125,17 @@ def open_keeping(X: Any, names: Sequence[str]) -> Source:
     if not is_dask(X) and not is_array(X) and _is_stream(X):
         return StreamSource(X, open_block)
     raise cannot_keep("X", names)
+
+
+def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
+    """The source of files from which the columns `names` are carried along."""
+    if not all(isinstance(name, str) for name in files.columns):
+        raise cannot_keep(files.found.where, names)
+    for name in names:
+        if name not in files.columns:
+            raise unknown_column(files.found.where, name, files.columns)
+    files = files if wanted is None else with_columns(files, wanted)
+    return files.without(names).open()
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
@@ -127,9 +151,10 @@ def can_be_opened(X: Any) -> bool:
 #: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
 NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
     (lambda X: isinstance(X, Source), SourceTable),
-    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: isinstance(X, Scan), lambda X: ContentsTable(X.contents, X)),
     (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
     (is_table, FrameTable),
+    (is_arrow_object, lambda X: ContentsTable(ArrowObject(X))),
     (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
 ]
 
@@ -209,7 +234,7 @@ def _open_column(y: Any) -> Source:
         return source
     if isinstance(y, list | tuple) and not _is_stream(y):
         y = np.asarray(y)
-    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not is_table(y):
+    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
     source = open_source(y[:, None] if vector else y)
