@@ -23,7 +23,7 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
-from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
+from .named_columns import ContentsTable, DaskTable, FrameTable, NamedTable, SourceTable, columns_by_name, entries_of
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -153,9 +153,10 @@ def can_be_opened(X: Any) -> bool:
 #: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
 NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
     (lambda X: isinstance(X, Source), SourceTable),
-    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: isinstance(X, Scan), lambda X: ContentsTable(X.contents, X)),
     (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
     (is_table, FrameTable),
+    (is_arrow_object, lambda X: ContentsTable(ArrowObject(X))),
     (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
 ]
 
@@ -170,8 +171,8 @@ def by_name(
     X : rows
         If columns are named by the other arguments, the result holds the columns that are left.
     y : table, str, or list of str
-        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
-        path of a file, and is returned as it is.
+        A name stands for a vector, a list of names for a table. A string that is not the name of a column may be the
+        path of a file; it is then returned as it is.
     wanted : sequence of str, optional
         The columns that a fitted model expects; see `open_source`.
     hold : bool

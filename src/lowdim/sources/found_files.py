@@ -145,6 +145,11 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | Path)
 
 
+def names_file(text: str) -> bool:
+    """Whether a text can be taken for the path of a file: by its suffix, or because there is such a file."""
+    return kind_of(_split(text)[0]) is not None or os.path.exists(text)
+
+
 def kind_of(name: str) -> str | None:
     """The kind of a file by its name; None if its suffix is unknown."""
     lower = name.lower().rstrip(os.sep)

@@ -46,10 +46,7 @@ class ArrowFiles(Contents):
         return self._format.why_not_numbers(columns)
 
     def column(self, name: str) -> np.ndarray:
-        import pyarrow as pa
-
-        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
-        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+        return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
         schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
@@ -122,7 +119,7 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
