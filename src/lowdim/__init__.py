@@ -3,11 +3,12 @@
 from importlib import import_module
 from typing import Any
 
-from . import densities, errors, features, inspect, kernels, models, selection, solvers
+from . import densities, errors, features, files, inspect, kernels, models, selection, solvers
 from ._version import __version__ as __version__
+from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
-from .reading import summarize
+from .reading import Checkpoint, summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
@@ -22,6 +23,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Checkpoint",
     "FourthMoments",
     "Moments",
     "Triangle",
@@ -31,12 +33,15 @@ __all__ = [
     "densities",
     "errors",
     "features",
+    "files",
     "inspect",
     "kernel_plan",
     "kernels",
+    "load",
     "open_source",
     "permutation_test",
     "plan",
+    "save",
     "scan",
     "selection",
     "solvers",

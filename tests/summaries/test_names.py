@@ -89,8 +89,9 @@ def test_every_summary_keeps_its_names(label, tmp_path):
 def test_names_of_the_wrong_number_are_refused():
     with pytest.raises(ValueError, match="of 4 columns, and there are 2 names"):
         Moments(4).names = ("a", "b")
-    with pytest.raises(TypeError, match="not a single text"):
-        Moments(4).names = "abcd"
+    for wrong in ("abcd", (1, 2, 3, 4)):
+        with pytest.raises(TypeError, match="a sequence of texts"):
+            Moments(4).names = wrong
 
 
 def test_tables_side_by_side_have_the_names_of_all_columns():

@@ -3,6 +3,14 @@
 A message says what is wrong, what was given, what is allowed, and what to do.
 """
 
+from .checkpoints import (
+    damaged_checkpoint,
+    no_checkpoint_elsewhere,
+    no_checkpoint_of,
+    no_checkpoint_with_holes,
+    other_pass,
+    other_stream,
+)
 from .files import (
     bad_columns,
     changed_file,
@@ -96,6 +104,7 @@ from .messages import (
     too_large,
     too_small,
     units_too_far,
+    weights_without_column,
     wrong_features,
 )
 from .names import (
@@ -129,7 +138,6 @@ from .stores import (
     array_without_numbers,
     missing_chunks,
     names_of_array_columns,
-    names_without_columns,
     no_such_array,
     objects_in_npy,
     other_store_width,
@@ -170,6 +178,7 @@ __all__ = [
     "complex_data",
     "csv_encoding",
     "csv_header",
+    "damaged_checkpoint",
     "damaged_file",
     "deleted_file",
     "density_not_finite",
@@ -197,12 +206,14 @@ __all__ = [
     "n_components_out_of_range",
     "names_difference",
     "names_of_array_columns",
-    "names_without_columns",
     "needs_extra",
     "needs_memory",
     "needs_second_reading",
     "never_observed",
     "newer_file",
+    "no_checkpoint_elsewhere",
+    "no_checkpoint_of",
+    "no_checkpoint_with_holes",
     "no_columns_left",
     "no_inner_name",
     "no_kept_columns",
@@ -236,7 +247,9 @@ __all__ = [
     "other_names",
     "other_namespace",
     "other_partition",
+    "other_pass",
     "other_store_width",
+    "other_stream",
     "other_width",
     "output_exists",
     "over_budget",
@@ -256,6 +269,7 @@ __all__ = [
     "unreadable_file",
     "virtual_dataset",
     "warn_user",
+    "weights_without_column",
     "which_array",
     "without_warnings",
     "wrong_features",

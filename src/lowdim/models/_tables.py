@@ -133,6 +133,7 @@ class TablesModel(Model):
         self._check_parameters()
         with self._restore_on_error():
             first = self._starts_summary()
+            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
             seen = self._merge_rows(source, sample_weight, first)
@@ -185,6 +186,10 @@ class TablesModel(Model):
     @abstractmethod
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         """The tables side by side; their columns are recorded if `reset`, otherwise compared with those of the fit."""
+
+    def _rows_read(self, rows: Tables) -> Rows:
+        joint: Any = rows.joint
+        return joint  # type: ignore[no-any-return] # solvers see only what they may do with rows
 
     def _keep_summary(self, rows: Tables) -> None:
         joint: Any = rows.joint

@@ -122,7 +122,7 @@ class GCCA(TablesModel):
         self.scale = scale
         self.solver = solver
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
         """Fit to the rows of two or more tables.
 
         Parameters
@@ -133,6 +133,9 @@ class GCCA(TablesModel):
             One more table, in addition to those of `X`.
         sample_weight : array of shape (n_samples,), optional
             Frequency weights: weight 2 equals repeating the row.
+        checkpoint : Checkpoint, str or path, optional
+            A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
+            it was. Only for fits that need one pass (see `plan`).
 
         Returns
         -------
@@ -140,7 +143,7 @@ class GCCA(TablesModel):
         """
         if getattr(sample_weight, "ndim", 1) > 1:
             raise ValueError("sample_weight is a table. Pass all tables as one list: fit([A, B, C]).")
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
@@ -163,6 +166,7 @@ class GCCA(TablesModel):
 
         On rows that were not in the fit it can be used to choose `regularization` and `n_components`.
         """
+        X, y = self._by_name(X, y, fitted=True)
         tables = list(X) if is_list_of_tables(X) else [X]
         variates = self.transform(tables if y is None else [*tables, y])
         return float(np.mean(list(pair_correlations(variates))))
@@ -217,6 +221,14 @@ class GCCA(TablesModel):
 
     def _lift_of(self, i: int) -> Array:
         return (self.loadings_[i] * self.scales_[i][:, None]).T
+
+    def _by_name(
+        self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
+    ) -> tuple[Any, ...]:
+        # Of several tables, nothing says which one has the column.
+        several = is_list_of_tables(X)
+        named = super()._by_name(None if several else X, y, fitted=fitted, hold=hold, **vectors)
+        return (X, *named[1:]) if several else named
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if isinstance(X, dict) and not is_sparse(X):

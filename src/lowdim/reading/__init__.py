@@ -4,10 +4,11 @@
 results, and `write_rows` writes them to a file instead. No layer above this one knows where rows are stored.
 """
 
+from .checkpoint import Checkpoint
 from .mapping import RowMap, map_rows
-from .rows import Rows
+from .rows import FirstPass, Rows
 from .summarizing import summarize
 from .weights import check_weights
 from .writing import write_rows
 
-__all__ = ["RowMap", "Rows", "check_weights", "map_rows", "summarize", "write_rows"]
+__all__ = ["Checkpoint", "FirstPass", "RowMap", "Rows", "check_weights", "map_rows", "summarize", "write_rows"]

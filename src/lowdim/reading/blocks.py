@@ -38,21 +38,31 @@ def block_rows(source: Source, wanted: int) -> int:
 
 
 def parts_of(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
-    """The source cut into parts, several for each thread that should read it, so that no thread has to wait long for
-    another one that is slower; for rows on other machines, its partitions, or several that together have at least
-    `least` rows."""
-    traits = source.traits
-    if traits.remote:
+    """The source cut into `n_parts` parts; for rows on other machines, its partitions, or several that together have at
+    least `least` rows."""
+    if source.traits.remote:
         return source.parts(1, least)
+    return cut_into(source, n_parts(source, threaded_blas))
+
+
+def n_parts(source: Source, threaded_blas: bool) -> int:
+    """How many parts a source should be cut into: several for each thread that should read it, so that no thread has to
+    wait long for another one that is slower."""
+    traits = source.traits
     if (
         traits.n_bytes < _PARALLEL_BYTES
         or not traits.host
         or (threaded_blas and not traits.sparse and not traits.costly)
     ):
-        return [source]
+        return 1
     n_threads = _blas.available()
     at_most = max(1, traits.n_bytes // (n_threads * _PART_BYTES))
-    return source.parts(1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD))
+    return 1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD)
+
+
+def cut_into(source: Source, k: int) -> list[Source]:
+    """The source cut into at most `k` parts."""
+    return [source] if k == 1 else source.parts(k)
 
 
 def edges(parts: list[Source]) -> Iterator[tuple[int, int]]:

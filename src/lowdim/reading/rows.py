@@ -9,6 +9,7 @@ import numpy as np
 
 from .._threads import Progress
 from .._xp import Array, all_finite, asarray_like, compute_lazy, is_sparse, namespace, to_numpy
+from ..errors import MissingValues, no_checkpoint_with_holes
 from ..sources import (
     CountedSource,
     FilledSource,
@@ -21,8 +22,9 @@ from ..sources import (
 from ..summaries.base import Summary
 from ..summaries.scatter import ScatterSummary
 from .blocks import rows_to_map
+from .checkpoint import Checkpoint
 from .mapping import map_rows
-from .summarizing import summarize
+from .summarizing import summarize, summarize_source
 
 S = TypeVar("S", bound=Summary)
 
@@ -30,10 +32,40 @@ S = TypeVar("S", bound=Summary)
 _SMALL_SUMMARY = 256
 
 
+class FirstPass:
+    """The first pass over the rows of a fit has a checkpoint, if one is given; later passes have none.
+
+    The file holds the sums of all rows until it is removed: a fit that is interrupted after this pass need not read the
+    rows for it again.
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None) -> None:
+        self._checkpoint = checkpoint
+        self._holes: MissingValues | None = None
+
+    def run(self, source: Source, summary: S, weights: Array | None, progress: Progress | None) -> S:
+        """Summarize the rows, with the checkpoint if no pass had it before."""
+        if self._holes is not None:
+            raise no_checkpoint_with_holes(self._holes) from self._holes
+        checkpoint, self._checkpoint = self._checkpoint, None
+        try:
+            return summarize_source(source, summary, weights, progress, checkpoint, keep=True)
+        except MissingValues as error:
+            # Solvers that take missing values read the rows again. That takes many passes, without a checkpoint.
+            self._holes = None if checkpoint is None else error
+            raise
+
+
 class Rows:
     """`summarize` and `map_rows` bound to one source and its weights: the view of the data that solvers get."""
 
-    def __init__(self, source: Source, weights: Array | None = None, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        weights: Array | None = None,
+        progress: Progress | None = None,
+        first_pass: FirstPass | None = None,
+    ) -> None:
         self.shape = source.shape
         self.traits = source.traits
         self.dtype = source.dtype
@@ -41,12 +73,13 @@ class Rows:
         self.source = source
         self.names = source.names
         self.progress = progress
+        self.first_pass = FirstPass(None) if first_pass is None else first_pass
         #: The last summary of mean and scatter, if it is small: a model may keep it, to go on with further rows.
         self.small_summary: ScatterSummary | None = None
 
     def summarize(self, summary: S) -> S:
         """One pass over the rows."""
-        found = summarize(self.source, summary, weights=self.weights, progress=self.progress)
+        found = self.first_pass.run(self.source, summary, self.weights, self.progress)
         if isinstance(found, ScatterSummary) and found.n_features <= _SMALL_SUMMARY:
             self.small_summary = found
         return found
@@ -111,7 +144,7 @@ class Rows:
         that overflow in float32 are computed in float64.
         """
         source = MappedSource(self.source, function, self.weights, example=example, widen=widen)
-        return Rows(source, self.weights, self.progress)
+        return Rows(source, self.weights, self.progress, self.first_pass)
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
+from os import PathLike
 from typing import Any, TypeVar
 
 from .. import _blas, _threads
@@ -19,13 +21,25 @@ from ..sources import (
 )
 from ..summaries.base import Summary, union
 from ..summaries.names import Names, agreed_names
-from .blocks import block_rows, count_blocks, edges, parts_of
+from .blocks import block_rows, count_blocks, cut_into, edges, n_parts, parts_of
+from .checkpoint import Checkpoint, Keeper
+from .lanes import Begin, Cut, Lane, Place
 from .weights import check_all_weights, check_weights, weights_of
 
 S = TypeVar("S", bound=Summary)
 
+#: A piece of the rows, which adds itself to the summary of a lane and calls a function after each block.
+Piece = Callable[[Lane, Callable[[], None]], None]
 
-def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Progress | None = None) -> S:
+
+def summarize(
+    X: Any,
+    summary: S | type[S],
+    *,
+    weights: Any = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
+) -> S:
     """Add all rows of `X` to `summary` and return it.
 
     Parameters
@@ -37,6 +51,10 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
     weights : array of shape (n,), optional
         Frequency weights; rows of weight zero are left out.
     progress : Progress, optional
+    checkpoint : Checkpoint, str or path, optional
+        A file that keeps place and sums, every 30 seconds unless a `Checkpoint` says otherwise. If the process is
+        killed, the same call goes on where it was and ends with the same bits, also with another number of threads.
+        The file is removed when all rows have been added. Other rows, other weights or another summary are refused.
 
     Notes
     -----
@@ -62,23 +80,30 @@ def summarize(X: Any, summary: S | type[S], *, weights: Any = None, progress: Pr
         raise TypeError(f"summary must be a summary such as Moments, or its class, got {type(summary).__name__}.")
     if weights is not None:
         weights = check_weights(weights, source)
+    return summarize_source(
+        source, summary, weights, progress, None if checkpoint is None else Checkpoint.of(checkpoint)
+    )
+
+
+def summarize_source(
+    source: Source,
+    summary: S,
+    weights: Array | None = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    *,
+    keep: bool = False,
+) -> S:
+    """As `summarize`, with weights that have been checked. With `keep`, the file of the checkpoint holds the sums of
+    all rows at the end, and the caller removes it."""
     summary.names = agreed_names(summary.names, column_names(source), "the table to be added")
-    traits = source.traits
-    rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
-    parts = parts_of(source, summary.threaded_blas, least=max(1, rows // 8))
-    if progress is not None:
-        progress.begin(type(summary).__name__, len(parts) if traits.remote else count_blocks(parts, rows))
-    step = None if progress is None else progress.step
-    if traits.remote:
-        _fill_remotely(parts, summary, weights, rows, step)
-    elif len(parts) == 1 and source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas:
-        _add_in_turn(_blocks_to_add(source, weights, rows), summary, step)
-    elif len(parts) == 1:
-        _fill(source, summary, weights, 0, rows, step)
-    else:
-        _add_in_turn(_parts_to_add(parts, weights, rows), summary, step, len(parts))
-    if progress is not None:
-        progress.end()
+    keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary)
+    if source.traits.remote:
+        _add_remotely(source, summary, weights, progress)
+    elif keeper is None or not keeper.finish(summary):
+        _add_here(source, summary, weights, progress, keeper)
+    if keeper is not None:
+        keeper.end(summary, keep=keep)
     return summary
 
 
@@ -92,89 +117,193 @@ def column_names(source: Source) -> Names:
     return tuple(names)
 
 
-def _add_in_turn(
-    pieces: Iterator[Callable[..., None]],
-    summary: Summary,
-    tick: Callable[[], None] | None,
-    n_pieces: int | None = None,
+def _add_here(
+    source: Source, summary: Summary, weights: Array | None, progress: Progress | None, keeper: Keeper | None
 ) -> None:
-    """Call `piece(summary, tick)` for all pieces of a source, in several threads.
+    """Add the rows of a source in this process. If a keeper has the sums of some of them, only the others are read."""
+    found = None if keeper is None else keeper.found
+    cut = _cut_of(source, summary) if found is None else found.cut
+    parts = cut_into(source, cut.parts)
+    if progress is not None:
+        progress.begin(type(summary).__name__, count_blocks(parts, cut.rows))
+    if keeper is None:
+        lanes, first = _new_lanes(summary, cut.summaries), 0
+    else:
+        lanes, first = keeper.lanes(summary, cut), keeper.first
+    if len(parts) > 1:
+        pieces = _parts_to_add(parts, weights, cut.rows, first)
+    elif keeper is None:
+        pieces = _blocks_to_add(source, weights, _with_begins(source.blocks(cut.rows)), 0)
+    else:
+        pieces = _blocks_to_add(source, weights, keeper.blocks(), keeper.row)
+    in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
+    try:
+        _add_in_turn(pieces, lanes, first, _ticks(progress, keeper), in_threads)
+    except BaseException:
+        if keeper is not None:
+            # What has been added is kept. If the file cannot be written, the first error says more.
+            with suppress(OSError):
+                keeper.write()
+        raise
+    for lane in lanes[1:]:
+        summary.merge(lane.summary)
+    if progress is not None:
+        progress.end()
 
-    There are more summaries than threads, and piece i is added to summary i modulo their number; they are merged in the
-    end. A thread takes the next piece as soon as it is free, unless the summary of that piece is still in use. So slow
-    threads get fewer pieces than others, but the result is the same each time.
+
+def _cut_of(source: Source, summary: Summary) -> Cut:
+    """How the rows of a source are cut, with the number of threads that there are now.
+
+    There are more summaries than threads. A thread takes the next piece as soon as it is free, unless the summary of
+    that piece is still in use. So slow threads get fewer pieces than others.
     """
+    traits = source.traits
+    rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
+    wanted = n_parts(source, summary.threaded_blas)
+    parts = len(cut_into(source, wanted))
     n_threads = _blas.available()
-    n_summaries = n_threads + max(1, n_threads // 2) if n_threads > 1 else 1
-    summaries = [summary, *(summary.fresh() for _ in range(min(n_summaries, n_pieces or n_summaries) - 1))]
-    tasks = (partial(piece, each) for piece, each in zip(pieces, cycle(summaries), strict=False))
+    in_turn = n_threads + max(1, n_threads // 2) if n_threads > 1 else 1
+    if parts > 1:
+        return Cut(rows, wanted, min(in_turn, parts))
+    return Cut(rows, 1, in_turn if _comes_in_blocks(source, summary) else 1)
+
+
+def _comes_in_blocks(source: Source, summary: Summary) -> bool:
+    """Whether the blocks themselves are handed out to threads: the rows cannot be cut into parts beforehand, and the
+    product of one block does not keep BLAS busy."""
+    return source.traits.n_bytes == 0 and source.traits.host and not summary.threaded_blas
+
+
+def _new_lanes(summary: Summary, n: int) -> list[Lane]:
+    """One lane for `summary`, and others for empty summaries."""
+    return [Lane(each, Place(i), n) for i, each in enumerate([summary, *(summary.fresh() for _ in range(n - 1))])]
+
+
+def _ticks(progress: Progress | None, keeper: Keeper | None) -> Callable[[], None] | None:
+    """What is done after each block."""
+    if keeper is None:
+        return None if progress is None else progress.step
+
+    def tick() -> None:
+        if progress is not None:
+            progress.step()
+        keeper.tick()
+
+    return tick
+
+
+def _add_in_turn(
+    pieces: Iterator[Piece], lanes: list[Lane], first: int, tick: Callable[[], None] | None, in_threads: bool
+) -> None:
+    """Add the pieces from number `first` on, piece i to the summary of lane i modulo the number of lanes. In several
+    threads, a lane takes one piece at a time, in order, so that the sums are the same each time."""
+    turns = islice(cycle(lanes), first % len(lanes), None)
+    if not in_threads:
+        for piece, lane in zip(pieces, turns, strict=False):
+            piece(lane, tick or _nothing)
+        return
+    tasks = (partial(piece, lane) for piece, lane in zip(pieces, turns, strict=False))
     # Results come in the order of the pieces, so the error that is raised is that of the first bad one.
-    for _ in _threads.run_in_parallel(tasks, tick, n_threads=n_threads, at_most=len(summaries)):
+    for _ in _threads.run_in_parallel(tasks, tick, n_threads=_blas.available(), at_most=len(lanes)):
         pass
-    for other in summaries[1:]:
-        summary.merge(other)
 
 
-def _parts_to_add(parts: list[Source], weights: Array | None, rows: int) -> Iterator[Callable[..., None]]:
-    """Functions that add the rows of each part, and their weights, to a summary."""
-    for part, (i, j) in zip(parts, edges(parts), strict=True):
-        yield partial(_add_part, part, None if weights is None else weights[i:j], i, rows)
+def _nothing() -> None:
+    pass
+
+
+def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Iterator[Piece]:
+    """Pieces for each part from number `first` on, with its weights."""
+    for number, (part, (i, j)) in enumerate(zip(parts, edges(parts), strict=True)):
+        if number >= first:
+            yield partial(_add_part, part, None if weights is None else weights[i:j], i, rows, number)
 
 
 def _add_part(
-    part: Source, weights: Array | None, start: int, rows: int, summary: Summary, tick: Callable[[], None]
+    part: Source,
+    weights: Array | None,
+    start: int,
+    rows: int,
+    number: int,
+    lane: Lane,
+    tick: Callable[[], None],
 ) -> None:
-    _fill(part, summary, weights, start, rows, tick)
+    """Add the rows of a part, whose first row is row `start` of the table, as far as they have not been added."""
+    if number < lane.place.piece:
+        return
+    done = lane.place.rows
+    for block in _blocks_after(part, done, rows):
+        _take(lane.summary, block, start + done, weights_of(block, done, weights), source=part)
+        done += int(block.shape[0])
+        lane.move(number, done)
+        tick()
+    check_all_weights(weights, done)
+    lane.end(number)
 
 
-def _blocks_to_add(source: Source, weights: Array | None, rows: int) -> Iterator[Callable[..., None]]:
-    """Functions that add each block of a stream, which cannot be cut into parts beforehand, to a summary."""
-    start = 0
-    for block in source.blocks(rows):
-        yield partial(_add_block, source, block, weights_of(block, start, weights), start)
-        start += block.shape[0]
-    check_all_weights(weights, start)
+def _blocks_after(part: Source, done: int, rows: int) -> Iterator[Array]:
+    """The blocks after the first `done` rows, at which a block ends."""
+    if done and part.can_skip:
+        if done < int(part.shape[0] or 0):
+            yield from part.after(done).blocks(rows)
+        return
+    for block in part.blocks(rows):
+        if done <= 0:
+            yield block
+        done -= int(block.shape[0])
+
+
+def _with_begins(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
+    """Blocks with their numbers and first rows."""
+    row = 0
+    for number, block in enumerate(blocks):
+        yield Begin(number, row), block
+        row += int(block.shape[0])
+
+
+def _blocks_to_add(
+    source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int
+) -> Iterator[Piece]:
+    """Pieces for the blocks of a source after its first `n` rows, with their weights."""
+    for begin, block in blocks:
+        n = begin.row + int(block.shape[0])
+        yield partial(_add_block, source, block, weights_of(block, begin.row, weights), begin)
+    check_all_weights(weights, n)
 
 
 def _add_block(
-    source: Source, block: Array, weights: Array | None, start: int, summary: Summary, tick: Callable[[], None]
+    source: Source, block: Array, weights: Array | None, begin: Begin, lane: Lane, tick: Callable[[], None]
 ) -> None:
-    _take(summary, block, start, weights, source=source)
-    tick()
+    """Add one block, if it has not been added."""
+    if begin.block >= lane.place.piece:
+        _take(lane.summary, block, begin.row, weights, source=source)
+        lane.end(begin.block)
+        tick()
 
 
-def _fill_remotely(
-    parts: list[Source], summary: Summary, weights: Array | None, rows: int, tick: Callable[[], None] | None
-) -> None:
-    """As `_fill`, for rows that the workers of a scheduler hold; only summaries are sent to this machine."""
+def _add_remotely(source: Source, summary: Summary, weights: Array | None, progress: Progress | None) -> None:
+    """Add rows that the workers of a scheduler hold; only summaries are sent to this machine."""
+    traits = source.traits
+    rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
+    parts = parts_of(source, summary.threaded_blas, least=max(1, rows // 8))
+    if progress is not None:
+        progress.begin(type(summary).__name__, len(parts))
     like = summary.fresh()
     arguments = [(None if weights is None else weights[i:j],) for i, j in edges(parts)]
     # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
     summary.merge(tree(parts, partial(_summary_of_partition, like=like, rows=rows), union, arguments))
-    for _ in parts:
-        if tick is not None:
-            tick()
+    if progress is not None:
+        for _ in parts:
+            progress.step()
+        progress.end()
 
 
 def _summary_of_partition(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
     """A task: the summary of one partition and its weights."""
     summary = like.fresh()
     with _blas.single_threaded_blas():
-        _fill(part, summary, weights, start, rows, None)
+        _add_part(part, weights, start, rows, 0, Lane(summary, Place(0), 1), _nothing)
     return summary
-
-
-def _fill(
-    source: Source, summary: Summary, weights: Array | None, start: int, rows: int, tick: Callable[[], None] | None
-) -> None:
-    """Feed the blocks of `source`, whose first row is row `start` of the table, to `summary`."""
-    n_read = 0
-    for block in source.blocks(rows):
-        _take(summary, block, start + n_read, weights_of(block, n_read, weights), source=source)
-        n_read += block.shape[0]
-        if tick is not None:
-            tick()
-    check_all_weights(weights, n_read)
 
 
 def _take(summary: Summary, block: Array, start: int, counts: Array | None, *, source: Source) -> None:

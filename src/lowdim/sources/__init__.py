@@ -12,6 +12,7 @@ import numpy as np
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
+from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,6 +23,7 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
+from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -34,10 +36,15 @@ from .table import TableSource, is_column, is_table, open_table
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
     if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
+
+
+def _has_columns(X: Any) -> bool:
+    """True for tables in memory and for everything that speaks Arrow."""
+    return is_table(X) or is_arrow_object(X)
 
 
 def _is_nested_list(X: Any) -> bool:
@@ -69,6 +76,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_arrow_object, lambda X: ArrowObject(X).open()),
     (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
@@ -140,6 +148,51 @@ def can_be_opened(X: Any) -> bool:
     return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
 
 
+#: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
+NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
+    (lambda X: isinstance(X, Source), SourceTable),
+    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
+    (is_table, FrameTable),
+    (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
+]
+
+
+def by_name(
+    X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
+) -> tuple[Any, ...]:
+    """(X, y, and each of the vectors), with columns of `X` in place of their names.
+
+    Parameters
+    ----------
+    X : rows
+        If columns are named by the other arguments, the result holds the columns that are left.
+    y : table, str, or list of str
+        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
+        path of a file, and is returned as it is.
+    wanted : sequence of str, optional
+        The columns that a fitted model expects; see `open_source`.
+    hold : bool
+        Whether a named `y` is read into memory at once. By default it is a source, and `X` and `y` together are read in
+        one pass.
+    vectors : array, str, or anything else
+        Weights and labels. A column that is named is read at once, by one pass over this column.
+
+    Notes
+    -----
+    Without names, everything is returned as it is, and nothing is opened.
+    """
+    read = (lambda rows: entries_of(open_source(rows))) if hold else None
+    return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
+
+
+def _named_table(X: Any) -> NamedTable | None:
+    """The columns of `X` by their names; None if they have no names."""
+    X = scan(X) if is_path(X) else X
+    table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
+    return None if table is None or not table.has_names else table
+
+
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
     """The source of responses, or of any further table: as `open_source`, but a vector is one column.
 
@@ -180,7 +233,7 @@ def _open_column(y: Any) -> Source:
         return source
     if isinstance(y, list | tuple) and not _is_stream(y):
         y = np.asarray(y)
-    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not is_table(y):
+    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
     source = open_source(y[:, None] if vector else y)
@@ -220,6 +273,7 @@ __all__ = [
     "TableSource",
     "Traits",
     "bad_entry_error",
+    "by_name",
     "can_be_opened",
     "gather",
     "holds_objects",

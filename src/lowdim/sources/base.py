@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .._digest import digest
 from .._xp import Array
 from ..errors import cannot_keep
+
+#: For `identity`, rows of this size are compared, at this many places.
+_COMPARED_BYTES, _COMPARED_PLACES = 1 << 16, 8
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,36 @@ class Source(ABC):
     def between(self, i: int, j: int) -> Source:
         """A source of the rows from i up to, but not including, j."""
         raise TypeError(f"{self.table} cannot be cut between two rows; pass an array, a table or a Dask collection.")
+
+    @property
+    def can_skip(self) -> bool:
+        """Whether `after` is available."""
+        return type(self).after is not Source.after or (self.shape[0] is not None and self.can_be_cut)
+
+    def after(self, i: int) -> Source:
+        """A source of the rows from i on, if the rows before them need not be read. When i is a multiple of `rows`, its
+        blocks are those of this source from row i on."""
+        return self.between(i, int(self.shape[0] or 0))
+
+    def identity(self) -> dict[str, Any]:
+        """What distinguishes this table from others, as JSON values: its form, and a digest of rows at a few places of
+        it. No stream is consumed."""
+        return self.form() | {"rows": digest(list(self._rows_here_and_there()))}
+
+    def form(self) -> dict[str, Any]:
+        """The part of `identity` that is known without a look at the rows."""
+        names = None if self.names is None else list(self.names)
+        return {"kind": self.kind, "shape": list(self.shape), "bits": 8 * self.traits.itemsize, "names": names}
+
+    def _rows_here_and_there(self) -> Iterator[Array]:
+        """A few rows at the beginning and, where rows can be read from anywhere, at further places."""
+        n, p = self.shape
+        rows = max(1, _COMPARED_BYTES // (p * self.traits.itemsize))
+        if n is None or not self.can_be_cut:
+            yield next(self.first_block.blocks(rows))[:rows, :]
+            return
+        for start, stop in cut(n, _COMPARED_PLACES):
+            yield next(self.between(start, min(stop, start + rows)).blocks(rows))
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         """This source for a task on another machine, where calls made as `lazy(function)(arguments)` are evaluated."""

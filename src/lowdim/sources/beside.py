@@ -111,6 +111,16 @@ class BesideSource(Source):
             return [self]
         return [BesideSource(parts) for parts in zip(*cut, strict=True)] if len(cut[0]) > 1 else [self]
 
+    @property
+    def can_skip(self) -> bool:
+        return all(s.can_skip for s in self.members)
+
+    def after(self, i: int) -> Source:
+        return BesideSource([s.after(i) for s in self.members])
+
+    def identity(self) -> dict[str, Any]:
+        return {"tables": [s.identity() for s in self.members]}
+
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return lazy(BesideSource)([s.elsewhere(lazy) for s in self.members])
 

@@ -32,6 +32,16 @@ class KnownSource(Source):
     def between(self, i: int, j: int) -> Source:
         return self._source.between(i, j)
 
+    @property
+    def can_skip(self) -> bool:
+        return self._source.can_skip
+
+    def after(self, i: int) -> Source:
+        return self._source.after(i)
+
+    def identity(self) -> dict[str, Any]:
+        return self._source.identity()
+
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return self._source.elsewhere(lazy)
 

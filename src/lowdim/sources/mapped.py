@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._digest import digest
 from .._xp import Array, all_finite, astype, device, is_sparse, namespace, wide_dtype
 from ..errors import wrong_features
 from .bad_entries import bad_entry_error
@@ -70,6 +71,11 @@ class MappedSource(Source):
             return [MappedSource(parts[0], self._function, self._weights, self._start, widen=self._widen)]
         edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
         return [self._part(part, i, j) for part, (i, j) in zip(parts, edges, strict=True)]
+
+    def identity(self) -> dict[str, Any]:
+        # The map may be any function: it is known by the features of the first row.
+        first = next(self._source.first_block.blocks(1))[:1, :]
+        return {"rows": self._source.identity(), "features": self.form() | {"first row": digest(self._mapped(first))}}
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return lazy(MappedSource)(

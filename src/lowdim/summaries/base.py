@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from itertools import accumulate, pairwise
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeVar
@@ -57,6 +58,8 @@ class Summary(ABC):
     added: ClassVar[tuple[str, ...]] = ()
     #: Names of parameters that may be None.
     optional: ClassVar[tuple[str, ...]] = ()
+    #: Names of sums that are whole numbers without a sign; all others are floats.
+    unsigned: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()
@@ -129,6 +132,15 @@ class Summary(ABC):
         """Set the names of the columns, which have been checked."""
         self._names = names
 
+    def snapshot(self) -> Self:
+        """This summary as it is now; later updates of either do not change the other. Arrays are shared, since they are
+        replaced and never overwritten."""
+        return copy(self)
+
+    def restore(self, other: Self) -> None:
+        """Take over the sums of another summary with the same parameters, in place of those so far."""
+        self.__dict__.update(other.snapshot().__dict__)
+
     def _plus(self, sums: Changes) -> Changes:
         """What changes when these sums of further rows are added to those so far, which are None before the first."""
         return {name: part if (so_far := getattr(self, name)) is None else so_far + part for name, part in sums.items()}
@@ -187,7 +199,7 @@ class Summary(ABC):
         stored = {name: with_summaries(value, declared) for name, value in stored_values(cls, tree).items()}
         summary = cls._made_from(stored)
         summary._restore(stored)
-        summary.names = tree.get("names")
+        summary.names = tree["names"]
         check_shapes(summary)
         if not declared:
             check_values(summary)

@@ -87,6 +87,11 @@ class Labelled(Summary, Generic[S]):
         for (r, label), of_part in changes.items():
             self.parts[r][label]._change(of_part)
 
+    def snapshot(self) -> Self:
+        twin = super().snapshot()
+        twin.parts = [[part.snapshot() for part in parts] for parts in self.parts]
+        return twin
+
     def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
         return self.like.block_rows(n_columns, itemsize, stored)
 

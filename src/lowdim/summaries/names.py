@@ -19,9 +19,9 @@ def checked_names(names: Any, n_columns: int | None) -> Names:
     """`names` as a tuple, after a check that there is one for each column; None if no column has a name."""
     if names is None:
         return None
-    if isinstance(names, str):
-        raise TypeError(f"names={names!r} must be a sequence of names, one for each column, not a single text.")
-    known = tuple(None if name is None else str(name) for name in names)
+    known = () if isinstance(names, str) else tuple(names)
+    if isinstance(names, str) or not all(name is None or isinstance(name, str) for name in known):
+        raise TypeError("names must be a sequence of texts, one for each column.")
     if n_columns is not None and len(known) != n_columns:
         raise ValueError(f"this summary is of {n_columns} columns, and there are {len(known)} names.")
     return None if all(name is None for name in known) else known

@@ -8,11 +8,13 @@ from copy import copy
 from itertools import accumulate, groupby
 from typing import Any
 
+import numpy as np
+
 from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import is_number
+from .columns import block_dtype, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -39,12 +41,22 @@ class ArrowFiles(Contents):
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self._found, self._format, columns)
 
+    def column(self, name: str) -> np.ndarray:
+        import pyarrow as pa
+
+        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
+        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
+        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
+
 
 class ArrowFilesSource(ArrowSource):
     """Rows of files, one file after the other.
 
-    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was made
-    is an error.
+    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was
+    made is an error.
     """
 
     def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
@@ -98,7 +110,7 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
@@ -120,8 +132,9 @@ class ArrowFilesSource(ArrowSource):
         import pyarrow as pa
 
         here = next(iter(parts))
+        batches = self._format.read(parts, self._schema(here, names))
         try:
-            for here, batch in self._format.read(parts, self._schema(here, names)):
+            for here, batch in batches:
                 yield here, batch
         except MemoryError:
             raise
