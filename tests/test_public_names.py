@@ -89,9 +89,9 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """
-        ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource
-        SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error
-        by_name can_be_opened gather holds_objects open_keeping open_source open_target scan stacked tasks
+        ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource MappedSource
+        ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error
+        by_name can_be_opened gather holds_objects names_in open_keeping open_source open_target scan stacked tasks
         tree unusable_block_error
     """,
     "lowdim.summaries": """

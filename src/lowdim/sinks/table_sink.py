@@ -11,12 +11,14 @@ import numpy as np
 from ..errors import other_kept_type
 from .base import Sink
 
-#: Rows are written in groups of about this many bytes.
-_GROUP_BYTES = 8 << 20
+#: Rows are written in groups of about this many bytes, or of this many for each column, if that is more: each column of
+#: a group has an entry in the list at the end of the file.
+_GROUP_BYTES, _COLUMN_BYTES = 8 << 20, 4 << 10
 
 
 class TableSink(Sink):
-    """Base class of sinks for tables. Blocks are gathered until they make a group of about 8 MiB."""
+    """Base class of sinks for tables. Blocks are gathered until they make a group of about 8 MiB (more for
+    thousands of columns)."""
 
     package = ("pyarrow", "files")
     tabular = True
@@ -34,7 +36,7 @@ class TableSink(Sink):
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         self._gathered.append((results, None if kept is None else self._like_the_first(_without_dictionaries(kept))))
         self._bytes += sum(r.nbytes for r in results) + (0 if kept is None else kept.nbytes)
-        if self._bytes >= _GROUP_BYTES:
+        if self._bytes >= max(_GROUP_BYTES, _COLUMN_BYTES * len(self.names)):
             self._write_gathered()
 
     def close(self) -> None:
