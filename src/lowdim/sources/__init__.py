@@ -16,6 +16,7 @@ from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
@@ -23,7 +24,16 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
-from .named_columns import ContentsTable, DaskTable, FrameTable, NamedTable, SourceTable, columns_by_name, entries_of
+from .named_columns import (
+    ContentsTable,
+    DaskTable,
+    FrameTable,
+    NamedTable,
+    SourceTable,
+    columns_by_name,
+    entries_of,
+    names_in,
+)
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -262,6 +272,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "ColumnsSource",
     "CountedSource",
     "DaskSource",
     "FilledSource",
@@ -280,6 +291,7 @@ __all__ = [
     "can_be_opened",
     "gather",
     "holds_objects",
+    "names_in",
     "open_keeping",
     "open_source",
     "open_target",

@@ -119,7 +119,7 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
