@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-from . import densities, errors, features, inspect, kernels, models, selection, solvers
+from . import densities, errors, features, files, inspect, kernels, models, selection, solvers
 from ._version import __version__ as __version__
+from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
 from .reading import Checkpoint, summarize
@@ -32,12 +33,15 @@ __all__ = [
     "densities",
     "errors",
     "features",
+    "files",
     "inspect",
     "kernel_plan",
     "kernels",
+    "load",
     "open_source",
     "permutation_test",
     "plan",
+    "save",
     "scan",
     "selection",
     "solvers",

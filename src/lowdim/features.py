@@ -50,8 +50,18 @@ class Polynomial:
             raise ValueError(f"Polynomial(coef0={self.coef0!r}): a positive number is needed.")
 
     def width(self, p: int) -> int:
-        """The number of features of a row with p entries."""
-        return math.comb(p + self.up_to + self.degree - 1, self.degree)
+        """The number of features of a row with p entries; numbers that are too large for any memory are cut off."""
+        n = p + self.up_to + self.degree - 1
+        fewer, found = min(self.degree, n - self.degree), 1
+        for i in range(1, fewer + 1):
+            found = found * (n - fewer + i) // i
+            if found > 2**62:
+                return 2**62
+        return found
+
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries, as all feature maps here say it."""
+        return self.width(p)
 
     def __call__(self, block: Array) -> Array:
         index, scale = _products(block.shape[1] + self.up_to, self.degree)
@@ -105,6 +115,10 @@ class KernelColumns:
     def _against(self) -> Any:
         return self.kernel.against(self.rows)
 
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return int(self.rows.shape[0])
+
     def __call__(self, block: Array) -> Array:
         return self._against(block)
 
@@ -131,6 +145,10 @@ class Fourier:
     frequencies: Array
     amplitude: float = 1.0
 
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return 2 * int(self.frequencies.shape[1])
+
     def on(self, like: Array) -> Fourier:
         """The same map for arrays of the namespace and device of `like`."""
         return Fourier(asarray_like(self.frequencies, like), self.amplitude)
@@ -150,6 +168,10 @@ class Scaled:
     factor: float = 1.0
     shift: Any = None
 
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return int(self.feature_map.n_features(p))
+
     def on(self, like: Array) -> Scaled:
         """The same map for arrays of the namespace and device of `like`."""
         inner = self.feature_map.on(like) if hasattr(self.feature_map, "on") else self.feature_map
@@ -165,6 +187,10 @@ class Scaled:
 class Same:
     """phi(x) = x"""
 
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return p
+
     def __call__(self, block: Array) -> Array:
         return block
 
@@ -172,6 +198,10 @@ class Same:
 @dataclass(frozen=True)
 class UnitLength:
     """phi(x) = x / |x|, and zero for rows of zeros"""
+
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return p
 
     def __call__(self, block: Array) -> Array:
         lengths = row_lengths(block)
@@ -215,6 +245,13 @@ def _product_name(factors: list[int], entries: Sequence[str]) -> str:
 
 #: Feature maps by name.
 FEATURE_MAPS = {"polynomial": Polynomial}
+
+
+def require_width(feature_map: Any, p: int, m: int) -> None:
+    """Raise a ValueError if a feature map from a file does not map rows of p entries to m features."""
+    found = feature_map.n_features(p)
+    if found != m:
+        raise ValueError(f"the feature map has {found} features of {p} columns, and the model is one of {m}")
 
 
 def affine(A: Array, mean: Array, deviation: float) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from hostile import forge
+from hostile.forge import BEGIN
 from lowdim import __version__, container
 from lowdim.container import format as file_format
 
@@ -24,7 +26,6 @@ ARRAYS = {
     "whole": np.array([-(2**63), 2**63 - 1]),
     "large": np.array([2**64 - 1], dtype=np.uint64),
 }
-BEGIN = b'{"__metadata__":{"sha256":"'
 
 
 @pytest.fixture
@@ -35,19 +36,13 @@ def path(tmp_path):
 
 def parts(path):
     """The header of a file as a dict, and the bytes behind it."""
-    content = path.read_bytes()
-    length = struct.unpack("<Q", content[:8])[0]
-    return json.loads(content[8 : 8 + length]), content[8 + length :]
+    header, _, data = forge.parsed(path.read_bytes())
+    return header, data
 
 
 def signed(header, data):
     """The content of a file of this header, a dict or a text, with the right length and checksum."""
-    text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
-    place = text.index(BEGIN) + len(BEGIN)
-    text = text[:place] + b"0" * 64 + text[place + 64 :]
-    content = struct.pack("<Q", len(text)) + text + data
-    digits = hashlib.sha256(content).hexdigest().encode()
-    return content[: 8 + place] + digits + content[8 + place + 64 :]
+    return forge.signed(header if isinstance(header, bytes) else forge.dumped(header).encode(), data)
 
 
 def refused(path, message, error=ValueError):

@@ -76,6 +76,6 @@ def results(model: Any) -> dict[str, Any]:
 
         rows = pd.DataFrame(rows, columns=model.feature_names_in_)
     found = {name: getattr(model, name)(rows) for name in _OF_ROWS if hasattr(model, name)}
-    if hasattr(model, "inverse_transform"):
+    if hasattr(model, "inverse_transform") and model.n_components_:
         found["inverse_transform"] = model.inverse_transform(np.asarray(found["transform"]))
     return {name: np.asarray(value) for name, value in found.items()}

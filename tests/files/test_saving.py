@@ -9,6 +9,7 @@ import lowdim
 from examples import X, Y
 from files.comparing import assert_same, results
 from files.fitted_models import CASES, fitted
+from files.selection_results import selected
 from lowdim import models
 from lowdim.attributes import declared
 from lowdim.errors import HoldsRowsWarning, LowdimWarning, without_warnings
@@ -56,7 +57,9 @@ def test_partial_fit_goes_on(name, tmp_path):
     given = (rows[:, :p], rows[:, p:]) if q else (rows,)
     if hasattr(model, "feature_names_in_"):
         given = (type_of_names(rows[:, :p], model.feature_names_in_), *given[1:])
-    if not hasattr(model, "partial_fit") or (isinstance(getattr(model, "means_", None), list) and len(model.means_) > 2):
+    if not hasattr(model, "partial_fit") or (
+        isinstance(getattr(model, "means_", None), list) and len(model.means_) > 2
+    ):
         return
     with without_warnings(LowdimWarning):
         assert_same(found.partial_fit(*given), model.partial_fit(*given))
@@ -78,23 +81,6 @@ def test_summaries(name, tmp_path):
     found = reloaded(summary, tmp_path / "summary")
     assert_same(found, summary)
     assert_same(SUMMARIES[name].load(tmp_path / "summary"), summary)
-
-
-def selected():
-    pls = lowdim.PLSRegression(2).fit(X, Y)
-    return {
-        "Plan": lowdim.plan(lowdim.PCA(2), X),
-        "Choice": lowdim.PCA("minka").fit(X).choice_,
-        "Choice of cross-validation": lowdim.PCA("cv").fit(X).choice_,
-        "Choices": lowdim.choose_n_components(X),
-        "CrossValidation": lowdim.cross_validate(lowdim.PCA(), X, cv=4),
-        "CrossValidation of settings": lowdim.cross_validate(
-            lowdim.PLSRegression(), X, Y, cv=3, parameters={"scale": [True, False]}
-        ),
-        "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_boot=20, random_state=0),
-        "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_permutations=20, random_state=0),
-        "Jackknife": pls.jackknife(X, Y, cv=5),
-    }
 
 
 def test_results_of_selection(tmp_path):
@@ -157,7 +143,8 @@ def test_files_that_hold_rows(tmp_path):
         with pytest.raises(ValueError, match="holds rows"):
             save(model, tmp_path / "model", min_rows=10)
     # Of a stream that could be read only once, no row is kept.
-    features = lowdim.KernelPCA(2, kernel="polynomial", degree=2, solver="features").fit(iter([X[:40], X[40:]]))
+    kernel = lowdim.kernels.Polynomial(degree=2, gamma=0.1)
+    features = lowdim.KernelPCA(2, kernel=kernel, solver="features").fit(iter([X[:40], X[40:]]))
     save(features, tmp_path / "model", min_rows=90)
     assert header(tmp_path / "model")["holds_rows"] is False
     save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")

@@ -14,6 +14,12 @@ from lowdim.summaries import SUMMARIES, Labelled, Moments, Sample, Summary
 X = np.round(16 * np.random.default_rng(6).standard_normal((6, WIDTH))) / 8
 
 
+@pytest.fixture(autouse=True)
+def without_flushing(monkeypatch):
+    """Nothing here must survive a power failure, and flushing takes most of the time."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 def saved(label, tmp_path):
     """A file of a filled summary, its class, and the tree in the file."""
     path = tmp_path / "summary"

@@ -116,6 +116,21 @@ def test_fit_transform_is_told_too():
     assert recorder.passes == ["Moments"]
 
 
+def test_results_on_their_way_to_a_file_are_told_too(tmp_path):
+    recorder, model, rows = Recorder(), PCA(2).fit(X), np.tile(X, (20, 1))
+    model.set_callbacks(recorder).transform_to(rows, tmp_path / "out.csv")
+    assert recorder.passes == ["transform_to", "rows"]
+    (n_blocks,) = [n for name, n in recorder.begun if name == "rows"]
+    assert n_blocks == sum(name == "block" for name, _ in recorder.begun) >= 2
+    assert sorted(map(str, recorder.begun)) == sorted(map(str, recorder.ended))
+    with pytest.raises(FileExistsError):
+        model.transform_to(rows, tmp_path / "out.csv")
+    rows[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.transform_to(rows, tmp_path / "more.csv")
+    assert recorder.set_up == recorder.torn_down
+
+
 # ---- sklearn.callback.ProgressBar
 
 

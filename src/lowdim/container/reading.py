@@ -26,7 +26,7 @@ from .headers import Layout, layout_of, split_header
 Check = Callable[[dict[str, Any], Layout], None]
 
 #: The values of the header may take this many times the size of the file, or this many bytes if that is more.
-_EXPANSION, _LITTLE = 4, 64 << 20
+_EXPANSION, _LITTLE = 4, 16 << 20
 #: Bytes that are read, and added to the checksum, at a time.
 _CHUNK = 1 << 20
 

@@ -329,6 +329,14 @@ def bad_weights(reason: str, got: str) -> ValueError:
     )
 
 
+def weights_without_column(name: str) -> ValueError:
+    """The error for weights that are given by the name of a column, where columns have no names."""
+    return ValueError(
+        f"sample_weight={name!r} is the name of a column, and X is not one table whose columns have names. Pass the "
+        "weights, one for each row, or pass a data frame or a file with names as X."
+    )
+
+
 def needs_memory(what: str, needed: int, have: int, advice: str) -> MemoryError:
     """The error for a computation that needs more memory than the machine has; raised before it starts."""
     return MemoryError(

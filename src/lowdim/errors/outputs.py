@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,13 +21,6 @@ def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
     return ValueError(
         f"{str(path)!r} names an array inside of a {kind} file, which holds only one table: '::' is for "
         f"{' and '.join(allowed)}. Leave it out."
-    )
-
-
-def needs_extra(what: str, package: str, extra: str) -> ImportError:
-    """The error for a kind of file whose library is not installed."""
-    return ImportError(
-        f"{what} need the library {package}, which is not installed: pip install 'lowdim[{extra}]'.", name=package
     )
 
 
@@ -59,7 +53,7 @@ def no_permission_to_write(path: Any, folder: Any) -> PermissionError:
 
 def not_written(path: Any, error: OSError) -> OSError:
     """The error for a file that could not be written to its end, for example because the disk is full."""
-    reason = error.strerror if error.errno is not None and error.strerror else str(error)
+    reason = str(error) if error.errno is None else os.strerror(error.errno)
     return OSError(
         error.errno or errno.EIO,
         f"{str(path)!r} could not be written: {reason}. Nothing was left there; what was there before is unchanged",
@@ -79,6 +73,15 @@ def no_kept_columns(path: Any, kind: str, suffixes: Sequence[str]) -> ValueError
     )
 
 
+def not_for_csv(path: Any, names: Sequence[str], types: Sequence[Any]) -> ValueError:
+    """The error for kept columns whose values cannot be written as text."""
+    listed = ", ".join(f"{name!r} ({type_})" for name, type_ in zip(names, types, strict=True))
+    return ValueError(
+        f"a CSV file cannot hold the columns {listed}, given as keep. Write {str(path)!r} as .parquet or .arrow, or do "
+        "not keep them."
+    )
+
+
 def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
     """The error for a kept column whose values do not have the type that they had in the first rows."""
     return ValueError(
@@ -92,14 +95,6 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
     return TypeError(
         f"keep={list(names)} needs columns with names, which {table} does not have: pass a data frame, a scan of files "
         "with a table (Parquet, Arrow, CSV) or an iterable of data frames, or leave keep out."
-    )
-
-
-def no_such_columns(option: str, missing: Sequence[str], columns: Sequence[str]) -> ValueError:
-    """The error for names that are not those of columns."""
-    return ValueError(
-        f"{option} names columns that X does not have: {', '.join(map(repr, missing))}; the columns of X are "
-        f"{', '.join(map(repr, columns))}."
     )
 
 

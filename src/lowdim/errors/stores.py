@@ -86,11 +86,3 @@ def virtual_dataset(place: str) -> ValueError:
         "an error. Read the files with the parts, or accept this and open the dataset yourself: "
         "fit(h5py.File(path)[name])."
     )
-
-
-def names_without_columns(argument: str, name: str, X: Any) -> ValueError:
-    """The error for the name of a column where the columns of `X` have no names."""
-    return ValueError(
-        f"{argument}={name!r} is the name of a column, and the columns of {type(X).__name__} have no names. Pass the "
-        f"values of {argument}, one for each row, or a data frame or a file with names as X."
-    )

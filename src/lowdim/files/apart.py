@@ -103,7 +103,10 @@ def _plain_array(value: Any, where: str) -> Any:
             raise not_storable(where, "an array of objects", "Convert it to numbers first.")
     elif array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise not_storable(where, f"an array of dtype {array.dtype}", "Convert it to float64 first.")
-    return array
+    if is_sparse(value) or array.flags.forc:
+        return array
+    # The order in memory is kept, as rounding in products depends on it.
+    return array.copy(order="K")
 
 
 def _require_storable_keys(value: dict[Any, Any], where: str) -> None:

@@ -97,8 +97,9 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
     (50, 2)
     """
     document = container.header(path)
-    if document.get("holds") == "summary" and document.get("class") in SUMMARIES:
-        summary = SUMMARIES[document["class"]].load(path)
+    kind = document.get("class")
+    if document.get("holds") == "summary" and isinstance(kind, str) and kind in SUMMARIES:
+        summary = SUMMARIES[kind].load(path)
         return summary if like is None else placed_summary(summary, like)
 
     def check(document: dict[str, Any], layout: Any) -> None:

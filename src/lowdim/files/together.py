@@ -54,6 +54,7 @@ def _built_record(record: Record, like: Any) -> Any:
     if like is not None:
         fitted = fields_of(record.kind)["fitted"].placed(fitted, _mover(like), Inspection(fields_of))
     model.__dict__.update(built(fitted, like))
+    model._check_fitted()
     return model if fields["output"] is None else model.set_output(transform=fields["output"])
 
 

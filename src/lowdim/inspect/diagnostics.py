@@ -13,7 +13,7 @@ import numpy as np
 
 from .._xp import Array, compute_lazy, is_sparse, namespace, to_numpy
 from ..linalg import divisor, with_zeros
-from .limits import check_scores, q_limit, row_weights, t2_limit, variable_components
+from .limits import check_scores, q_limit, row_weights, rows_and_weights, t2_limit, variable_components
 
 
 def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Array:
@@ -29,6 +29,7 @@ def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Ar
         if sample_weight is not None:
             raise ValueError("sample_weight belongs to the rows X; columns have no weights.")
         return xp.asarray(model.components_.T**2, copy=True)
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
     Z = model.scores(X)
     weights = row_weights(sample_weight, Z)
     Z = Z[:, : variable_components(model)]
@@ -76,6 +77,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     the columns.
     """
     check_scores(model, "correlations")
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
     Z = to_numpy(model.scores(X)).astype(float)
     columns = compute_lazy(X if Y is None else Y)
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
@@ -179,6 +181,7 @@ def diagnose(
             "limit for new rows has to come from the rows of the fit: use q_limit(model, X=X_fit, new_rows=True), "
             "t2_limit(model, new_rows=True), hotelling_t2(model, X) and q_residuals(model, X)."
         )
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
     scores = model.scores(X)
     if row_weights(sample_weight, scores) is not None and new_rows:
         raise ValueError("sample_weight is for the rows of the fit, and new_rows=True says that these are others.")

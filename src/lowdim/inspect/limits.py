@@ -18,7 +18,7 @@ from .._xp import to_numpy
 from ..errors import RankWarning, warn_user
 from ..linalg import divisor
 from ..reading import check_weights
-from ..sources import open_source
+from ..sources import by_name, open_source
 
 
 def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> float:
@@ -158,6 +158,7 @@ def _rest_of(model: Any) -> _Rest:
 
 def _rest_of_rows(model: Any, X: Any, sample_weight: Any) -> _Rest:
     """From the rows of the fit."""
+    X, sample_weight = rows_and_weights(model, X, sample_weight)
     Q = to_numpy(model.reconstruction_error(X, scaled=True)).astype(float)
     weights = row_weights(sample_weight, Q[:, None])
     mean = float(np.average(Q, weights=weights))
@@ -194,6 +195,13 @@ def variable_components(model: Any) -> int:
         lost = model.n_components_ - rank
         warn_user(f"{lost} of {model.n_components_} components have no variance and were left out.", RankWarning)
     return rank
+
+
+def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """The rows and their weights, which may be the name of a column of `X`."""
+    names = getattr(model, "feature_names_in_", None)
+    X, _, sample_weight = by_name(X, wanted=None if names is None else list(names), sample_weight=sample_weight)
+    return X, sample_weight
 
 
 def row_weights(sample_weight: Any, rows: Any) -> Any:

@@ -29,7 +29,7 @@ from ..errors import (
 from ..reading import Checkpoint, FirstPass, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, open_source
+from ..sources import Source, by_name, open_source
 from ..summaries.names import names_of_tables
 from ._derived import derived
 from ._display import importance_html, importance_text
@@ -101,11 +101,12 @@ class Model(  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
             See `lowdim.open_source` for everything that can be read. It is neither modified nor copied as a whole.
         y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            Frequency weights: weight 2 equals repeating the row.
+            If it is the name of a column of `X`, or a list of names, these columns are left out.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
         checkpoint : Checkpoint, str or path, optional
             A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
             it was. Only for fits that need one pass (see `plan`).
@@ -138,6 +139,7 @@ class Model(  # type: ignore[misc]
         The columns are recorded in the model or, if `fitted`, compared with those of the fit.
         """
         self._check_parameters()
+        X, y = self._by_name(X, y, fitted=fitted)
         return self._open_tables(X, y, reset=not fitted)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None, *, cv: Any = None) -> Plan:
@@ -149,6 +151,7 @@ class Model(  # type: ignore[misc]
         if cv is not None:
             return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
         model = clone(self)
+        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
 
     # ---- What a subclass has to define
@@ -173,6 +176,10 @@ class Model(  # type: ignore[misc]
     def _lift(self) -> Any:
         """The matrix B (or the function Z -> Z B) that maps the result of `transform` back to centred rows."""
 
+    def _check_fitted(self) -> None:
+        """Raise a ValueError if attributes that were read from a file contradict each other, beyond what
+        `fitted_attributes` says of each."""
+
     # ---- How a fit runs
 
     @with_callbacks
@@ -180,15 +187,16 @@ class Model(  # type: ignore[misc]
         """Fit, and return the source for callers that read it a second time (`twice`)."""
         self._check_parameters()
         with self._restore_on_error():
-            source = self._open_tables(X, y)
+            rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
+            source = self._open_tables(rows, target)
             if twice and not source.traits.rereadable:
                 raise needs_second_reading("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            rows = self._rows(source, sample_weight, progress)
-            kept = None if checkpoint is None else self._keep_state(rows, Checkpoint.of(checkpoint))
-            self._fit_rows(rows)
-            self._keep_summary(rows)
+            weighted = self._rows(source, sample_weight, progress)
+            kept = None if checkpoint is None else self._keep_state(weighted, Checkpoint.of(checkpoint))
+            self._fit_rows(weighted)
+            self._keep_summary(weighted)
         if kept is not None:
             kept.remove()
         if progress is not None:
@@ -199,6 +207,17 @@ class Model(  # type: ignore[misc]
         """The rows and their weights as solvers take them."""
         weights = None if sample_weight is None else check_weights(sample_weight, source)
         return Rows(source, weights, progress)
+
+    def _by_name(
+        self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
+    ) -> tuple[Any, ...]:
+        """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
+        return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
+
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns that a fitted model expects; None if it was fitted without names."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
 
     def _keep_state(self, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
         """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
@@ -243,7 +262,7 @@ class Model(  # type: ignore[misc]
 
     def _open(self, X: Any, *, reset: bool, method: str = "partial_fit") -> Source:
         """The source of `X`; its columns are recorded if `reset`, otherwise compared with those of the fit."""
-        source = open_source(X)
+        source = open_source(X, None if reset else self._wanted())
         p = source.shape[1]
         if not source.known_to_sklearn or source is X:
             self._check_columns(source, reset)

@@ -248,6 +248,7 @@ class LatentModel(Model):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
+        X, _ = self._by_name(X, y, fitted=True)
         scores = self.score_samples(X)
         return float(namespace(scores).mean(scores))
 

@@ -56,11 +56,12 @@ class PairModel(TablesModel):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or iterable of blocks, of shape (n_samples, n_features)
-        y : the same, of shape (n_samples, n_targets) or (n_samples,)
-            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y.
-        sample_weight : array of shape (n_samples,), optional
-            Frequency weights: weight 2 equals repeating the row.
+        X : array, sparse matrix, data frame, file, or iterable of blocks, of shape (n_samples, n_features)
+        y : the same, of shape (n_samples, n_targets) or (n_samples,); or str, or list of str
+            Row i belongs to row i of `X`. If X is an iterable of blocks, so is y. Or the name of a column of `X`, or a
+            list of names: X is then all other columns.
+        sample_weight : array of shape (n_samples,), or str, optional
+            Frequency weights: weight 2 equals repeating the row. Or the name of a column of `X` that holds them.
         checkpoint : Checkpoint, str or path, optional
             A file that keeps the state of the pass over the rows: if the process is killed, the same call goes on where
             it was. Only for fits that need one pass (see `plan`).
@@ -106,6 +107,7 @@ class PairModel(TablesModel):
         return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
         maps = super()._transform_maps(X)
         if y is None:
             return maps

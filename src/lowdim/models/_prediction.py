@@ -31,6 +31,7 @@ PREDICTION_ATTRIBUTES = {
 
 def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """R^2 as scikit-learn's `score` of regressions; the responses may be sparse, as in `fit`."""
+    X, y, sample_weight = model._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
     return float(RegressorMixin.score(model, X, dense(y), sample_weight))
 
 

@@ -130,6 +130,7 @@ class SpectralModel(Model):
         solver = spectra.streaming_solver(self._solver())
         with self._restore_on_error():
             first = self._starts_summary()
+            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open(X, reset=first)
             self._k(None, source.shape[1])
             seen: Any = self._empty_summary(solver, source.shape[1]) if first else self.summary_.fresh()

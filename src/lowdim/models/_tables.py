@@ -133,6 +133,7 @@ class TablesModel(Model):
         self._check_parameters()
         with self._restore_on_error():
             first = self._starts_summary()
+            X, y, sample_weight = self._by_name(X, y, fitted=not first, sample_weight=sample_weight)
             source = self._open_tables(X, y, reset=first)
             self._k(None, source.groups)
             seen = self._merge_rows(source, sample_weight, first)

@@ -97,7 +97,7 @@ class WritesResults:
 
     def _open_keeping(self, X: Any, keep: Sequence[str]) -> Any:
         """`X` as a source that carries the columns `keep` along."""
-        return open_keeping(X, keep)
+        return open_keeping(X, keep, getattr(self, "feature_names_in_", None))
 
 
 def results(maps: Maps) -> Any:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, asarray_like, is_sparse, namespace, read_only, to_numpy
 from ..attributes import Instance, ListOf, Maybe, Numbers, Real, Text, Whole
 from ..errors import choice, too_small, wrong_features
-from ..features import FEATURE_MAPS
+from ..features import FEATURE_MAPS, require_width
 from ..kernels import Kernel
 from ..linalg import require_normal
 from ..reading import Rows
@@ -193,6 +193,9 @@ class FeatureMapPCA(Model):
 
     def _check_parameters(self) -> None:
         self._pca()._check_parameters()
+
+    def _check_fitted(self) -> None:
+        require_width(self.feature_map_, self.n_features_in_, self.mean_.shape[0])
 
     def _pca(self) -> PCA:
         """An unfitted PCA with the parameters of this model."""

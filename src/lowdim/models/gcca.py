@@ -166,6 +166,7 @@ class GCCA(TablesModel):
 
         On rows that were not in the fit it can be used to choose `regularization` and `n_components`.
         """
+        X, y = self._by_name(X, y, fitted=True)
         tables = list(X) if is_list_of_tables(X) else [X]
         variates = self.transform(tables if y is None else [*tables, y])
         return float(np.mean(list(pair_correlations(variates))))
@@ -220,6 +221,14 @@ class GCCA(TablesModel):
 
     def _lift_of(self, i: int) -> Array:
         return (self.loadings_[i] * self.scales_[i][:, None]).T
+
+    def _by_name(
+        self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
+    ) -> tuple[Any, ...]:
+        # Of several tables, nothing says which one has the column.
+        several = is_list_of_tables(X)
+        named = super()._by_name(None if several else X, y, fitted=fitted, hold=hold, **vectors)
+        return (X, *named[1:]) if several else named
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if isinstance(X, dict) and not is_sparse(X):

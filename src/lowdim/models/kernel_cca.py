@@ -143,6 +143,7 @@ class KernelCCA(Model):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
+        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -161,6 +162,7 @@ class KernelCCA(Model):
         return self._write(partial(self._transform_maps, y=y), X, path, "transform_to", keep, overwrite)
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
         maps = [self._variates_map(self._open(X, reset=False), 0)]
         if y is None:
             return maps
@@ -190,6 +192,11 @@ class KernelCCA(Model):
     def _check_parameters(self) -> None:
         check_regularization(self.regularization, 2)
         self._kernels()
+
+    def _check_fitted(self) -> None:
+        width = self._mapped[0].rows.shape[1]
+        if width != self.n_features_in_:
+            raise ValueError(f"n_features_in_ is {self.n_features_in_}, and X has {width} columns")
 
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:

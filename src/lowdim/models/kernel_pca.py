@@ -17,7 +17,7 @@ from ..errors import (
     other_width,
     warn_user,
 )
-from ..features import affine
+from ..features import affine, require_width
 from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import divisor, require_rows
 from ..reading import RowMap, Rows
@@ -242,6 +242,9 @@ class KernelPCA(PreImages, Model):
         check_preimage(self.preimage)
         memory_allowed(self.memory)
         self._given_kernel()
+
+    def _check_fitted(self) -> None:
+        require_width(self._phi, self.n_features_in_, self.offset_.shape[0])
 
     def _plan_rows(self, rows: Rows) -> Plan:
         return kernel_solvers.plan(rows, self._request(rows), self.solver)

@@ -210,6 +210,11 @@ class Whitening(SpectralModel):
         elif self.relative and r == 0.0:
             raise ValueError("relative=True has no meaning without a positive regularization; pass one.")
 
+    def _check_fitted(self) -> None:
+        k, p = self.n_components_, self.n_features_in_
+        if not self.kind.startswith("pca") and k != p:
+            raise ValueError(f"n_components_ is {k}, and there are {p} columns")
+
     def _empty_summary(self, solver: Solver, p: int) -> Any:
         return FourthMoments(p) if self.regularization == "ledoit-wolf" else super()._empty_summary(solver, p)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import Array, asarray_like, to_numpy
-from ..errors import bad_weights
+from ..errors import bad_weights, weights_without_column
 from ..sources import (
     Source,
 )
@@ -15,6 +15,8 @@ from ..sources import (
 
 def check_weights(weights: Any, source: Source) -> Array:
     """Check frequency weights and return them as an array with the namespace, device and dtype of the rows."""
+    if isinstance(weights, str):
+        raise weights_without_column(weights)
     w = to_numpy(weights)
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")

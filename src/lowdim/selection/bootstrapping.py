@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import LowdimWarning, MissingValues, choice, without_warnings
+from ..sources import by_name
 from .pieces import find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
@@ -137,8 +138,9 @@ def bootstrap(
     n_blocks : int, optional
         Number of blocks; by default 200, or as many as fit into memory. If neighbouring rows depend on each other, as
         in a time series, blocks should be longer than the range of that dependence.
-    groups : vector, optional
-        The group of each row. Whole groups of rows are then resampled, for example patients with several rows each.
+    groups : vector, or str, optional
+        The group of each row, or the name of a column of X that holds it. Whole groups of rows are then resampled, for
+        example patients with several rows each.
     align : "match" or "procrustes"
         How the loadings of a bootstrap sample are made comparable with those of all rows. "match" permutes components
         and changes their signs to be as similar as possible (Procrustes over signed permutations); "procrustes" rotates
@@ -147,8 +149,9 @@ def bootstrap(
         close to each other.
     level : float
         The fraction of the replicates that intervals contain.
-    sample_weight : array of shape (n_samples,), optional
-        Frequencies. When single rows are drawn, they are whole numbers, and a row of weight 2 is drawn as two rows.
+    sample_weight : array of shape (n_samples,), or str, optional
+        Frequencies, or the name of a column of X that holds them. When single rows are drawn, they are whole numbers,
+        and a row of weight 2 is drawn as two rows.
         Blocks and groups contain whole rows with all their weight; "auto" makes blocks if weights are not whole.
     random_state : int, RandomState or None
 
@@ -191,6 +194,7 @@ def bootstrap(
     check_level(level)
     random = np.random.RandomState(seed_of(random_state))
     model = clone(estimator)
+    X, y, groups, sample_weight = by_name(X, y, groups=groups, sample_weight=sample_weight)
     source = model.open_rows(X, y)
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")

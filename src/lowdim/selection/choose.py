@@ -14,7 +14,7 @@ from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolutio
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import open_source
+from ..sources import by_name, open_source
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
@@ -65,10 +65,12 @@ def choose_n_components(
     n_draws, quantile : int; float or "mean"
         For "parallel": the number of simulations, and the quantile of the simulated eigenvalues that has to be
         exceeded.
-    cv : int, labels or splitter
-        The folds for the rule "cv". If a number of folds is given, the rows are shuffled.
-    sample_weight : array of shape (n_samples,), optional
-        Frequency weights: weight 2 equals repeating the row. The copies of a row are in the same fold.
+    cv : int, labels, splitter, or str
+        The folds for the rule "cv". If a number of folds is given, the rows are shuffled. A string is the name of a
+        column of X that holds labels.
+    sample_weight : array of shape (n_samples,), or str, optional
+        Frequency weights, or the name of a column of X that holds them: weight 2 equals repeating the row. The copies
+        of a row are in the same fold.
     random_state : int, RandomState, Generator or None
         Seed of simulations and shuffles; None is a fixed seed.
 
@@ -104,6 +106,7 @@ def choose_n_components(
         "quantile": quantile,
         "seed": seed_of(random_state),
     }
+    X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
         X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])

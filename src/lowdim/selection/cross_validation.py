@@ -16,7 +16,7 @@ from ..reading import check_weights
 from ..solvers import Plan, Status
 from ..solvers.escalate import finer_plan, refine
 from ..solvers.plan import cheapest_plan, checked_plan
-from ..sources import Source
+from ..sources import Source, by_name
 from .fold_run import FoldJob, FoldResult, FoldRun
 from .fold_scores import FOLD_SCORES, RefitFolds
 from .folds import Folds, folds_of, tables_in
@@ -60,10 +60,12 @@ def cross_validate(
         Numbers of components to try; None for a default range.
     parameters : dict of sequences, optional
         Values of other options of the estimator; all combinations are tried: `{"regularization": [0.0, 0.1, 0.5]}`.
-    groups : vector, optional
+    groups : vector, or str, optional
         The group of each row; rows of one group are never split between training and testing.
-    sample_weight : array of shape (n_samples,), optional
+    sample_weight : array of shape (n_samples,), or str, optional
         Frequency weights, used in fits and in scores. The copies of a row of weight 2 are in the same fold.
+
+        If the columns of X have names, `y`, `groups`, `sample_weight` and the labels in `cv` may be names of columns.
 
     Returns
     -------
@@ -127,6 +129,7 @@ def _validator(
     settings = [dict(s) for s in ParameterGrid(dict(parameters))] if parameters else [{}]
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
+    X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
     source = models[0].open_rows(X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     folds = folds_of(cv, source.shape[0], groups, _classes(y, source.shape[0]), weights)
@@ -264,7 +267,7 @@ def _finer(job: FoldJob, plan: Plan, found: FoldResult) -> Plan | None:
 
 def _classes(y: Any, n: int | None = None) -> np.ndarray | None:
     """y as a vector, for splitters that use it; None if it is not a vector, or not one of n rows if it is a list."""
-    if y is None or callable(y) or hasattr(y, "__next__") or is_sparse(y):
+    if y is None or callable(y) or hasattr(y, "__next__") or is_sparse(y) or isinstance(y, Source):
         return None
     if isinstance(y, list | tuple) and len(y) and getattr(y[0], "shape", None):
         blocks = [_classes(block) for block in y]

@@ -225,7 +225,7 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple
     if odd or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
         raise TypeError(
             f"cv={cv!r} must be a number of folds, a vector of labels, a scikit-learn splitter, or pairs of row "
-            "numbers (train, test)."
+            "numbers (train, test); or the name of a column of X that holds labels, if its columns have names."
         )
     if y is None and "Stratified" in type(cv).__name__:
         raise ValueError(f"cv={cv!r} needs a vector y with the class of each row; pass another splitter, or labels.")

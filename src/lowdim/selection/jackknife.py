@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import bad_weights, needs_second_reading
+from ..sources import by_name
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
@@ -102,6 +103,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     ----------
     .. [1] Martens, Martens (2000), Modified jack-knife estimation of parameter uncertainty in bilinear modelling.
     """
+    X, y, cv, sample_weight = by_name(X, y, cv=cv, sample_weight=sample_weight)
     n = _count(model, X, y)
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
     if weights.shape != (n,):

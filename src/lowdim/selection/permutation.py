@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading import check_weights
-from ..sources import Source
+from ..sources import Source, by_name
 from .coordinates import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBePermuted
@@ -106,8 +106,8 @@ def permutation_test(
         Number of shuffles. The smallest possible p-value is 1 / (1 + n_permutations).
     level : float
         Components with p-values up to this level are significant.
-    sample_weight : array of whole numbers, shape (n_samples,), optional
-        Frequencies: a row of weight 2 is shuffled as two rows.
+    sample_weight : array of whole numbers, shape (n_samples,), or str, optional
+        Frequencies, or the name of a column of X that holds them: a row of weight 2 is shuffled as two rows.
     random_state : int, RandomState or None
 
     Notes
@@ -159,6 +159,7 @@ def permutation_test(
             f"level={level:g}; use at least {math.ceil(1 / level) - 1}."
         )
     model = clone(estimator)
+    X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
     source, options = model.open_rows(X, y), model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
     members = tables_in(source)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
+from os.path import basename
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import needs_extra
+from ..errors import missing_extra
 
 
 class Sink(ABC):
@@ -43,6 +44,11 @@ class Sink(ABC):
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         self.path, self.names, self.inner = path, list(names), inner
 
+    @property
+    def name(self) -> str:
+        """The name of the file, for messages."""
+        return basename(self.path)
+
     @classmethod
     def require(cls) -> None:
         """Raise an ImportError with advice if the library that is needed is not installed."""
@@ -52,7 +58,7 @@ class Sink(ABC):
         try:
             import_module(package)
         except ModuleNotFoundError as error:
-            raise needs_extra(f"{cls.kind} files", package, extra) from error
+            raise missing_extra(f"writing {cls.kind} files", package, extra) from error
 
     @abstractmethod
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:

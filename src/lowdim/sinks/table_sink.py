@@ -67,7 +67,7 @@ class TableSink(Sink):
         """A block as a table: first the kept columns, then the results."""
         import pyarrow as pa
 
-        columns = [] if kept is None else list(kept.columns)
+        columns = [] if kept is None else [_without_dictionary(column) for column in kept.columns]
         names = [] if kept is None else list(kept.column_names)
         for values in results:
             # One copy makes the columns contiguous, and Arrow then takes them as they are.
@@ -87,3 +87,10 @@ class TableSink(Sink):
             differing = [f.name for f in table.schema if f.type != self._schema.field(f.name).type]
             now, first = (s.field(differing[0]).type for s in (table.schema, self._schema))
             raise other_kept_type(differing[0], now, first) from error
+
+
+def _without_dictionary(column: Any) -> Any:
+    """A column of categories as a column of their values: other blocks may have other categories."""
+    from pyarrow import types
+
+    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep
+from ..errors import bad_ndim, cannot_keep, unknown_column
 from .array import ArraySource
+from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,6 +23,7 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
+from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -34,10 +36,15 @@ from .table import TableSource, is_column, is_table, open_table
 def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
-        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or is_table(X[0]))
+        return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
     if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
+
+
+def _has_columns(X: Any) -> bool:
+    """True for tables in memory and for everything that speaks Arrow."""
+    return is_table(X) or is_arrow_object(X)
 
 
 def _is_nested_list(X: Any) -> bool:
@@ -69,6 +76,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
+    (is_arrow_object, lambda X: ArrowObject(X).open()),
     (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
@@ -100,9 +108,15 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str]) -> Source:
-    """The source of all columns of `X` but `names`, which are of any type and are carried along: `blocks_keeping` of
-    the source gives them. `X` is a data frame, a Dask data frame, or an iterable of data frames."""
+def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
+    """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
+    of the source gives them.
+
+    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
+    `open_source`.
+    """
+    if is_path(X) or isinstance(X, Scan):
+        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
     open_block = partial(open_keeping, names=names)
@@ -113,6 +127,17 @@ def open_keeping(X: Any, names: Sequence[str]) -> Source:
     raise cannot_keep("X", names)
 
 
+def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
+    """The source of files from which the columns `names` are carried along."""
+    if not all(isinstance(name, str) for name in files.columns):
+        raise cannot_keep(files.found.where, names)
+    for name in names:
+        if name not in files.columns:
+            raise unknown_column(files.found.where, name, files.columns)
+    files = files if wanted is None else with_columns(files, wanted)
+    return files.without(names).open()
+
+
 def _opener(X: Any) -> Callable[[Any], Source] | None:
     """The function in `SOURCES` that opens `X`, or None if `X` passes none of the tests."""
     return next((opener for fits, opener in SOURCES if fits(X)), None)
@@ -121,6 +146,51 @@ def _opener(X: Any) -> Callable[[Any], Source] | None:
 def can_be_opened(X: Any) -> bool:
     """Whether `open_source` knows a source for `X`."""
     return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
+
+
+#: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
+NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
+    (lambda X: isinstance(X, Source), SourceTable),
+    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
+    (is_table, FrameTable),
+    (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
+]
+
+
+def by_name(
+    X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
+) -> tuple[Any, ...]:
+    """(X, y, and each of the vectors), with columns of `X` in place of their names.
+
+    Parameters
+    ----------
+    X : rows
+        If columns are named by the other arguments, the result holds the columns that are left.
+    y : table, str, or list of str
+        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
+        path of a file, and is returned as it is.
+    wanted : sequence of str, optional
+        The columns that a fitted model expects; see `open_source`.
+    hold : bool
+        Whether a named `y` is read into memory at once. By default it is a source, and `X` and `y` together are read in
+        one pass.
+    vectors : array, str, or anything else
+        Weights and labels. A column that is named is read at once, by one pass over this column.
+
+    Notes
+    -----
+    Without names, everything is returned as it is, and nothing is opened.
+    """
+    read = (lambda rows: entries_of(open_source(rows))) if hold else None
+    return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
+
+
+def _named_table(X: Any) -> NamedTable | None:
+    """The columns of `X` by their names; None if they have no names."""
+    X = scan(X) if is_path(X) else X
+    table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
+    return None if table is None or not table.has_names else table
 
 
 def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
@@ -163,7 +233,7 @@ def _open_column(y: Any) -> Source:
         return source
     if isinstance(y, list | tuple) and not _is_stream(y):
         y = np.asarray(y)
-    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not is_table(y):
+    if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
     source = open_source(y[:, None] if vector else y)
@@ -203,6 +273,7 @@ __all__ = [
     "TableSource",
     "Traits",
     "bad_entry_error",
+    "by_name",
     "can_be_opened",
     "gather",
     "holds_objects",

@@ -75,7 +75,7 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     numeric = set(contents.numeric)
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
-        raise not_numbers(contents.label, others, contents.numeric)
+        raise not_numbers(contents.label, others, contents.numeric, contents.files)
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .base import Source
 
 
@@ -18,9 +20,19 @@ class Contents(ABC):
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
+    #: Whether `scan` chooses the columns.
+    files: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
     label: str
 
     @abstractmethod
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
+
+    def column(self, name: str) -> np.ndarray:
+        """All entries of one column, which may be text. One pass over this column."""
+        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
+
+    def dtype(self, columns: Sequence[Any]) -> Any:
+        """The dtype of the rows of these columns."""
+        return self.source(columns).dtype

@@ -10,13 +10,16 @@ import narwhals as nw
 import numpy as np
 
 from .._xp import to_numpy
-from ..errors import names_without_columns, needs_second_reading, unknown_column
+from ..errors import needs_second_reading, unknown_column
 from .base import Source
+from .column_choice import ColumnChoice
 from .columns_of import ColumnsSource
+from .scanning import Scan, with_columns
+from .table import open_table
 
 
 class NamedTable(ABC):
-    """A table whose columns have names, of which some may be no part of the rows."""
+    """A table whose columns have names; some of them may be no part of the rows."""
 
     #: What messages call it.
     label: str = "X"
@@ -24,6 +27,11 @@ class NamedTable(ABC):
     names: Sequence[str]
     #: The number of rows if it is known without reading them.
     n: int | None = None
+
+    @property
+    def has_names(self) -> bool:
+        """False for arrays in files, whose columns have numbers."""
+        return True
 
     @abstractmethod
     def rows(self, names: Sequence[str]) -> Any:
@@ -34,11 +42,14 @@ class NamedTable(ABC):
         """All entries of one column, which may be text. One pass over this column."""
 
     @abstractmethod
-    def pair(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
-        """Two tables of columns that are read in one pass if they are read side by side."""
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        """Two tables of columns, which are read in one pass when they are read side by side. A single name is a
+        vector."""
 
     def rest(self, used: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
-        """The names of the columns that are rows if `used` are not; `wanted` are those that a fitted model expects."""
+        """The names of the columns that are the rows if `used` are not; a fitted model expects those in `wanted`."""
+        if wanted is not None and set(wanted) <= set(self.names):
+            return list(wanted)
         return [name for name in self.names if name not in used]
 
 
@@ -56,12 +67,16 @@ class FrameTable(NamedTable):
     def column(self, name: str) -> np.ndarray:
         return self._frame[self._own[name]].to_numpy()
 
-    def pair(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
-        return self.rows(x), self.rows(y)
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        if not isinstance(y, str):
+            return self.rows(x), self.rows(y)
+        vector = open_table(self.rows([y]))
+        vector.vector = True
+        return self.rows(x), vector
 
 
 class DaskTable(NamedTable):
-    """A data frame of Dask. Each partition is computed once for all its columns."""
+    """A data frame of Dask. A partition is computed once for all columns that are read side by side."""
 
     def __init__(self, frame: Any, open_rows: Callable[[Any], Source]) -> None:
         self._frame, self._open = frame, open_rows
@@ -74,9 +89,37 @@ class DaskTable(NamedTable):
     def column(self, name: str) -> np.ndarray:
         return self._frame[self._own[name]].compute().to_numpy()
 
-    def pair(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
-        dtypes = [self._open(self.rows(names)._meta_nonempty).dtype for names in (x, y)]
-        return side_by_side(self._open(self.rows([*x, *y])), len(x), dtypes)
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        targets = _listed(y)
+        dtypes = [self._open(self.rows(names)._meta_nonempty).dtype for names in (x, targets)]
+        return _side_by_side(self._open(self.rows([*x, *targets])), len(x), y, dtypes)
+
+
+class ScanTable(NamedTable):
+    """Files with named columns."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+        self.label, self.names = scan.contents.label, scan.columns
+
+    @property
+    def has_names(self) -> bool:
+        return self._scan.contents.choice is ColumnChoice
+
+    def rows(self, names: Sequence[str]) -> Any:
+        return self._scan.select(names)
+
+    def column(self, name: str) -> np.ndarray:
+        return self._scan.contents.column(name)
+
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        parent = self.rows([*x, *_listed(y)]).open()
+        dtypes = [self._scan.contents.dtype(names) for names in (x, _listed(y))]
+        return _side_by_side(parent, len(x), y, dtypes)
+
+    def rest(self, used: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+        scan = self._scan if wanted is None else with_columns(self._scan, wanted)
+        return scan.without(used).chosen
 
 
 class SourceTable(NamedTable):
@@ -92,49 +135,28 @@ class SourceTable(NamedTable):
     def column(self, name: str) -> np.ndarray:
         if not self._source.traits.rereadable:
             raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
-        return entries(self.rows([name]))[:, 0]
+        return entries_of(self.rows([name]))[:, 0]
 
-    def pair(self, x: Sequence[str], y: Sequence[str]) -> tuple[Any, Any]:
-        return self.rows(x), self.rows(y)
+    def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        second = self.rows(_listed(y))
+        second.vector = isinstance(y, str)
+        return self.rows(x), second
 
 
-def by_name(
-    X: Any,
-    y: Any = None,
-    *,
+def columns_by_name(
     find_table: Callable[[Any], NamedTable | None],
+    X: Any,
+    y: Any,
+    vectors: dict[str, Any],
+    *,
     wanted: Sequence[str] | None = None,
-    apart: bool = False,
-    **vectors: Any,
+    hold: Callable[[Any], np.ndarray] | None = None,
 ) -> tuple[Any, ...]:
-    """(X, y, and each of the vectors), where names of columns of `X` are replaced by these columns.
-
-    Parameters
-    ----------
-    X : rows
-        If names are given, the result holds the columns that are not named.
-    y : table, str, or list of str
-        A name gives a vector, a list of names a table. If `X` has no names, a string is not looked at here.
-    find_table : callable
-        Finds the columns of `X`, or None if they have no names.
-    wanted : sequence of str, optional
-        The columns that a fitted model expects.
-    apart : bool
-        Whether `X` and `y` are read one after the other and not side by side.
-    vectors : array or str
-        Weights and labels. A named one is read at once, by one pass over this column, and held in memory.
-
-    Notes
-    -----
-    Without names, everything is returned as it is. Otherwise `X` and `y` are read in one pass, as columns of one table.
-    """
+    """See `sources.by_name`. `find_table` gives the columns of `X` by their names, or None if they have none; `hold`
+    reads the rows of `y` into memory, if that is wanted."""
     targets, named = _names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
-    if not targets and not named:
-        return X, y, *vectors.values()
-    table = find_table(X)
+    table = find_table(X) if targets or named else None
     if table is None:
-        for argument, name in named.items():
-            raise names_without_columns(argument, name, X)
         return X, y, *vectors.values()
     if isinstance(y, list | tuple) and len(y) == table.n and not set(targets) & set(table.names):
         # The classes of the rows, as scikit-learn passes them to models that do not look at them.
@@ -143,29 +165,33 @@ def by_name(
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
     rest = table.rest([*targets, *named.values()], wanted)
-    if not targets:
-        X = table.rows(rest)
+    if targets and hold is None:
+        X, y = table.pair(rest, y)
     else:
-        X, y = (table.rows(rest), table.rows(targets)) if apart else table.pair(rest, targets)
-        y = y if isinstance(y_given := y, Source) else y_given
+        X = table.rows(rest)
+    if targets and hold is not None:
+        y = table.column(y) if isinstance(y, str) else hold(table.rows(targets))
     return X, y, *(table.column(value) if key in named else value for key, value in vectors.items())
 
 
-def side_by_side(parent: Source, n_first: int, dtypes: Sequence[Any] = (None, None)) -> tuple[Source, Source]:
-    """The first columns of a source and the others, as two tables that are read in one pass."""
-    columns = range(parent.shape[1])
-    return ColumnsSource(parent, columns[:n_first], dtypes[0]), ColumnsSource(parent, columns[n_first:], dtypes[1])
-
-
-def entries(source: Source) -> np.ndarray:
+def entries_of(source: Source) -> np.ndarray:
     """All rows of a source as one array. One pass."""
     return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 
 
+def _side_by_side(parent: Source, p: int, y: Sequence[str] | str, dtypes: Sequence[Any]) -> tuple[Source, Source]:
+    """The first p columns of a source, and the others, which are `y`, as tables that are read in one pass."""
+    columns = range(parent.shape[1])
+    second = ColumnsSource(parent, columns[p:], dtypes[1])
+    second.vector = isinstance(y, str)
+    return ColumnsSource(parent, columns[:p], dtypes[0]), second
+
+
+def _listed(y: Sequence[str] | str) -> list[str]:
+    return [y] if isinstance(y, str) else list(y)
+
+
 def _names_in(y: Any) -> list[str]:
     """The names of columns that `y` may stand for; empty if it is a table."""
-    if isinstance(y, str):
-        return [y]
-    if isinstance(y, list | tuple) and y and all(isinstance(name, str) for name in y):
-        return list(y)
-    return []
+    named = isinstance(y, str) or (isinstance(y, list | tuple) and all(isinstance(name, str) for name in y))
+    return _listed(y) if named else []

@@ -64,7 +64,9 @@ class Scan:
 
     def open(self) -> Source:
         """The source of the rows."""
-        return self.contents.source(self.chosen)
+        source = self.contents.source(self.chosen)
+        source.files = self.found.paths
+        return source
 
     def _choosing(self, choice: Any) -> Scan:
         other = replace(self, choice=choice)

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..errors import beyond_float, column_label, complex_data, empty, no_such_columns, not_numeric
+from ..errors import beyond_float, column_label, complex_data, empty, not_numeric, unknown_column
 from .array import refuse_complex_objects
 from .base import Source, Traits, cut
 from .sparse import SparseSource
@@ -60,9 +60,9 @@ class TableSource(Source):
 
     def _set_aside(self, frame: Any, keep: list[str]) -> Any:
         """Set columns aside, all at once, so that their types do not depend on the block; the others are returned."""
-        missing = [name for name in keep if name not in frame.columns]
-        if missing:
-            raise no_such_columns("keep", missing, frame.columns)
+        for name in keep:
+            if name not in frame.columns:
+                raise unknown_column("X", name, frame.columns)
         # pandas may add its index as a further column, and notes about it.
         self._kept = frame.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
         return frame.drop(*keep)

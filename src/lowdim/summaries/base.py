@@ -58,6 +58,8 @@ class Summary(ABC):
     added: ClassVar[tuple[str, ...]] = ()
     #: Names of parameters that may be None.
     optional: ClassVar[tuple[str, ...]] = ()
+    #: Names of sums that are whole numbers without a sign; all others are floats.
+    unsigned: ClassVar[tuple[str, ...]] = ()
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()

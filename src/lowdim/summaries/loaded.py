@@ -65,8 +65,11 @@ def with_summaries(value: Any, declared: bool) -> Any:
 def stored_values(cls: type[Summary], tree: dict[str, Any]) -> dict[str, Any]:
     """The values in the tree of a summary, by name; all must be there, and no others."""
     stored = tree.get("state")
-    if not isinstance(stored, dict):
+    if not isinstance(stored, dict) or "names" not in tree:
         raise ValueError(f"it has no state of a {cls.__name__}")
+    names = tree["names"] or []
+    if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
+        raise ValueError("the names of its columns are no list of names")
     if missing := [name for name in cls.state if name not in stored and name not in cls.added]:
         raise ValueError(f"{', '.join(missing)} is missing")
     if more := [name for name in stored if name not in cls.state]:
@@ -77,12 +80,14 @@ def stored_values(cls: type[Summary], tree: dict[str, Any]) -> dict[str, Any]:
 def check_shapes(summary: Summary) -> None:
     """Raise a ValueError if the values of a summary do not have the shapes and dtypes of a summary of rows, or if some
     are missing."""
-    layout = summary._layout()
+    layout, given = summary._layout(), (*summary.parameters, *summary.options)
     for name, shape in layout.items():
         value = getattr(summary, name)
         if value is not None:
             _check_shape(name, value, shape)
-        elif name not in summary.optional and (not shape or name in (*summary.parameters, *summary.options)):
+            if shape and name not in given:
+                _check_sums(name, value, "u" if name in summary.unsigned else "f")
+        elif name not in summary.optional and (not shape or name in given):
             raise ValueError(f"{name} is missing")
     for name in summary.state:
         if name not in layout and isinstance(getattr(summary, name), np.ndarray | np.generic | int | float):
@@ -119,6 +124,13 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
         raise ValueError(f"{name} has shape {got}, and must have shape ({wanted})")
     if not shape and not np.isfinite(numbers):
         raise ValueError(f"{name} contains NaN or infinity")
+
+
+def _check_sums(name: str, value: Any, kind: str) -> None:
+    """Raise an error unless an array of sums has a dtype of this kind."""
+    if value.dtype.kind != kind:
+        allowed = "floats" if kind == "f" else "whole numbers without a sign"
+        raise ValueError(f"{name} has dtype {value.dtype}, and must hold {allowed}")
 
 
 def _check_symmetric(name: str, S: np.ndarray) -> None:

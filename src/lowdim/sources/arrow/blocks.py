@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..read_ahead import read_ahead
 from .columns import InexactInteger, fill
+
+#: Makes the error for an integer that float64 cannot hold, from its row, its column and its value.
+Error = Callable[[int, int, int], Exception]
 
 #: Small blocks are cut from a buffer of at least this size: a call for each column and batch then costs little.
 _BUFFER_BYTES = 8 << 20
@@ -20,7 +24,7 @@ def blocks_of(
     n_columns: int,
     dtype: Any,
     rows: int,
-    error: Callable[[int, int, int], Exception],
+    error: Error,
     *,
     n: int | None = None,
     keep: Sequence[str] = (),
@@ -33,11 +37,24 @@ def blocks_of(
 
     Notes
     -----
-    A block is Fortran-contiguous by columns, as Arrow stores them, so that a column is copied as a whole.
+    The numbers of a column lie one after the other in a block, as they do in Arrow, so that a column is copied as a
+    whole. A thread reads and copies the next blocks while the last ones are in use.
     """
     itemsize = np.dtype(dtype).itemsize
     at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
     capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
+    buffers = _buffers_of(batches, n_columns, dtype, capacity, error, keep)
+    for buffer, table in read_ahead(buffers):
+        filled = buffer.shape[1]
+        for i in range(0, filled, rows):
+            j = min(i + rows, filled)
+            yield buffer[:, i:j].T, None if table is None else table.slice(i, j - i)
+
+
+def _buffers_of(
+    batches: Iterator[Any], n_columns: int, dtype: Any, capacity: int, error: Error, keep: Sequence[str]
+) -> Generator[tuple[np.ndarray, Any], None, None]:
+    """Columns of `capacity` rows (the last may be shorter), as rows of an array, and the columns that are kept."""
     buffer, filled, done = _buffer(n_columns, capacity, dtype), 0, 0
     kept: list[Any] = []
     for batch in batches:
@@ -54,11 +71,11 @@ def blocks_of(
                 kept.append(piece.select(list(keep)))
             start, filled = start + count, filled + count
             if filled == capacity:
-                yield from _cut(buffer, filled, rows, kept)
+                yield buffer, _table(kept)
                 done, filled, kept = done + filled, 0, []
                 buffer = _buffer(n_columns, capacity, dtype)
     if filled:
-        yield from _cut(buffer, filled, rows, kept)
+        yield buffer[:, :filled], _table(kept)
 
 
 def _buffer(n_columns: int, capacity: int, dtype: Any) -> np.ndarray:
@@ -67,16 +84,8 @@ def _buffer(n_columns: int, capacity: int, dtype: Any) -> np.ndarray:
     return np.empty((n_columns, capacity + gap), dtype=dtype)[:, :capacity]
 
 
-def _cut(buffer: np.ndarray, filled: int, rows: int, kept: list[Any]) -> Iterator[tuple[np.ndarray, Any]]:
-    """The blocks of a buffer, each with its rows of the batches that are kept."""
-    table = _table(kept) if kept else None
-    for i in range(0, filled, rows):
-        j = min(i + rows, filled)
-        yield buffer[:, i:j].T, None if table is None else table.slice(i, j - i)
-
-
 def _table(pieces: list[Any]) -> Any:
-    """Batches as one table."""
+    """Batches as one table; None if there are none."""
     import pyarrow as pa
 
-    return pa.Table.from_batches(pieces)
+    return pa.Table.from_batches(pieces) if pieces else None

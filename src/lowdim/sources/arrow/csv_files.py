@@ -92,6 +92,17 @@ class CsvFormat(FileFormat):
                 raise self.error(i, [], error) from error
         return counts
 
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        from pyarrow.dataset import FileSystemDataset
+
+        numbers = iter(parts)
+        here = next(numbers)
+        scanner = FileSystemDataset(list(parts.values()), schema, self.format).scanner(columns=schema.names)
+        for tagged in scanner.scan_batches():
+            while self.found.paths[here] != tagged.fragment.path:
+                here = next(numbers)
+            yield here, tagged.record_batch
+
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         """The first line with another number of fields, or with text where numbers were expected."""
         numbers = {name for name in names if _is_float(self.schema.field(name).type)}

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and CSV files, read through pyarrow.dataset."""
+"""Parquet, Arrow and CSV files as one table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from copy import copy
 from itertools import accumulate, groupby
 from typing import Any
 
+import numpy as np
+
 from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import is_number
+from .columns import block_dtype, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -20,9 +22,6 @@ from .source import ArrowSource
 
 #: How each kind of file is read.
 FORMATS: dict[str, Callable[[Found], FileFormat]] = {"parquet": ParquetFormat, "arrow": ArrowFormat, "csv": CsvFormat}
-
-#: About how many bytes a batch of pyarrow has, and how many bytes are read ahead.
-_BATCH_BYTES, _AHEAD_BYTES = 8 << 20, 64 << 20
 
 
 class ArrowFiles(Contents):
@@ -42,12 +41,22 @@ class ArrowFiles(Contents):
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self._found, self._format, columns)
 
+    def column(self, name: str) -> np.ndarray:
+        import pyarrow as pa
+
+        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
+        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
+        return block_dtype([schema.field(name).type for schema in schemas for name in columns])
+
 
 class ArrowFilesSource(ArrowSource):
     """Rows of files, one file after the other.
 
-    Each pass reads the files again. pyarrow decodes in its own threads, up to `_AHEAD_BYTES` ahead of the blocks (or
-    one row group, if that is more). A file that has changed since the scan was made is an error.
+    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was
+    made is an error.
     """
 
     def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
@@ -63,6 +72,7 @@ class ArrowFilesSource(ArrowSource):
         self._counts: list[int] = counts or []
         #: The number of rows at the beginning that are left out.
         self._start = 0
+        self.files = found.paths
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
@@ -100,15 +110,15 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
-        for part in self._of_same_types(range(first, len(counts)), names):
-            fragments = {i: self._format.fragments[i] for i in part}
-            if first in fragments and drop:
-                fragments[first], drop = self._format.after(first, drop)
-            for i, batch in self._scan(fragments, names):
+        for group in self._of_same_types(range(first, len(counts)), names):
+            parts = {i: self._format.fragments[i] for i in group}
+            if first in parts and drop:
+                parts[first], drop = self._format.after(first, drop)
+            for i, batch in self._read(parts, names):
                 counts[i] += batch.num_rows
                 self._note(counts, i)
                 dropped = min(drop, batch.num_rows)
@@ -117,31 +127,20 @@ class ArrowFilesSource(ArrowSource):
                     yield batch.slice(dropped) if dropped else batch
         check_unchanged(self._found.files)
 
-    def _scan(self, fragments: dict[int, Any], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """Batches of the files, each with the number of its file."""
+    def _read(self, parts: dict[int, Any], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """Batches of the files, each with the number of its file; errors name the file and the place in it."""
         import pyarrow as pa
-        from pyarrow.dataset import FileSystemDataset
 
-        numbers = list(fragments)
-        schema = self._schema(numbers[0], names)
-        dataset = FileSystemDataset(list(fragments.values()), schema, self._format.format)
-        here = 0
+        here = next(iter(parts))
+        batches = self._format.read(parts, self._schema(here, names))
         try:
-            for tagged in dataset.scanner(columns=list(names), **self._options(schema)).scan_batches():
-                while self._found.paths[numbers[here]] != tagged.fragment.path:
-                    here += 1
-                yield numbers[here], tagged.record_batch
+            for here, batch in batches:
+                yield here, batch
         except MemoryError:
             raise
         except (pa.ArrowException, OSError) as error:
             check_unchanged(self._found.files)
-            raise self._format.error(numbers[here], names, error) from error
-
-    def _options(self, schema: Any) -> dict[str, Any]:
-        """How far pyarrow reads ahead."""
-        row = max(1, self._format.row_bytes(schema.types))
-        rows = max(1024, min(1 << 17, _BATCH_BYTES // row))
-        return {"batch_size": rows, "batch_readahead": max(1, _AHEAD_BYTES // (rows * row)), "fragment_readahead": 2}
+            raise self._format.error(here, names, error) from error
 
     def _schema(self, i: int, names: Sequence[str]) -> Any:
         """The types in which columns of file i are read: those of the file, or for columns that are kept, of all."""

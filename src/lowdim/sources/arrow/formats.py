@@ -1,18 +1,26 @@
-"""What is particular to each kind of file that pyarrow.dataset reads: schemas, numbers of rows, and damaged places."""
+"""What is particular to each kind of file: schemas, numbers of rows, how rows are read, and damaged places."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from ...errors import unreadable_file
 from ..found_files import Found
 
+#: A batch of Parquet has about this many bytes, and at least so many rows; a column is read in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 4 << 20, 256, 1 << 16
+
 
 class FileFormat(ABC):
-    """The files of one kind. `fragments` are what a scan of pyarrow.dataset reads."""
+    """The files of one kind. Each is a fragment of pyarrow.dataset, which finds schema and number of rows.
+
+    A scan of pyarrow.dataset holds several row groups or files at once, each of which may take a gigabyte. So Parquet
+    and Arrow files are read by the readers of single files, which take no longer: a batch at a time, whatever the row
+    groups are.
+    """
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -39,9 +47,9 @@ class FileFormat(ABC):
         """The schema of file i, as its columns are read as rows."""
         return self.opened(i, lambda: self.fragments[i].physical_schema)
 
+    @abstractmethod
     def counts(self) -> list[int] | None:
         """The number of rows of each file; None if that is not known without reading them."""
-        return [self.opened(i, fragment.count_rows) for i, fragment in enumerate(self.fragments)]
 
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
@@ -51,9 +59,10 @@ class FileFormat(ABC):
         """The line of a row of file i, if the file has lines and it can be found quickly."""
         return None
 
-    def row_bytes(self, kinds: Sequence[Any]) -> int:
-        """About how many bytes a row of these types takes in memory."""
-        return sum(kind.bit_width // 8 if hasattr(kind, "bit_width") else 16 for kind in kinds)
+    @abstractmethod
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
+        fragments to read, by the number of their file."""
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -78,6 +87,8 @@ class FileFormat(ABC):
 
 
 class ParquetFormat(FileFormat):
+    """Parquet files."""
+
     @cached_property
     def format(self) -> Any:
         from pyarrow.dataset import ParquetFileFormat
@@ -97,6 +108,22 @@ class ParquetFormat(FileFormat):
                 rows -= group.num_rows
         return fragment.subset(row_group_ids=needed), rows
 
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        from pyarrow.parquet import ParquetFile
+
+        rows = max(_BATCH_ROWS, _BATCH_BYTES // max(1, sum(_width(kind) for kind in schema.types)))
+        for i, fragment in parts.items():
+            groups = [group.id for group in fragment.row_groups]
+            with ParquetFile(
+                self.found.paths[i],
+                metadata=fragment.metadata,
+                pre_buffer=False,
+                buffer_size=_PAGE_BYTES,
+                page_checksum_verification=True,
+            ) as file:
+                for batch in file.iter_batches(rows, groups, schema.names):
+                    yield i, _as(batch, schema)
+
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
@@ -112,11 +139,37 @@ class ParquetFormat(FileFormat):
 
 
 class ArrowFormat(FileFormat):
+    """Arrow files (Feather, version 2)."""
+
     @cached_property
     def format(self) -> Any:
         from pyarrow.dataset import IpcFileFormat
 
         return IpcFileFormat()
+
+    def counts(self) -> list[int]:
+        # A fragment would count its rows by reading all columns, all at once.
+        return [self.opened(i, lambda path=path: self._count(path)) for i, path in enumerate(self.found.paths)]
+
+    def _count(self, path: str) -> int:
+        """The number of rows, which a file says only with each record batch."""
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        with pa.OSFile(path) as disk, open_file(disk, options=IpcReadOptions(included_fields=[0])) as file:
+            return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+        from pyarrow.ipc import IpcReadOptions, open_file
+
+        for i, fragment in parts.items():
+            columns = [fragment.physical_schema.get_field_index(name) for name in schema.names]
+            options = IpcReadOptions(included_fields=sorted(columns))
+            # A memory map would end the process if somebody shortened the file meanwhile.
+            with pa.OSFile(self.found.paths[i]) as disk, open_file(disk, options=options) as file:
+                for number in range(file.num_record_batches):
+                    yield i, _as(file.get_batch(number), schema)
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         import pyarrow as pa
@@ -124,9 +177,27 @@ class ArrowFormat(FileFormat):
 
         batch = None
         try:
-            with pa.memory_map(path) as memory, open_file(memory) as file:
+            with pa.OSFile(path) as disk, open_file(disk) as file:
                 for batch in range(file.num_record_batches):
                     file.get_batch(batch)
         except (pa.ArrowException, OSError) as error:
             return ("" if batch is None else f" in record batch {batch}"), error
         return None
+
+
+def _width(kind: Any) -> int:
+    """About how many bytes an entry of this type takes."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        # Text and lists may have any length.
+        return 32
+
+
+def _as(batch: Any, schema: Any) -> Any:
+    """The columns of a batch in the order and with the types of a schema."""
+    import pyarrow as pa
+
+    columns = [batch.column(name) for name in schema.names]
+    same = [a if a.type == kind else a.cast(kind) for a, kind in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(same, schema=schema)

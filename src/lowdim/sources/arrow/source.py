@@ -16,7 +16,7 @@ from .columns import block_dtype
 
 
 class ArrowSource(StoredSource):
-    """Rows of columns of Arrow, which come in batches; a subclass says from where (`_batches`).
+    """Rows of columns of Arrow, which come in batches; a subclass says from where (`batches`).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ArrowSource(StoredSource):
         self._n_read = n
 
     @abstractmethod
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Batches of these columns, in this order, of all rows."""
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
@@ -65,7 +65,7 @@ class ArrowSource(StoredSource):
         needed = list(dict.fromkeys([*self._names, *keep]))
         n = 0
         for block, table in blocks_of(
-            self._batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
+            self.batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
         ):
             n += block.shape[0]
             yield block, table

@@ -1,0 +1,22 @@
+"""One of each kind of result of selection, and a plan."""
+
+import lowdim
+from examples import X, Y
+
+
+def selected():
+    """The results, by a label."""
+    pls = lowdim.PLSRegression(2).fit(X, Y)
+    return {
+        "Plan": lowdim.plan(lowdim.PCA(2), X),
+        "Choice": lowdim.PCA("minka").fit(X).choice_,
+        "Choice of cross-validation": lowdim.PCA("cv").fit(X).choice_,
+        "Choices": lowdim.choose_n_components(X),
+        "CrossValidation": lowdim.cross_validate(lowdim.PCA(), X, cv=4),
+        "CrossValidation of settings": lowdim.cross_validate(
+            lowdim.PLSRegression(), X, Y, cv=3, parameters={"scale": [True, False]}
+        ),
+        "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_boot=20, random_state=0),
+        "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_permutations=20, random_state=0),
+        "Jackknife": pls.jackknife(X, Y, cv=5),
+    }
