@@ -162,6 +162,25 @@ def test_files_go_on_in_the_middle_of_a_file(tmp_path, path, monkeypatch):
         summarize(scan(tmp_path / "rows"), Moments, weights=WEIGHTS, checkpoint=path)
 
 
+def test_a_response_in_the_same_file_is_read_with_the_rows(tmp_path, path, monkeypatch):
+    small_blocks(monkeypatch, Moments)
+    pd.DataFrame(X, columns=list("abcd")).to_parquet(tmp_path / "rows.parquet", row_group_size=70)
+    rows = scan(tmp_path / "rows.parquet")
+    expected = PLSRegression(1).fit(rows, y="d")
+    break_off(monkeypatch, Moments, 11)
+    with pytest.raises(Interruption):
+        PLSRegression(1).fit(rows, y="d", checkpoint=path)
+    added = break_off(monkeypatch, Moments, None)
+    np.testing.assert_array_equal(PLSRegression(1).fit(rows, y="d", checkpoint=path).coef_, expected.coef_)
+    assert len(added) == 20 - 10
+    # Another response is another pass, although it is in the same file.
+    break_off(monkeypatch, Moments, 11)
+    with pytest.raises(Interruption):
+        PLSRegression(1).fit(rows, y="d", checkpoint=path)
+    with pytest.raises(ValueError, match=r"of another pass: rows, tables"):
+        PLSRegression(1).fit(rows, y="a", checkpoint=path)
+
+
 def test_a_summary_that_holds_rows_already_goes_on(path):
     more = summarize(X[:50], Moments)
     expected = summarize(blocks(), more.snapshot())

@@ -116,7 +116,10 @@ class BesideSource(Source):
         return all(s.can_skip for s in self.members)
 
     def after(self, i: int) -> Source:
-        return BesideSource([s.after(i) for s in self.members])
+        later = {id(s): s.after(i) for s in self._sources_to_read()}
+        return BesideSource(
+            [s.of_other(later[id(s.parent)]) if isinstance(s, ColumnsSource) else later[id(s)] for s in self.members]
+        )
 
     def identity(self) -> dict[str, Any]:
         return {"tables": [s.identity() for s in self.members]}
