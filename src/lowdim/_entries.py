@@ -16,15 +16,30 @@ def all_finite(a: np.ndarray) -> bool:
 
 
 def largest_magnitude(a: np.ndarray) -> float:
-    """The largest magnitude of an entry; 0 if there are none."""
-    return max(float(a.max()), -float(a.min())) if a.size else 0.0
+    """The largest magnitude of an entry; NaN if there is one, and 0 if there are no entries."""
+    return float(np.maximum(a.max(), -a.min())) if a.size else 0.0
 
 
 def asymmetry(a: np.ndarray) -> float:
     """The largest magnitude of an entry of a - a^T, for a square matrix."""
-    step = max(1, _PIECE // max(1, len(a)))
-    parts = (a[i : i + step, : i + step] - a[: i + step, i : i + step].T for i in range(0, len(a), step))
-    return max((largest_magnitude(part) for part in parts), default=0.0)
+    largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(0, len(a), step):
+            part = a[i : i + step, : i + step] - a[: i + step, i : i + step].T
+            largest = float(np.maximum(largest, largest_magnitude(part)))
+    return largest
+
+
+def distance_from_orthonormal(a: np.ndarray) -> float:
+    """The largest magnitude of an entry of a a^T - I: zero if the rows of a matrix are orthonormal, NaN if products
+    overflow."""
+    largest, step = 0.0, max(1, _PIECE // max(1, len(a)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(0, len(a), step):
+            products = a[i : i + step] @ a.T
+            products[:, i:][np.diag_indices(len(products))] -= 1
+            largest = float(np.maximum(largest, largest_magnitude(products)))
+    return largest
 
 
 def _pieces(a: np.ndarray) -> Iterator[np.ndarray]:

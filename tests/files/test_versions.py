@@ -11,6 +11,7 @@ import pytest
 
 import lowdim
 from examples import MODELS, X, Y, close, make, tables
+from files.selection_results import selected
 from lowdim import container, models
 from lowdim.container.format import ADDED
 from lowdim.errors import LowdimWarning, without_warnings
@@ -36,6 +37,17 @@ def test_files_of_all_versions_open(name, version):
         close(seen(found)[attribute], value, 1e-7)
     assert repr(found) == repr(expected)
     assert found.transform(ROWS[0]).shape == expected.transform(ROWS[0]).shape
+
+
+@pytest.mark.parametrize("version", ["1.0"])
+def test_files_of_results_of_all_versions_open(version):
+    """`result_Choice_1_1.0` is the second of `selected()`, and so on."""
+    for i, expected in enumerate(selected().values()):
+        path = SAVED / f"result_{type(expected).__name__}_{i}_{version}.safetensors"
+        found = lowdim.load(path)
+        assert type(found) is type(expected)
+        assert lowdim.files.header(path)["version"] == version
+        assert len(str(found).splitlines()) == len(str(expected).splitlines())
 
 
 def rewritten(path, document_of):

@@ -161,7 +161,7 @@ class Sample(Summary):
         """Whether the keys are those of the rows; of some rows at a time, to save memory."""
         if self.rows is None:
             return True
-        step = self.block_rows(self.n_features, 8)
+        step = max(1, _BLOCK_BYTES // (8 * max(1, self.n_features)))
         edges = range(0, len(self.keys), step)
         return all(np.array_equal(self._keys_of(self.rows[i : i + step]), self.keys[i : i + step]) for i in edges)
 
