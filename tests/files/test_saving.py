@@ -9,7 +9,7 @@ import pytest
 import lowdim
 from examples import WIDE, X, Y, close, make, tables
 from files.comparing import assert_same, results
-from files.fitted_models import CASES, fitted
+from files.fitted_models import CASES, FRAME, fitted
 from files.selection_results import selected
 from inputs import to_numpy
 from lowdim import models
@@ -158,9 +158,13 @@ def test_header(tmp_path):
         "class": "models.PCA",
         "holds": "model",
         "holds_rows": False,
+        "columns": None,
         "lowdim": lowdim.__version__,
         "version": "1.0",
     }
+    for obj in (lowdim.PCA(2).fit(FRAME), lowdim.summarize(FRAME, lowdim.Moments)):
+        save(obj, tmp_path / "file")
+        assert header(tmp_path / "file")["columns"] == list(FRAME.columns)
 
 
 def test_files_that_hold_rows(tmp_path):

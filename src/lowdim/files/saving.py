@@ -125,18 +125,35 @@ def header(path: str | PathLike[str]) -> dict[str, Any]:
     """What a file says of itself, without reading its arrays.
 
     The dictionary has the entries "class", "holds" ("model", "summary" or "result"), "holds_rows" (whether the file
-    holds rows of the fit, or numbers for each of them), "lowdim" (the version that wrote the file) and "version" (that
-    of the format). The checksum is not compared.
+    holds rows of the fit, or numbers for each of them), "columns" (the names of the columns, or None), "lowdim" (the
+    version that wrote the file) and "version" (that of the format). The checksum is not compared.
     """
     document = container.header(path)
-    holds_rows = document.get("holds_rows", _summary_holds_rows(document.get("class")))
-    return {**{name: document.get(name) for name in ("class", "holds", "lowdim", "version")}, "holds_rows": holds_rows}
+    return {
+        "class": document.get("class"),
+        "holds": document.get("holds"),
+        "holds_rows": document.get("holds_rows", _summary_holds_rows(document.get("class"))),
+        "columns": _column_names(document),
+        "lowdim": document["lowdim"],
+        "version": document["version"],
+    }
+
+
+def _column_names(document: dict[str, Any]) -> list[str] | None:
+    """The names of the columns that a model or a summary was made from, as far as the document has any."""
+    found: Any = document.get("names")
+    if document.get("holds") == "model":
+        for name in ("of", "fitted", "feature_names_in_", "$text"):
+            document = document.get(name, {}) if isinstance(document, dict) else {}
+        found = document
+    is_list = isinstance(found, list) and found and all(isinstance(name, str) for name in found)
+    return found if is_list else None
 
 
 def _record(tree: dict[str, Any]) -> Record:
     """The record of the object in a file."""
     if tree.get("holds") not in ("model", "result") or not isinstance(tree.get("class"), str):
-        raise ValueError("it does not say what it holds")
+        raise ValueError(f"it holds {str(tree.get('holds'))[:40]!r}, and no model, summary or result of selection")
     if not isinstance(tree.get("of"), dict) or not isinstance(tree.get("shared"), list):
         raise ValueError("it does not hold the attributes of an object")
     name, is_model = tree["class"], tree["holds"] == "model"
