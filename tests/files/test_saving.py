@@ -184,7 +184,8 @@ def test_files_that_hold_rows(tmp_path):
     features = lowdim.KernelPCA(2, kernel=kernel, solver="features").fit(iter([X[:40], X[40:]]))
     save(features, tmp_path / "model", min_rows=90)
     assert header(tmp_path / "model")["holds_rows"] is False
-    save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
+    with pytest.warns(HoldsRowsWarning, match="in rows"):
+        save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
     assert header(tmp_path / "sample")["holds_rows"] is True
 
 
@@ -201,5 +202,8 @@ def test_too_few_rows(tmp_path):
         with pytest.raises(ValueError, match=r"90 rows, and min_rows=91"):
             save(obj, tmp_path / "file", min_rows=91)
         assert not (tmp_path / "file").exists()
+        for wrong in (0, 2.5, True, "all"):
+            with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+                save(obj, tmp_path / "file", min_rows=wrong)
     with pytest.raises(ValueError, match="a Plan does not"):
         save(lowdim.plan(lowdim.PCA(2), X), tmp_path / "file", min_rows=3)

@@ -196,6 +196,9 @@ def test_other_classes(folder):
     for other in ("result", "summary", "pickle", None):
         refused(tree | {"holds": other}, folder / "file", "damaged|not a")
     refused(tree | {"of": [1]}, folder / "file")
+    for other in (True, None, 0, "no"):
+        refused(tree | {"holds_rows": other}, folder / "file", "whether it holds rows")
+    refused(saved("KernelPCA", folder) | {"holds_rows": False}, folder / "file", "whether it holds rows")
     refused(tree | {"shared": {}}, folder / "file")
 
 
