@@ -72,6 +72,13 @@ def test_partial_fit_goes_on(name, tmp_path):
         assert_same(found.partial_fit(*given), model.partial_fit(*given))
 
 
+def test_callbacks_are_left_behind(tmp_path):
+    callback = pytest.importorskip("sklearn.callback", reason="callbacks exist from scikit-learn 1.9 on")
+    model = lowdim.PCA(2).fit(X).set_callbacks(callback.ProgressBar())
+    found = reloaded(model, tmp_path / "model")
+    assert "_skl_callbacks" in vars(model) and "_skl_callbacks" not in vars(found)
+
+
 # ---- Summaries and results of selection
 
 

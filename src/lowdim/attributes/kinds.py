@@ -157,8 +157,8 @@ class Sometimes(Maybe):
 
 
 @dataclass(frozen=True)
-class Recomputed(Kind):
-    """An attribute that is computed when it is needed and kept; it is not stored."""
+class Unstored(Kind):
+    """An attribute that is not stored: it is computed again when it is needed, or belongs to the running program."""
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         raise ValueError(f"{name} is not stored in files")

@@ -47,6 +47,7 @@ class StoreSource(StoredSource):
         self._columns = columns
         self._mapped = all(a.mapped for a in arrays)
         self.kind = "store"
+        self.files = [path for array in arrays for path in array.paths]
         self.dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
         self._cut(0, self._edges[-1])
 
@@ -88,6 +89,15 @@ class StoreSource(StoredSource):
         features = self._inherit(ArraySource(rows.T), transposed=True)
         features.origin = self
         return features
+
+    def identity(self) -> dict[str, Any]:
+        """The files with their sizes and times, and the columns and rows that are read; for arrays that the user has
+        opened, which may change without a trace, a digest of some rows."""
+        stamps = [[[stamp.path, stamp.size, stamp.mtime_ns] for stamp in array.stamps] for array in self._arrays]
+        if not all(stamps):
+            return super().identity()
+        columns = None if self._columns is None else self._columns.tolist()
+        return self.form() | {"files": stamps, "columns": columns, "rows": [self._start, self._stop]}
 
     def row_label(self, i: int, column: int = 0) -> str:
         k = bisect_right(self._edges, i) - 1
