@@ -81,7 +81,7 @@ class SummaryTree(Kind):
 
 
 _SQUARES = Maybe(Real("nonnegative"))
-_HELD_OUT = {"host": True, "finite": False}
+_HELD_OUT: dict[str, Any] = {"host": True, "finite": False}
 #: What is stored of value classes, where their annotations do not say enough.
 _FIELDS: dict[type, dict[str, Kind]] = {
     solvers.Plan: {
@@ -123,7 +123,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
     },
     PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
     selection.Choice: {
-        "rule": Text(tuple(selection.RULES)),
+        "rule": Text(selection.RULES),
         "k": Maybe(Whole()),
         "curve": Numbers("*", **_HELD_OUT),
         "assumes": Text(),
@@ -219,7 +219,7 @@ def fields_of(name: str) -> Mapping[str, Kind]:
     """What is stored of an object of the class of this name; a ValueError if the name is not in the table."""
     if name == "dtype":
         return _DTYPE
-    cls = class_named(name)
+    cls: Any = class_named(name)
     if issubclass(cls, Model):
         kinds = {attribute: kind for attribute, kind in declared(cls).items() if kind.stored()}
         output = Maybe(Text(("default", "pandas", "polars")))
@@ -287,7 +287,7 @@ def _sklearn_classes() -> dict[str, type]:
 
 
 @cache
-def _from_annotations(cls: type) -> dict[str, Kind]:
+def _from_annotations(cls: Any) -> dict[str, Kind]:
     """What the annotations of a value class say of its arguments, which its constructor checks further."""
     if not is_dataclass(cls):
         raise ValueError(f"the class {cls.__name__} does not say what is stored of it")

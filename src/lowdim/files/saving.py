@@ -23,7 +23,7 @@ from .together import built, parameters_checked, placed_summary
 from .tree import from_tree, to_tree
 
 #: What goes wrong while an object is made from values that it cannot have.
-_DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) -> None:

@@ -159,7 +159,8 @@ class KernelCCA(Model):
         For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
         after "X_" and "y_" if `y` is given.
         """
-        return self._write(partial(self._transform_maps, y=y), X, path, "transform_to", keep, overwrite)
+        maps = partial(self._transform_maps, y=y)
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted_with(y))
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
         X, y = self._by_name(X, y, fitted=True)

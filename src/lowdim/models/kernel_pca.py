@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
-from ..attributes import Instance, Maybe, Numbers, Real, Recomputed, Several, TupleOf
+from ..attributes import Instance, Maybe, Numbers, Real, Several, TupleOf, Unstored
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -140,7 +140,7 @@ class KernelPCA(PreImages, Model):
         "_phi": Instance("features.*", shares="p"),
         "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
         "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
-        "_learned": Recomputed(),
+        "_learned": Unstored(),
     }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",

@@ -16,6 +16,7 @@ from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
@@ -23,7 +24,16 @@ from .found_files import is_path
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
-from .named_columns import ContentsTable, DaskTable, FrameTable, NamedTable, SourceTable, columns_by_name, entries_of
+from .named_columns import (
+    ContentsTable,
+    DaskTable,
+    FrameTable,
+    NamedTable,
+    SourceTable,
+    columns_by_name,
+    entries_of,
+    names_in,
+)
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -112,13 +122,15 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
     of the source gives them.
 
-    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
-    `open_source`.
+    `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
+    Arrow; for `wanted` see `open_source`.
     """
     if is_path(X) or isinstance(X, Scan):
         return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
+    if is_arrow_object(X):
+        return ArrowObject(X).open(without=names)
     open_block = partial(open_keeping, names=names)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)
@@ -260,6 +272,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "ColumnsSource",
     "CountedSource",
     "DaskSource",
     "FilledSource",
@@ -278,6 +291,7 @@ __all__ = [
     "can_be_opened",
     "gather",
     "holds_objects",
+    "names_in",
     "open_keeping",
     "open_source",
     "open_target",

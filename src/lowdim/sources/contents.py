@@ -20,6 +20,8 @@ class Contents(ABC):
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
+    #: Those that are the index of a data frame. They are read only if they are named.
+    index: Sequence[Any] = ()
     #: Whether `scan` chooses the columns.
     files: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
@@ -28,6 +30,10 @@ class Contents(ABC):
     @abstractmethod
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
+
+    def why_not_numbers(self, columns: Sequence[Any]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
 
     @abstractmethod
     def column(self, name: Any) -> np.ndarray:

@@ -158,7 +158,7 @@ def columns_by_name(
 ) -> tuple[Any, ...]:
     """See `sources.by_name`. `find_table` gives the columns of `X` by their names, or None if they have none; `hold`
     reads the rows of `y` into memory, if that is wanted."""
-    targets, named = _names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
+    targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
     table = find_table(X) if targets or named else None
     if table is None:
         return X, y, *vectors.values()
@@ -199,7 +199,7 @@ def _listed(y: Sequence[str] | str) -> list[str]:
     return [y] if isinstance(y, str) else list(y)
 
 
-def _names_in(y: Any) -> list[str]:
+def names_in(y: Any) -> list[str]:
     """The names of columns that `y` may stand for; empty if it is a table."""
     named = isinstance(y, str) or (isinstance(y, list | tuple) and all(isinstance(name, str) for name in y))
     return _listed(y) if named else []

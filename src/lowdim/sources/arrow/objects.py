@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
-from ..column_choice import ColumnChoice, check_columns
+from ..column_choice import ColumnChoice, check_columns, require_columns
 from ..contents import Contents
 from ..table import is_column
 from .columns import block_dtype, is_number
@@ -211,9 +211,10 @@ class ArrowObject(Contents):
     def dtype(self, columns: Sequence[str]) -> Any:
         return block_dtype([self._schema.field(name).type for name in columns])
 
-    def open(self) -> ArrowObjectSource:
-        """The rows of all columns."""
-        return self.source(self.choice().among(self))
+    def open(self, without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but these."""
+        require_columns(without, self)
+        return self.source(self.choice().without(without).among(self))
 
 
 class ArrowObjectSource(ArrowSource):
@@ -232,7 +233,7 @@ class ArrowObjectSource(ArrowSource):
             return self
         return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         n = 0
         for batch in self._producer.batches(names):
             n += batch.num_rows

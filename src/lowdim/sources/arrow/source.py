@@ -16,7 +16,7 @@ from .columns import block_dtype
 
 
 class ArrowSource(StoredSource):
-    """Rows of columns of Arrow, which come in batches; a subclass says from where (`_batches`).
+    """Rows of columns of Arrow, which come in batches; a subclass says from where (`batches`).
 
     Parameters
     ----------
@@ -45,11 +45,13 @@ class ArrowSource(StoredSource):
             n_bytes=0,
             itemsize=itemsize,
         )
+        #: The number of rows at the beginning of the table that are left out.
+        self._start = 0
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
 
     @abstractmethod
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Batches of these columns, in this order, of all rows."""
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
@@ -65,7 +67,7 @@ class ArrowSource(StoredSource):
         needed = list(dict.fromkeys([*self._names, *keep]))
         n = 0
         for block, table in blocks_of(
-            self._batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
+            self.batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
         ):
             n += block.shape[0]
             yield block, table
@@ -77,11 +79,11 @@ class ArrowSource(StoredSource):
         """All entries of one column of the table, of any type, whether it is one of the rows or not. One pass."""
         import pyarrow as pa
 
-        return pa.chunked_array([batch.column(0) for batch in self._batches([name])]).to_numpy()
+        return pa.chunked_array([batch.column(0) for batch in self.batches([name])]).to_numpy()
 
     @property
     def _names(self) -> list[str]:
         return list(self.names or [])
 
     def _inexact(self, row: int, column: int, value: int) -> ValueError:
-        return inexact_integer(value, self.row_label(row), column_label(column, self._names))
+        return inexact_integer(value, self.row_label(self._start + row), column_label(column, self._names))
