@@ -18,12 +18,14 @@ def read_ahead(items: Generator[T, None, None]) -> Iterator[T]:
     raised where its item would have been. When the caller stops early, the thread ends and the generator is closed, so
     that it can close its files.
     """
-    with ThreadPoolExecutor(1) as thread:
-        try:
+    thread = ThreadPoolExecutor(1)
+    try:
+        future = thread.submit(next, items, _END)
+        while (item := future.result()) is not _END:
             future = thread.submit(next, items, _END)
-            while (item := future.result()) is not _END:
-                future = thread.submit(next, items, _END)
-                yield item  # type: ignore[misc] # it is not the end
-        finally:
-            # Closed by the same thread, after the item that it may still be making.
-            thread.submit(items.close).result()
+            yield item  # type: ignore[misc] # it is not the end
+    finally:
+        # If nobody closes this generator, it ends when it is collected as garbage. The thread may have been told to end
+        # before that, and would not do anything further.
+        thread.shutdown(wait=True, cancel_futures=True)
+        items.close()
