@@ -265,9 +265,7 @@ def _with_begins(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
         row += int(block.shape[0])
 
 
-def _blocks_to_add(
-    source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int
-) -> Pieces:
+def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int) -> Pieces:
     """Pieces for the blocks of a source after its first `n` rows, with their weights."""
     for begin, block in blocks:
         n = begin.row + int(block.shape[0])
