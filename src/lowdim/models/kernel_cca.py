@@ -160,7 +160,7 @@ class KernelCCA(Model):
         after "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted_with(y))
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(y))
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
         X, y = self._by_name(X, y, fitted=True)
