@@ -44,7 +44,7 @@ PUBLIC = {
         bad_columns bad_ndim bad_weights being_read beyond_float cannot_be_replaced cannot_keep changed_file
         choice column_label columns_clash complex_data csv_encoding csv_header damaged_checkpoint
         damaged_file deleted_file density_not_finite different_columns directory_is_missing
-        duplicate_columns empty empty_directory exhausted_stream expands_too_much fewer_rows_than_allowed
+        duplicate_columns empty empty_directory exhausted_stream fewer_rows_than_allowed
         file_exceeds_memory fitted_without_summary foreign_file inconsistent_lengths indices_out_of_range
         inexact_integer kernel_not_finite list_names missing_chunks missing_columns missing_extra
         mixed_blocks mixed_kinds n_components_out_of_range names_difference names_of_array_columns

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, unknown_column
+from ..errors import bad_ndim, cannot_keep
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import gather
+from .gathered import entries_of, gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -31,7 +32,6 @@ from .named_columns import (
     NamedTable,
     SourceTable,
     columns_by_name,
-    entries_of,
     names_in,
 )
 from .objects import ObjectSource, holds_objects
@@ -141,11 +141,9 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
 
 def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
     """The source of files from which the columns `names` are carried along."""
-    if not all(isinstance(name, str) for name in files.columns):
-        raise cannot_keep(files.found.where, names)
-    for name in names:
-        if name not in files.columns:
-            raise unknown_column(files.found.where, name, files.columns)
+    if not files.contents.has_names:
+        raise cannot_keep(files.contents.label, names)
+    require_columns(names, files.contents)
     files = files if wanted is None else with_columns(files, wanted)
     return files.without(names).open()
 

@@ -9,8 +9,8 @@ import pytest
 import zarr
 
 from lowdim import PCA, open_source, scan
-from lowdim.sources.found_files import SUFFIXES
-from lowdim.sources.stores import STORES, StoreSource
+from lowdim.sources.file_kinds import FILE_KINDS
+from lowdim.sources.stores import StoreSource
 from lowdim.sources.stores.npy import NpyArray
 
 RNG = np.random.default_rng(3)
@@ -86,7 +86,8 @@ def rows_of(source, rows=1000):
 
 
 def test_every_kind_of_file_is_tried():
-    assert {ending for _, ending in KINDS.values()} == {ending for ending, kind in SUFFIXES.items() if kind in STORES}
+    arrays = [FILE_KINDS[name] for name in ("npy", "zarr", "hdf5")]
+    assert {ending for _, ending in KINDS.values()} == {ending for kind in arrays for ending in kind.suffixes}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool", ">f8"])

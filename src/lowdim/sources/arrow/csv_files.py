@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ...errors import csv_encoding, csv_header
-from ..found_files import Found
+from ..stamps import Found
 from .formats import FileFormat
 
 #: Separators that are recognised in the header.

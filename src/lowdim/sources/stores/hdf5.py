@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, reader_of
 
 
 class Hdf5Array(StoredArray):
@@ -97,15 +97,3 @@ class OpenedHdf5(StoredArray):
 def is_hdf5(X: Any) -> bool:
     """True for a dataset of h5py."""
     return type(X).__module__.partition(".")[0] == "h5py" and hasattr(X, "chunks")
-
-
-def reader_of(dataset: Any, place: str) -> Reader:
-    """The function that reads rows of a dataset; the error for chunks that cannot be decoded names the rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return np.asarray(dataset[i:j, first:last])
-        except (OSError, ValueError, RuntimeError) as error:
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read
