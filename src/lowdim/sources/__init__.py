@@ -11,6 +11,7 @@ import numpy as np
 
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim, cannot_keep
+from .aligned import aligned
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -284,6 +285,7 @@ __all__ = [
     "StreamSource",
     "TableSource",
     "Traits",
+    "aligned",
     "bad_entry_error",
     "by_name",
     "can_be_opened",
