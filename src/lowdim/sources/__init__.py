@@ -21,7 +21,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import gather
+from .gathered import gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -310,4 +310,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]
