@@ -21,7 +21,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import gather
+from .gathered import gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -72,6 +72,12 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
+def _open_opened_rows(X: Any) -> Source:
+    source = open_store_object(X)
+    source.require_two_axes()
+    return source
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -87,7 +93,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, open_store_object),
+    (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -230,6 +236,10 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    if is_path(y) or isinstance(y, Scan):
+        return (scan(y) if is_path(y) else y).open(vectors=True)
+    if is_store_object(y):
+        return open_store_object(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:
@@ -300,4 +310,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]
