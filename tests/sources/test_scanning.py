@@ -52,7 +52,7 @@ def test_other_choices_of_the_same_files(folder):
 def test_wrong_names_are_noticed_at_once(folder):
     with pytest.raises(ValueError, match=r"has no column 'e'; its columns are 'a', 'b', 'c', 'd', 'id'"):
         scan(folder, columns=["a", "e"])
-    with pytest.raises(ValueError, match="has no column 'ids'.*Did you mean 'id'"):
+    with pytest.raises(ValueError, match=r"has no column 'ids'.*Did you mean 'id'"):
         scan(folder, exclude="ids")
 
 
