@@ -104,8 +104,9 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
     pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
-    that returns one can be read again and again). It may also be the path of a file or a directory, or what
-    `lowdim.scan` returns.
+    that returns one can be read again and again). It may also be the path of a file or a directory, what `lowdim.scan`
+    returns, or an object that speaks Arrow: a reader of record batches, a dataset, a lazy frame of polars, a relation
+    of DuckDB, or whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
@@ -273,8 +274,8 @@ def _unknown(X: Any) -> TypeError:
         )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        f"such blocks.{lazy}"
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}"
     )
 
 
