@@ -9,7 +9,7 @@ import pytest
 import lowdim
 from examples import WIDE, X, Y, close, make, tables
 from files.comparing import assert_same, results
-from files.fitted_models import CASES, fitted
+from files.fitted_models import CASES, FRAME, fitted
 from files.selection_results import selected
 from inputs import to_numpy
 from lowdim import models
@@ -158,9 +158,13 @@ def test_header(tmp_path):
         "class": "models.PCA",
         "holds": "model",
         "holds_rows": False,
+        "columns": None,
         "lowdim": lowdim.__version__,
         "version": "1.0",
     }
+    for obj in (lowdim.PCA(2).fit(FRAME), lowdim.summarize(FRAME, lowdim.Moments)):
+        save(obj, tmp_path / "file")
+        assert header(tmp_path / "file")["columns"] == list(FRAME.columns)
 
 
 def test_files_that_hold_rows(tmp_path):
@@ -180,7 +184,8 @@ def test_files_that_hold_rows(tmp_path):
     features = lowdim.KernelPCA(2, kernel=kernel, solver="features").fit(iter([X[:40], X[40:]]))
     save(features, tmp_path / "model", min_rows=90)
     assert header(tmp_path / "model")["holds_rows"] is False
-    save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
+    with pytest.warns(HoldsRowsWarning, match="in rows"):
+        save(lowdim.summarize(X, SUMMARIES["Sample"](5, 20)), tmp_path / "sample")
     assert header(tmp_path / "sample")["holds_rows"] is True
 
 
@@ -197,5 +202,8 @@ def test_too_few_rows(tmp_path):
         with pytest.raises(ValueError, match=r"90 rows, and min_rows=91"):
             save(obj, tmp_path / "file", min_rows=91)
         assert not (tmp_path / "file").exists()
+        for wrong in (0, 2.5, True, "all"):
+            with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+                save(obj, tmp_path / "file", min_rows=wrong)
     with pytest.raises(ValueError, match="a Plan does not"):
         save(lowdim.plan(lowdim.PCA(2), X), tmp_path / "file", min_rows=3)

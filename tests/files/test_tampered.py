@@ -196,6 +196,9 @@ def test_other_classes(folder):
     for other in ("result", "summary", "pickle", None):
         refused(tree | {"holds": other}, folder / "file", "damaged|not a")
     refused(tree | {"of": [1]}, folder / "file")
+    for other in (True, None, 0, "no"):
+        refused(tree | {"holds_rows": other}, folder / "file", "whether it holds rows")
+    refused(saved("KernelPCA", folder) | {"holds_rows": False}, folder / "file", "whether it holds rows")
     refused(tree | {"shared": {}}, folder / "file")
 
 
@@ -227,6 +230,17 @@ def test_summaries_inside_models(folder):
     refused(changed(tree, (*state, "weight"), lambda _: -1.0), folder / "file")
     refused(changed(tree, (*state, "scatter"), lambda old: -old), folder / "file")
     refused(changed(tree, (*state, "mean"), lambda old: old[:-1]), folder / "file")
+
+
+def test_attributes_that_contradict_each_other(folder):
+    tree = saved("FeatureMapPCA", folder)
+    other_rank = _changed(tree, ("of", "fitted", "rank_"), lambda old: old - 1)
+    refused(other_rank, folder / "file", "rank_ is not that of pca_")
+    own_mean = lambda place: tree["shared"][place["shared"]] + 1.0  # noqa: E731
+    refused(_changed(tree, ("of", "fitted", "mean_"), own_mean), folder / "file", "mean_ is not that of pca_")
+    for degree in (3, 10**9):
+        place = ("of", "fitted", "feature_map_", "of", "degree")
+        refused(changed(tree, place, lambda _, degree=degree: degree), folder / "file", "the feature map has")
 
 
 def test_shared_arrays(folder):

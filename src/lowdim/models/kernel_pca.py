@@ -136,7 +136,7 @@ class KernelPCA(PreImages, Model):
         # Features of a row are kernels with m rows, or m other numbers.
         "projection_": Numbers("m", "k"),
         "offset_": Numbers("m"),
-        "X_fit_": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "X_fit_": Maybe(Numbers("e", "p", rows=True, sparse=True)),
         "_phi": Instance("features.*", shares="p"),
         "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
         "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),

@@ -101,8 +101,8 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     that returns one can be read again and again). It may also be the path of a file or a directory, or what
     `lowdim.scan` returns.
 
-    `wanted` are the names of the columns that a fitted model needs. Files that are given without a choice of columns
-    are read with just these; everything else has to have them and no others.
+    `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
+    everything else has to have them and no others.
     """
     if isinstance(X, Source):
         return X

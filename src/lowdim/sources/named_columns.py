@@ -60,14 +60,14 @@ class FrameTable(NamedTable):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame, eager_only=True)
-        self._own = {str(name): name for name in self._frame.columns}
-        self.names, self.n = list(self._own), len(self._frame)
+        self.names, self.n = [str(name) for name in self._frame.columns], len(self._frame)
 
     def rows(self, names: Sequence[str]) -> Any:
-        return self._frame.select([self._own[name] for name in names]).to_native()
+        # By number, since names may be anything in pandas.
+        return self._frame[:, [self.names.index(name) for name in names]].to_native()
 
     def column(self, name: str) -> np.ndarray:
-        return self._frame[self._own[name]].to_numpy()
+        return self._frame[:, self.names.index(name)].to_numpy()
 
     def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
         if not isinstance(y, str):

@@ -12,7 +12,7 @@ import pytest
 
 from lowdim import PCA, PPCA, Moments, open_source, scan, summarize
 from lowdim.sources import open_keeping
-from lowdim.sources.arrow import blocks
+from lowdim.sources.arrow import blocks, formats
 
 X = np.random.default_rng(0).standard_normal((500, 4))
 NAMES = ["a", "b.c", "d", "e"]
@@ -78,6 +78,18 @@ def bytes_read():
     """How many bytes this process has read, as the system counts them."""
     with open("/proc/self/io") as file:
         return int(file.readline().split()[1])
+
+
+def test_a_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "_BATCH_BYTES", 1 << 18)
+    monkeypatch.setattr(blocks, "_BUFFER_BYTES", 1 << 18)
+    many = table(np.random.default_rng(1).standard_normal((500_000, 4)))
+    pa.parquet.write_table(many, tmp_path / "x.parquet", row_group_size=500_000)
+    del many
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in open_source(tmp_path).blocks(5000)]
+    # All rows take 16 MB; pages of one megabyte are decompressed for each column.
+    assert max(held) < 10e6
 
 
 @pytest.mark.parametrize("i", [0, 1, 49, 50, 119, 120, 121, 250, 499, 500])

@@ -137,8 +137,8 @@ class Relation(Producer):
 
 def _reader(relation: Any) -> Any:
     """The rows of a relation; the name of the method has changed between versions of DuckDB."""
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    return read(_ROWS)
+    read = "to_arrow_reader" if hasattr(type(relation), "to_arrow_reader") else "fetch_arrow_reader"
+    return getattr(relation, read)(_ROWS)
 
 
 def _as_batch(X: Any) -> Any:
