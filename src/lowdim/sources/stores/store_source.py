@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from itertools import accumulate, pairwise
 from typing import Any
@@ -69,7 +70,9 @@ class StoreSource(StoredSource):
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         pieces = self._pieces(rows)
-        return self._exact(pieces if self._mapped else read_ahead(pieces), rows)
+        # Python 3.12 does not end the inner generator as soon as the outer one is closed, and the file would stay open.
+        with closing(pieces if self._mapped else read_ahead(pieces)) as read:
+            yield from self._exact(read, rows)
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         if not self._mapped:
