@@ -148,13 +148,15 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
     )
 
 
-def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], files: bool = True) -> ValueError:
+def not_numbers(
+    where: str, columns: Sequence[str], numeric: Sequence[str], *, files: bool = True, why: str = ""
+) -> ValueError:
     """The error for columns of text, dates or other things that are not numbers; `files`: `scan` can choose others."""
     scan = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude="
     advice = scan if files else "Select those that are numbers first"
     return ValueError(
-        f"{where} has columns that are not numbers: {list_names(columns, 20)}; these are numbers: "
-        f"{list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
+        f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
+        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
     )
 
 

@@ -122,13 +122,15 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
     of the source gives them.
 
-    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
-    `open_source`.
+    `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
+    Arrow; for `wanted` see `open_source`.
     """
     if is_path(X) or isinstance(X, Scan):
         return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
+    if is_arrow_object(X):
+        return ArrowObject(X).open(without=names)
     open_block = partial(open_keeping, names=names)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)

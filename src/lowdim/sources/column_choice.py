@@ -75,12 +75,21 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     numeric = set(contents.numeric)
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
-        raise not_numbers(contents.label, others, contents.numeric, contents.files)
+        why = contents.why_not_numbers(others)
+        raise not_numbers(contents.label, others, contents.numeric, files=contents.files, why=why)
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]
         if twice:
             raise duplicate_columns(contents.label, twice)
+
+
+def require_columns(names: Sequence[str], contents: Contents) -> None:
+    """Raise an error unless a table has all these columns, whatever they hold."""
+    known = set(contents.names)
+    for name in names:
+        if name not in known:
+            raise unknown_column(contents.label, name, contents.names)
 
 
 def _matching(wanted: Sequence[str], contents: Contents) -> list[str]:

@@ -29,6 +29,10 @@ class Contents(ABC):
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
 
+    def why_not_numbers(self, columns: Sequence[Any]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
+
     def column(self, name: str) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""
         return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]

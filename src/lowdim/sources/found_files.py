@@ -163,7 +163,8 @@ def _expanded(path: str) -> Iterator[str]:
         return
     if not glob.has_magic(path):
         raise no_such_file(path)
-    found = sorted(match for match in glob.glob(path, recursive=True) if not _is_note(match, path))
+    # Notes are left out unless the pattern itself names them.
+    found = sorted(match for match in glob.glob(path, recursive=True) if _notes(match) <= _notes(path))
     # With "**" the files in directories match by themselves.
     found = [match for match in found if "**" not in path or not os.path.isdir(match) or _is_store(match)]
     if not found:
@@ -172,9 +173,9 @@ def _expanded(path: str) -> Iterator[str]:
         yield from _files_in(match)
 
 
-def _is_note(path: str, pattern: str = "") -> bool:
-    """Whether a name is that of a note of some writer ("_SUCCESS", ".crc"), and `pattern` does not ask for it."""
-    return os.path.basename(path).startswith((".", "_")) and not os.path.basename(pattern).startswith((".", "_"))
+def _notes(path: str) -> int:
+    """How many parts of a path are names that writers use for their own notes, such as "_SUCCESS" or ".crc"."""
+    return sum(part.startswith((".", "_")) and part not in (".", "..") for part in Path(path).parts)
 
 
 def _files_in(path: str) -> Iterator[str]:
@@ -196,8 +197,10 @@ def _walk(directory: str, seen: set[str]) -> Iterator[str]:
     seen.add(real)
     if not os.access(directory, os.R_OK | os.X_OK):
         raise not_permitted(directory)
-    for entry in os.scandir(directory):
-        if _is_note(entry.path):
+    with os.scandir(directory) as listed:
+        entries = list(listed)
+    for entry in entries:
+        if _notes(entry.name):
             continue
         if entry.is_dir() and not _is_store(entry.path):
             yield from _walk(entry.path, seen)

@@ -41,6 +41,9 @@ class ArrowFiles(Contents):
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self._found, self._format, columns)
 
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.why_not_numbers(columns)
+
     def column(self, name: str) -> np.ndarray:
         import pyarrow as pa
 
@@ -76,14 +79,24 @@ class ArrowFilesSource(ArrowSource):
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
-        schema, path = self._format.schema_of(i), self._found.paths[i]
-        missing = [name for name in columns if name not in schema.names]
-        if missing:
-            raise missing_columns(path, missing, schema.names)
+        schema, path = self._require(i, columns), self._found.paths[i]
         others = [name for name in columns if not is_number(schema.field(name).type)]
         if others:
             raise not_numbers(path, others, [field.name for field in schema if is_number(field.type)])
         return schema
+
+    def _require(self, i: int, names: Sequence[str]) -> Any:
+        """The schema of a file, after a check that it has these columns."""
+        schema = self._format.schema_of(i)
+        missing = [name for name in names if name not in schema.names]
+        if missing:
+            raise missing_columns(self._found.paths[i], missing, schema.names)
+        return schema
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+        for i in range(len(self._found.files)):
+            self._require(i, names)
+        return super().blocks_keeping(rows, names)
 
     def after(self, i: int) -> ArrowFilesSource:
         """The rows from row i on. Files and row groups before it are not read."""

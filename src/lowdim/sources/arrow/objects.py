@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from ...errors import bad_ndim, empty, exhausted_stream
+from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
-from ..column_choice import ColumnChoice, check_columns
+from ..column_choice import ColumnChoice, check_columns, require_columns
 from ..contents import Contents
 from ..table import is_column
-from .columns import is_number
+from .columns import block_dtype, is_number
 from .library import pyarrow
 from .source import ArrowSource
 
@@ -202,9 +203,21 @@ class ArrowObject(Contents):
         check_columns(columns, self)
         return ArrowObjectSource(self._producer, self._schema, columns)
 
-    def open(self) -> ArrowObjectSource:
-        """The rows of all columns."""
-        return self.source(self.choice().among(self))
+    def column(self, name: str) -> np.ndarray:
+        import pyarrow as pa
+
+        if not self._producer.again:
+            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+        batches = (batch.select([name]) for batch in self._producer.batches([name]))
+        return pa.chunked_array([batch.column(0) for batch in batches], self._schema.field(name).type).to_numpy()
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return block_dtype([self._schema.field(name).type for name in columns])
+
+    def open(self, without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but these."""
+        require_columns(without, self)
+        return self.source(self.choice().without(without).among(self))
 
 
 class ArrowObjectSource(ArrowSource):
@@ -223,7 +236,7 @@ class ArrowObjectSource(ArrowSource):
             return self
         return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         n = 0
         for batch in self._producer.batches(names):
             n += batch.num_rows
