@@ -10,6 +10,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+from benchmarks.files import CASES as FILES
 from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
@@ -33,11 +34,14 @@ PACKAGES = [
     "cca-zoo",
     "ikpls",
     "python-picard",
+    "pyarrow",
+    "dask-ml",
 ]
 #: Groups of cases, which the command line takes like names of cases. Each has its table on the page.
 GROUPS = {
     "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
     "unusual": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
+    "files": FILES,
 }
 CASES = [case for group in GROUPS.values() for case in group]
 BY_NAME = {case.name: case for case in CASES}

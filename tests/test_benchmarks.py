@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import lowdim
-from benchmarks import against_columns, sweep, sweep_cases
+from benchmarks import against_columns, against_rows, file_tables, limited_memory, sweep, sweep_cases
 from benchmarks.__main__ import BY_NAME, CASES, GROUPS
 from benchmarks.bare import Bare, words
+from benchmarks.files import CASES as FILES
 from benchmarks.odd import CASES as ODD
 from benchmarks.sparse_tables import CASES as SPARSE
 from benchmarks.wide import CASES as WIDE
@@ -52,6 +53,47 @@ def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
     assert set(ROWS) <= set(BY_NAME)
     assert not set(GROUPS) & set(BY_NAME)
     assert all(case.contenders[0].name.startswith("lowdim") for case in CASES)
+
+
+# ---- Files
+
+
+@pytest.fixture
+def few_files(tmp_path, monkeypatch):
+    """Tables are made in a temporary directory, with few rows in each file."""
+    monkeypatch.setenv("LOWDIM_BENCH_FILES", str(tmp_path))
+    monkeypatch.setattr(file_tables, "_ROWS", 100)
+
+
+@pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
+def test_cases_of_files(case, few_files):
+    data = case.make((1_750, 16))
+    exact = case.exact(data, 5)
+    for contender in case.contenders:
+        result = contender.setup(data, 5)()
+        if contender.values is not None:
+            # IncrementalPCA is an approximation.
+            allowed = 0.2 if "Incremental" in contender.name else 1e-9
+            assert case.error(contender.values(result), exact) < allowed, contender.name
+    rows = np.concatenate(list(file_tables.blocks((1_750, 16))))
+    np.testing.assert_allclose(data.cov, np.cov(rows.T), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["PCA", "FactorAnalysis", "PLSRegression", "CCA"])
+def test_fits_with_limited_memory_have_the_right_answers(name, few_files, monkeypatch):
+    data = file_tables.table("parquet", (1_750, 16))
+    monkeypatch.setattr(limited_memory, "HALF", 8)
+    assert limited_memory.error(name, limited_memory.fit(name, data), data) < 1e-6
+
+
+def test_time_against_rows(monkeypatch):
+    monkeypatch.setattr(against_rows, "BLOCK", 1_000)
+    found = against_rows.measure([100, 250], 1, say=lambda text: None)
+    assert set(found) == set(against_rows.TASKS)
+    assert all(len(times) == 2 for times in found.values())
+    assert sum(len(block) for block in against_rows.stream(2_500, np.zeros((3_000, 2)))()) == 2_500
+    assert against_rows.slope({10**6: 1.0, 10**7: 10.0, 10**8: 100.0}) == pytest.approx(1.0)
+    assert "100,000" in against_rows.table({"PCA": {10**5: 0.1}}, [10**5])
 
 
 # ---- Workers

@@ -35,6 +35,11 @@ def test_patterns_and_lists(folder):
     assert names(find_files(f"{folder}/_meta*/*.csv"), folder) == ["_metadata/x.csv"]
 
 
+def test_the_home_directory(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    assert names(find_files("~/a.csv"), folder) == ["a.csv"]
+
+
 def test_a_name_with_the_marks_of_a_pattern_is_a_file_if_there_is_one(tmp_path):
     (tmp_path / "a[1].csv").write_text("x\n1\n")
     assert names(find_files(tmp_path / "a[1].csv"), tmp_path) == ["a[1].csv"]
@@ -67,6 +72,8 @@ def test_what_is_not_there(tmp_path):
         find_files([])
     with pytest.raises(TypeError, match=r"files are given by a path, .*; got int"):
         find_files([3])
+    with pytest.raises(ValueError, match=r"s3://bucket/x\.parquet is an address, and only files of this machine"):
+        find_files("s3://bucket/x.parquet")
     (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*gone\.csv"):
         find_files(tmp_path)

@@ -45,6 +45,14 @@ def no_such_file(path: Any) -> FileNotFoundError:
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
 
 
+def not_local(path: str) -> ValueError:
+    """The error for an address on another machine."""
+    return ValueError(
+        f"{path} is an address, and only files of this machine are read by their paths. Open it with another library "
+        "and pass what that returns: pyarrow.dataset.dataset(...) or polars.scan_parquet(...)."
+    )
+
+
 def no_match(pattern: str) -> FileNotFoundError:
     """The error for a pattern that no file matches."""
     return FileNotFoundError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import cycle, islice
@@ -30,6 +30,7 @@ S = TypeVar("S", bound=Summary)
 
 #: A piece of the rows, which adds itself to the summary of a lane and calls a function after each block.
 Piece = Callable[[Lane, Callable[[], None]], None]
+Pieces = Generator[Piece, None, None]
 
 
 def summarize(
@@ -145,6 +146,9 @@ def _add_here(
             with suppress(OSError):
                 keeper.write()
         raise
+    finally:
+        # The files that blocks are read from are closed at once, and not when the traceback of an error is gone.
+        pieces.close()
     for lane in lanes[1:]:
         summary.merge(lane.summary)
     if progress is not None:
@@ -193,7 +197,7 @@ def _ticks(progress: Progress | None, keeper: Keeper | None) -> Callable[[], Non
 
 
 def _add_in_turn(
-    pieces: Iterator[Piece], lanes: list[Lane], first: int, tick: Callable[[], None] | None, in_threads: bool
+    pieces: Pieces, lanes: list[Lane], first: int, tick: Callable[[], None] | None, in_threads: bool
 ) -> None:
     """Add the pieces from number `first` on, piece i to the summary of lane i modulo the number of lanes. In several
     threads, a lane takes one piece at a time, in order, so that the sums are the same each time."""
@@ -212,7 +216,7 @@ def _nothing() -> None:
     pass
 
 
-def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Iterator[Piece]:
+def _parts_to_add(parts: list[Source], weights: Array | None, rows: int, first: int) -> Pieces:
     """Pieces for each part from number `first` on, with its weights."""
     for number, (part, (i, j)) in enumerate(zip(parts, edges(parts), strict=True)):
         if number >= first:
@@ -261,9 +265,7 @@ def _with_begins(blocks: Iterator[Array]) -> Iterator[tuple[Begin, Array]]:
         row += int(block.shape[0])
 
 
-def _blocks_to_add(
-    source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int
-) -> Iterator[Piece]:
+def _blocks_to_add(source: Source, weights: Array | None, blocks: Iterator[tuple[Begin, Array]], n: int) -> Pieces:
     """Pieces for the blocks of a source after its first `n` rows, with their weights."""
     for begin, block in blocks:
         n = begin.row + int(block.shape[0])

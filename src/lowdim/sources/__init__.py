@@ -25,10 +25,10 @@ from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
+    ContentsTable,
     DaskTable,
     FrameTable,
     NamedTable,
-    ScanTable,
     SourceTable,
     columns_by_name,
     entries_of,
@@ -101,8 +101,8 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     that returns one can be read again and again). It may also be the path of a file or a directory, or what
     `lowdim.scan` returns.
 
-    `wanted` are the names of the columns that a fitted model needs. Files that are given without a choice of columns
-    are read with just these; everything else has to have them and no others.
+    `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
+    everything else has to have them and no others.
     """
     if isinstance(X, Source):
         return X
@@ -163,9 +163,10 @@ def can_be_opened(X: Any) -> bool:
 #: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
 NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
     (lambda X: isinstance(X, Source), SourceTable),
-    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: isinstance(X, Scan), lambda X: ContentsTable(X.contents, X)),
     (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
     (is_table, FrameTable),
+    (is_arrow_object, lambda X: ContentsTable(ArrowObject(X))),
     (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
 ]
 
@@ -180,8 +181,8 @@ def by_name(
     X : rows
         If columns are named by the other arguments, the result holds the columns that are left.
     y : table, str, or list of str
-        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
-        path of a file, and is returned as it is.
+        A name stands for a vector, a list of names for a table. A string that is not the name of a column may be the
+        path of a file; it is then returned as it is.
     wanted : sequence of str, optional
         The columns that a fitted model expects; see `open_source`.
     hold : bool

@@ -33,7 +33,7 @@ class ColumnsSource(Source):
         self._range = slice(first, first + p) if self._columns == list(range(first, first + p)) else None
         self.shape, self.kind, self.files = (parent.shape[0], p), parent.kind, parent.files
         self.names = None if parent.names is None else [parent.names[j] for j in self._columns]
-        self.table, self.transposed = parent.table, parent.transposed
+        self.table, self.transposed, self.files = parent.table, parent.transposed, parent.files
         self.dtype = parent.dtype if dtype is None else dtype
         traits = parent.traits
         self.traits = replace(
@@ -54,14 +54,24 @@ class ColumnsSource(Source):
         return ((self.of(block), kept) for block, kept in self.parent.blocks_keeping(rows, names))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
-        return [self._of_other(part) for part in self.parent.parts(k, least)]
+        return [self.of_other(part) for part in self.parent.parts(k, least)]
 
     @property
     def can_be_cut(self) -> bool:
         return self.parent.can_be_cut
 
     def between(self, i: int, j: int) -> Source:
-        return self._of_other(self.parent.between(i, j))
+        return self.of_other(self.parent.between(i, j))
+
+    @property
+    def can_skip(self) -> bool:
+        return self.parent.can_skip
+
+    def after(self, i: int) -> Source:
+        return self.of_other(self.parent.after(i))
+
+    def identity(self) -> dict[str, Any]:
+        return {"columns": self._columns, "of": self.parent.identity()}
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return lazy(_columns_of)(self.parent.elsewhere(lazy), self._columns, self.dtype, self.table)
@@ -69,7 +79,7 @@ class ColumnsSource(Source):
     @property
     def first_block(self) -> Source:
         first = self.parent.first_block
-        return self if first is self.parent else self._of_other(first)
+        return self if first is self.parent else self.of_other(first)
 
     def features(self) -> Source:
         if self._range is None:
@@ -85,7 +95,8 @@ class ColumnsSource(Source):
     def row_label(self, i: int, column: int = 0) -> str:
         return self.parent.row_label(i, self._columns[column])
 
-    def _of_other(self, parent: Source) -> Source:
+    def of_other(self, parent: Source) -> Source:
+        """The same columns of another parent, such as a piece of this one."""
         return self._inherit(ColumnsSource(parent, self._columns, self.dtype))
 
 

@@ -20,6 +20,8 @@ class Contents(ABC):
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
+    #: Those that are the index of a data frame. They are read only if they are named.
+    index: Sequence[Any] = ()
     #: Whether `scan` chooses the columns.
     files: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
@@ -33,10 +35,10 @@ class Contents(ABC):
         """Why these columns are not numbers, if there is more to say than that."""
         return ""
 
-    def column(self, name: str) -> np.ndarray:
+    @abstractmethod
+    def column(self, name: Any) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""
-        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
 
+    @abstractmethod
     def dtype(self, columns: Sequence[Any]) -> Any:
         """The dtype of the rows of these columns."""
-        return self.source(columns).dtype

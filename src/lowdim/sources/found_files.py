@@ -18,6 +18,7 @@ from ..errors import (
     no_match,
     no_such_file,
     not_a_path,
+    not_local,
     not_permitted,
     special_file,
     unknown_suffix,
@@ -122,7 +123,7 @@ def find_files(where: Any) -> Found:
     for place in places:
         if not isinstance(place, str | os.PathLike):
             raise not_a_path(place)
-        path, name = _split(os.fspath(place))
+        path, name = _split(os.path.expanduser(os.fspath(place)))
         inside = inside if name is None else name
         paths += list(_expanded(path))
     kinds: dict[str, str] = {}
@@ -144,6 +145,11 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | Path)
 
 
+def names_file(text: str) -> bool:
+    """Whether a text can be taken for the path of a file: by its suffix, or because there is such a file."""
+    return kind_of(_split(text)[0]) is not None or os.path.exists(text)
+
+
 def kind_of(name: str) -> str | None:
     """The kind of a file by its name; None if its suffix is unknown."""
     lower = name.lower().rstrip(os.sep)
@@ -161,6 +167,8 @@ def _expanded(path: str) -> Iterator[str]:
     if os.path.lexists(path):
         yield from _files_in(path)
         return
+    if "://" in path:
+        raise not_local(path)
     if not glob.has_magic(path):
         raise no_such_file(path)
     # Notes are left out unless the pattern itself names them.

@@ -51,7 +51,8 @@ class StoredSource(Source):
     def features(self) -> Source:
         if not self.traits.by_feature:
             return super().features()
-        if self._held is None:
+        # A piece of a source may have been made by copying it.
+        if self._held is None or self._held.shape != self.shape:
             self._held = gather(self, "to read it by columns")
         return self._held.features()
 

@@ -125,8 +125,10 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
 
 
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
-    """Files without a choice of columns of their own, with just the columns that are wanted; anything else as it is."""
+    """Files with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
+    else as it is."""
     X = scan(X) if is_path(X) else X
-    if isinstance(X, Scan) and X.choice == ColumnChoice():
-        return X.select(list(wanted))
-    return X
+    if not isinstance(X, Scan) or not isinstance(X.choice, ColumnChoice):
+        return X
+    has_all = set(wanted) <= set(X.choice.named_among(X.contents))
+    return X.select(list(wanted)) if has_all or X.choice == ColumnChoice() else X

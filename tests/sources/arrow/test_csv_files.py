@@ -164,6 +164,14 @@ def test_columns_in_another_order_and_missing_ones(csv, tmp_path):
         PCA(1).fit(tmp_path)
 
 
+def test_paths_from_here(csv, tmp_path, monkeypatch):
+    csv("a,b\n1,2\n", "a.csv")
+    csv("a,b\n3,4\n", "b.csv")
+    monkeypatch.chdir(tmp_path)
+    for where in (".", "./a*", ["a.csv", "./b.csv"], "../" + tmp_path.name):
+        np.testing.assert_array_equal(rows(where), [[1, 2], [3, 4]][: len(scan(where).found.files)])
+
+
 def test_a_truncated_compressed_file(csv):
     text = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(200_000))
     path = csv(gzip.compress(text.encode())[:-2000], "rows.csv")

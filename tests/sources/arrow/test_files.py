@@ -1,6 +1,7 @@
 """Parquet and Arrow files as one table: rows, columns, damaged files, and files that change."""
 
 import os
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from lowdim import PCA, PPCA, Moments, open_source, scan, summarize
 from lowdim.sources import open_keeping
-from lowdim.sources.arrow import blocks
+from lowdim.sources.arrow import blocks, formats
 
 X = np.random.default_rng(0).standard_normal((500, 4))
 NAMES = ["a", "b.c", "d", "e"]
@@ -79,6 +80,18 @@ def bytes_read():
         return int(file.readline().split()[1])
 
 
+def test_a_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "_BATCH_BYTES", 1 << 18)
+    monkeypatch.setattr(blocks, "_BUFFER_BYTES", 1 << 18)
+    many = table(np.random.default_rng(1).standard_normal((500_000, 4)))
+    pa.parquet.write_table(many, tmp_path / "x.parquet", row_group_size=500_000)
+    del many
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in open_source(tmp_path).blocks(5000)]
+    # All rows take 16 MB; pages of one megabyte are decompressed for each column.
+    assert max(held) < 10e6
+
+
 @pytest.mark.parametrize("i", [0, 1, 49, 50, 119, 120, 121, 250, 499, 500])
 def test_rows_after_a_row(folder, i):
     source = open_source(scan(folder, exclude="id"))
@@ -115,6 +128,20 @@ def test_columns_that_are_kept(folder):
         open_keeping(folder, ["idd"])
 
 
+def test_an_index_of_pandas_is_no_column(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=NAMES, index=pandas.Index(np.arange(500) * 2.0, name="number"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "plain.parquet")
+    frame.reset_index(drop=True).to_parquet(tmp_path / "range.parquet")
+    for name in ("named", "plain", "range"):
+        for columns in (None, "numeric", "*"):
+            assert scan(tmp_path / f"{name}.parquet", columns=columns).chosen == NAMES
+    assert scan(tmp_path / "named.parquet", columns=["number", "a"]).chosen == ["number", "a"]
+    kept = next(open_keeping(tmp_path / "named.parquet", ["number"]).blocks_keeping(3, ["number"]))[1]
+    assert kept["number"].to_pylist() == [0, 2, 4]
+
+
 def test_columns_that_a_model_wants(folder):
     assert open_source(folder, wanted=["d", "a"]).names == ["d", "a"]
     assert open_source(scan(folder), wanted=["d", "a"]).names == ["d", "a"]
@@ -137,6 +164,29 @@ def test_a_scan_prints_itself(folder):
     text = repr(scan(folder, columns=["a", "d"]))
     assert text.startswith(f"scan('{folder}'): 5 ")
     assert text.endswith("columns 'a', 'd' of 5")
+
+
+def test_paths_from_here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    np.testing.assert_array_equal(whole(open_source(scan(".", exclude="id"))), X)
+    first = sorted(folder.iterdir())[0].name
+    np.testing.assert_array_equal(whole(open_source(scan(f"./{first}", exclude="id"))), X[:120])
+
+
+def test_without_pyarrow_an_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        ImportError, match=r"reading (parquet|arrow) files needs pyarrow, .* pip install 'lowdim\[files\]'"
+    ):
+        PCA(1).fit(folder)
+
+
+def test_integers_after_a_row_are_named_by_their_place_in_the_file(tmp_path):
+    numbers = np.arange(100)
+    numbers[77] = 2**53 + 1
+    write("parquet", tmp_path / "a.parquet", pa.table({"a": numbers}))
+    with pytest.raises(ValueError, match=r"9007199254740993 in row 77 of a\.parquet,"):
+        whole(open_source(tmp_path).after(60))
 
 
 # ---- Dtypes

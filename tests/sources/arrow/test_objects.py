@@ -49,10 +49,14 @@ def batch(table):
     return pa.record_batch({name: table[name].combine_chunks() for name in table.column_names})
 
 
+#: A relation ends with its connection.
+CONNECTIONS = []
+
+
 def relation(table):
-    connection = duckdb.connect()
-    connection.register("rows", table)
-    return connection.sql("select * from rows")
+    CONNECTIONS.append(duckdb.connect())
+    CONNECTIONS[-1].register("rows", table)
+    return CONNECTIONS[-1].sql("select * from rows")
 
 
 #: How an object is made of a table, and whether it can be read again.

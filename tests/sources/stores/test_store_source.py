@@ -213,6 +213,21 @@ def test_tasks_on_other_machines_open_the_file_again(kind, tmp_path):
     np.testing.assert_array_equal(rows_of(pickle.loads(stored)), X)
 
 
+def test_integers_that_float64_cannot_hold(kind, tmp_path):
+    write, ending = kind
+    A = np.full((37, 6), 2**53, dtype=np.int64)
+    A[:, 1] = -(2**60)  # exact
+    write(tmp_path / f"exact{ending}", A)
+    np.testing.assert_array_equal(rows_of(opened(tmp_path / f"exact{ending}"), 10), A.astype(float))
+    A[20, 4] += 1
+    write(tmp_path / f"a{ending}", A)
+    source = opened(tmp_path / f"a{ending}", columns=[5, 4])
+    with pytest.raises(ValueError, match=r"column 4 holds the integer 9007199254740993 in row 20 of .*a\."):
+        rows_of(source, 10)
+    with pytest.raises(ValueError, match="column 4 holds the integer"):
+        rows_of(opened(tmp_path / f"a{ending}").features())
+
+
 # ---- Which array
 
 

@@ -14,7 +14,7 @@ from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import block_dtype, is_number
+from .columns import block_dtype, index_columns, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -36,6 +36,7 @@ class ArrowFiles(Contents):
         self._format = FORMATS[found.kind](found)
         schema = self._format.schema
         self.names = schema.names
+        self.index = index_columns(schema)
         self.numeric = [field.name for field in schema if is_number(field.type)]
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
@@ -45,10 +46,7 @@ class ArrowFiles(Contents):
         return self._format.why_not_numbers(columns)
 
     def column(self, name: str) -> np.ndarray:
-        import pyarrow as pa
-
-        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
-        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+        return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
         schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
@@ -73,8 +71,6 @@ class ArrowFilesSource(ArrowSource):
         super().__init__(columns, kinds, None if counts is None else sum(counts))
         #: The number of rows of each file, as far as they are known.
         self._counts: list[int] = counts or []
-        #: The number of rows at the beginning that are left out.
-        self._start = 0
         self.files = found.paths
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:

@@ -137,8 +137,8 @@ class Relation(Producer):
 
 def _reader(relation: Any) -> Any:
     """The rows of a relation; the name of the method has changed between versions of DuckDB."""
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    return read(_ROWS)
+    read = "to_arrow_reader" if hasattr(type(relation), "to_arrow_reader") else "fetch_arrow_reader"
+    return getattr(relation, read)(_ROWS)
 
 
 def _as_batch(X: Any) -> Any:
@@ -204,12 +204,9 @@ class ArrowObject(Contents):
         return ArrowObjectSource(self._producer, self._schema, columns)
 
     def column(self, name: str) -> np.ndarray:
-        import pyarrow as pa
-
         if not self._producer.again:
             raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
-        batches = (batch.select([name]) for batch in self._producer.batches([name]))
-        return pa.chunked_array([batch.column(0) for batch in batches], self._schema.field(name).type).to_numpy()
+        return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
         return block_dtype([self._schema.field(name).type for name in columns])

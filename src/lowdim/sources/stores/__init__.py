@@ -42,6 +42,12 @@ class StoredArrays(Contents):
         every = list(columns) == list(self.names)
         return StoreSource(self._arrays, None if every else np.asarray(columns))
 
+    def column(self, name: int) -> np.ndarray:
+        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
+
+    def dtype(self, columns: Sequence[int]) -> Any:
+        return self.source(columns).dtype
+
 
 def open_store_object(X: Any) -> Source:
     """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""

@@ -24,6 +24,7 @@ class Hdf5Array(StoredArray):
 
     def __init__(self, path: Any, name: str | None = None) -> None:
         self._path, self._name = os.fspath(path), name
+        self.paths = [self._path]
         self.place = self._path if name is None else f"{self._path}::{name}"
         with self._file() as file:
             dataset = self._dataset(file)

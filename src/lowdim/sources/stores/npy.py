@@ -23,6 +23,7 @@ class NpyArray(StoredArray):
         if name is not None:
             raise no_such_array(self._path, name, ["one array, which has no name"])
         try:
+            self.paths = [self._path]
             self._map = np.lib.format.open_memmap(self._path, mode="r")
         except ValueError as error:
             raise self._refused(error) from error

@@ -27,16 +27,18 @@ class StoredArray(ABC):
     chunk_rows: int = 1
     #: Whether the array is mapped to memory: reading it makes no copy.
     mapped: bool = False
+    #: The paths of the file, or of the directory, that holds the array.
+    paths: Sequence[str] = ()
     #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
-    _stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
         """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
-        check_unchanged(self._stamps)
+        check_unchanged(self.stamps)
         with self._reading() as read:
             yield read
-        check_unchanged(self._stamps)
+        check_unchanged(self.stamps)
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Reader]:
@@ -53,4 +55,4 @@ class StoredArray(ABC):
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
-        self._stamps = tuple(Stamp.of(path) for path in self._files())
+        self.stamps = tuple(Stamp.of(path) for path in self._files())

@@ -26,6 +26,7 @@ class ZarrArray(StoredArray):
 
     def __init__(self, path: Any, name: str | None = None) -> None:
         self._path, self._name = os.fspath(path), name
+        self.paths = [self._path]
         self.place = self._path if name is None else f"{self._path}::{name}"
         self._array = self._open()
         self.chunk_rows = _grid(self._array)[0]
