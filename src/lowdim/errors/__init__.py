@@ -126,6 +126,7 @@ from .outputs import (
     other_kept_type,
     output_exists,
     unknown_output,
+    would_lose_arrays,
 )
 from .saving import (
     fewer_rows_than_allowed,
@@ -265,6 +266,7 @@ __all__ = [
     "unknown_column",
     "unknown_number_of_rows",
     "unknown_output",
+    "would_lose_arrays",
     "unknown_suffix",
     "unreadable_file",
     "virtual_dataset",
