@@ -214,6 +214,20 @@ def test_what_is_there_is_replaced_only_if_that_is_allowed(ending, tmp_path):
     assert len(os.listdir(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".zarr", ".parquet/"])
+def test_what_somebody_else_writes_meanwhile_is_not_replaced(ending, tmp_path):
+    path = f"{tmp_path}/out{ending}"
+
+    def blocks():
+        yield X
+        write(path, [X + 1])
+
+    with pytest.raises(FileExistsError, match=r"it exists already\. Pass overwrite=True"):
+        write(path, blocks())
+    np.testing.assert_array_equal(read_back(path)[0], X + 1)
+    assert len(os.listdir(tmp_path)) == 1
+
+
 def test_a_directory_of_other_things_is_never_replaced(tmp_path):
     (tmp_path / "out.parquet").mkdir()
     (tmp_path / "out.parquet" / "thesis.tex").write_text("")

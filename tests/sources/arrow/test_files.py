@@ -305,3 +305,13 @@ def test_a_scan_is_of_the_files_as_they_were(folder):
     os.utime(sorted(folder.iterdir())[2], ns=(0, 1))
     with pytest.raises(ValueError, match="has changed since it was scanned"):
         PCA(1).fit(found)
+
+
+@each_kind
+def test_a_name_that_occurs_twice_in_another_file(kind, tmp_path):
+    write(kind, tmp_path / f"0.{kind}", table(X))
+    twice = pa.Table.from_arrays([pa.array(X[:, 0])] * 5, names=[*NAMES, "d"])
+    write(kind, tmp_path / f"1.{kind}", twice)
+    with pytest.raises(ValueError, match=rf"1\.{kind} has several columns with the name 'd'"):
+        PCA(1).fit(tmp_path)
+    assert PCA(1).fit(scan(tmp_path, columns=["a", "e"])).n_samples_ == 1000

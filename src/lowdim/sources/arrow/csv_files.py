@@ -7,13 +7,14 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from ...errors import csv_encoding, csv_header
+from ...errors import csv_encoding, csv_header, csv_line_break_in_header
 from ..found_files import Found
 from .formats import FileFormat
 
@@ -73,7 +74,10 @@ class CsvFormat(FileFormat):
         """The names of the columns of file i."""
         if i not in self._headers:
             path = self.found.paths[i]
-            names = _fields(self.opened(i, lambda: _first_line(path)), self._separator)
+            line = self.opened(i, lambda: _first_line(path))
+            names = _fields(line, self._separator)
+            if not _is_whole(line, self._separator):
+                raise csv_line_break_in_header(path)
             if all(_is_number(name) for name in names):
                 raise csv_header(path, names)
             self._headers[i] = names
@@ -148,7 +152,8 @@ class CsvFormat(FileFormat):
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         """The first line with another number of fields, or with text where numbers were expected."""
-        numbers = {name for name in names if _is_float(self.schema.field(name).type)}
+        kinds = {name: self.schema.field(name).type for name in names}
+        missing = set(_missing())
         try:
             lines = _rows(path, self._separator)
             header = next(lines)[1]
@@ -157,9 +162,10 @@ class CsvFormat(FileFormat):
                     reason = f"it has {len(fields)} fields, and the header names {len(header)} columns"
                     return f" in line {line}", reason
                 for name, text in zip(header, fields, strict=True):
-                    if name in numbers and not _is_number(text) and text.strip() not in _missing():
-                        return f" in line {line}", f"{text!r} in column {name!r} is not a number{_advice(text)}"
-        except (OSError, EOFError) as error:
+                    wrong = name in kinds and text.strip() not in missing and _why_not(text, kinds[name])
+                    if wrong:
+                        return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
+        except (OSError, EOFError, csv.Error, zlib.error) as error:
             return "", error
         return None
 
@@ -177,7 +183,8 @@ def _first_line(path: str) -> str:
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise csv_encoding(path, "UTF-16")
     try:
-        text = line.decode("utf-8-sig").rstrip("\r\n")
+        # Lines may also end with a single "\r".
+        text = re.split("[\r\n]", line.decode("utf-8-sig"), maxsplit=1)[0]
     except UnicodeDecodeError:
         raise csv_encoding(path, "another encoding than UTF-8") from None
     if not text:
@@ -187,6 +194,13 @@ def _first_line(path: str) -> str:
 
 def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator))
+
+
+def _is_whole(line: str, separator: str) -> bool:
+    """Whether no field goes on in the next line, as one between quotes could."""
+    reader = csv.reader([line, ""], delimiter=separator)
+    next(reader)
+    return reader.line_num == 1
 
 
 def _rows(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -213,7 +227,21 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    # In Python, but not in files, 1_000 is a number.
+    return "_" not in text
+
+
+def _why_not(text: str, kind: Any) -> str:
+    """Why a text is not of the type of its column; empty if it is."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions
+
+    if _is_float(kind):
+        return "" if _is_number(text) else f"is not a number{_advice(text)}"
+    if pa.types.is_boolean(kind):
+        known = [*ConvertOptions().true_values, *ConvertOptions().false_values]
+        return "" if text.strip() in known else "is neither true nor false, as the entries before it are"
+    return ""
 
 
 def _missing() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import missing_columns, no_rows_in_files, not_numbers
+from ...errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
@@ -90,6 +90,9 @@ class ArrowFilesSource(ArrowSource):
         missing = [name for name in names if name not in known]
         if missing:
             raise missing_columns(self._found.paths[i], missing, schema.names)
+        twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
+        if twice:
+            raise duplicate_columns(self._found.paths[i], twice)
         return schema
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
