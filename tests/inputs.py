@@ -16,7 +16,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import stored
+from lowdim import scan
 from lowdim.sources import ArraySource
+from stored import names
 
 BOTH = ("float64", "float32")
 
@@ -37,6 +40,9 @@ class Input:
     named: bool = False
     #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
+    #: Whether the rows are read from files, or by a query. How they are read does not depend on the solver.
+    stored: bool = False
+    queried: bool = False
 
     def result_dtype(self, dtype: str) -> Any:
         """The dtype of results for rows of `dtype`: float32 stays float32, all others become float64."""
@@ -52,11 +58,6 @@ def namespace(name: str) -> Any:
     if name == "numpy":
         return np
     return pytest.importorskip(name, reason=f"{name} is not installed")
-
-
-def names(p: int) -> list[str]:
-    """Column names of tables."""
-    return [f"col{j}" for j in range(p)]
 
 
 def on_disk(X: np.ndarray) -> np.memmap:
@@ -141,6 +142,23 @@ def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
 
+def opened_zarr(X: np.ndarray) -> Any:
+    """An array of Zarr, which the user has opened."""
+    return importlib.import_module("zarr").open_array(stored.zarr(X), mode="r")
+
+
+def record_batches(X: np.ndarray) -> Any:
+    """A reader of record batches, which can be read once."""
+    return stored.arrow_table(X).to_reader(max_chunksize=5)
+
+
+def relation(X: np.ndarray) -> Any:
+    """A relation of DuckDB, with a connection of its own."""
+    connection = importlib.import_module("duckdb").connect()
+    connection.register("X", stored.arrow_table(X))
+    return connection.sql("SELECT * FROM X")
+
+
 INPUTS: dict[str, Input] = {
     "C order": Input(np.ascontiguousarray),
     "F order": Input(np.asfortranarray),
@@ -174,10 +192,24 @@ INPUTS: dict[str, Input] = {
     "generator": Input(lambda X: (b for b in blocks(X)), again=False, by_column=False),
     "Dask array": Input(chunked, lazy=True),
     "Dask data frame": Input(partitioned, by_column=False, named=True, lazy=True),
+    "Parquet": Input(stored.parquet, named=True, stored=True),
+    "Arrow": Input(stored.arrow, named=True, stored=True),
+    "CSV": Input(lambda X: scan(stored.csv(X), columns="col*"), dtypes=("float64",), named=True, stored=True),
+    "NPY": Input(stored.npy, stored=True),
+    "NPY directory": Input(stored.npy_parts, stored=True),
+    "Zarr": Input(stored.zarr, stored=True),
+    "Zarr array": Input(opened_zarr, stored=True),
+    "HDF5": Input(stored.hdf5, stored=True),
+    "record batches": Input(record_batches, again=False, by_column=False, named=True, queried=True),
+    "polars lazy frame": Input(lambda X: table("polars", X).lazy(), by_column=False, named=True, queried=True),
+    "DuckDB relation": Input(relation, by_column=False, named=True, queried=True),
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
 }
+
+#: For tests that take long: of all files, Parquet only.
+FEW_INPUTS = {name: kind for name, kind in INPUTS.items() if not (kind.stored or kind.queried) or name == "Parquet"}
 
 #: Inputs whose entries may be NaN or infinite.
 FLOAT_INPUTS = [name for name, kind in INPUTS.items() if not {"int64", "int16", "int32"} & set(kind.dtypes)]

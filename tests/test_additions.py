@@ -18,6 +18,7 @@ import examples
 import lowdim
 from additions.toy_model import CorrelationPCA
 from additions.toy_rules import RULE
+from additions.toy_sink import ROW as SINK_ROW
 from additions.toy_source import ROW, Toy
 from additions.toy_summary import Extremes
 from examples import X, close, make, tables
@@ -34,6 +35,7 @@ from lowdim import (
     open_source,
     permutation_test,
     selection,
+    sinks,
     sources,
     summarize,
 )
@@ -50,6 +52,7 @@ def test_the_table_is_the_one_that_is_walked():
     assert rows[2:] == [
         "an estimator",
         "a kind of input",
+        "a kind of output",
         "a solver",
         "a summary of rows",
         "a rule for K",
@@ -134,6 +137,24 @@ def test_a_bad_entry_of_a_source_is_named(toy_source, monkeypatch):
     monkeypatch.setattr(ROW[1], "blocks", with_nan)
     with pytest.raises(ValueError, match="Input X contains NaN: column 3, first in row 45"):
         PCA(2).fit(TOY)
+
+
+# ---- A kind of output
+
+
+@pytest.mark.parametrize("name", models.__all__)
+def test_a_sink_in_every_model(name, tmp_path, monkeypatch):
+    model = examples.fitted(name)
+    with pytest.raises(ValueError, match="must end with one of"):
+        model.transform_to(X, tmp_path / "out.toy")
+    monkeypatch.setitem(sinks.SINKS, *SINK_ROW)
+    model.transform_to(X, tmp_path / "out.toy")
+    close(np.loadtxt(tmp_path / "out.toy", skiprows=1), model.transform(X), 1e-12)
+    model.transform_to(X, f"{tmp_path}/parts.toy/")
+    assert (tmp_path / "parts.toy" / "part-00000.toy").read_text() == (tmp_path / "out.toy").read_text()
+    with pytest.raises(ValueError, match="infinity"):
+        model.transform_to(np.full_like(X, np.inf), tmp_path / "bad.toy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.toy", "parts.toy"]
 
 
 # ---- Something to remember of rows

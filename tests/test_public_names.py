@@ -51,7 +51,7 @@ PUBLIC = {
         needs_memory needs_second_reading never_observed newer_file no_checkpoint_elsewhere no_checkpoint_of
         no_checkpoint_with_holes no_columns_left no_inner_name no_kept_columns no_match no_maximum
         no_permission_to_write no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array
-        no_such_file no_variance not_a_path not_a_stored_class not_finite not_for_csv not_iterable
+        no_such_file no_variance not_a_path not_a_stored_class not_finite not_for_csv not_iterable not_local
         not_numbers not_numeric not_permitted not_representable not_storable not_symmetric
         not_symmetric_kernel not_written objects_in_npy one_row other_kept_type other_length other_names
         other_namespace other_partition other_pass other_store_width other_stream other_width output_exists
@@ -89,10 +89,10 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """
-        ArraySource BesideSource CountedSource DaskSource FilledSource KnownSource MappedSource ObjectSource
-        SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource Traits bad_entry_error
-        by_name can_be_opened gather holds_objects open_keeping open_source open_target scan stacked tasks
-        tree unusable_block_error
+        ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
+        MappedSource ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource
+        Traits bad_entry_error by_name can_be_opened gather holds_objects names_in open_keeping open_source
+        open_target scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed

@@ -120,29 +120,29 @@ def test_a_directory_is_replaced_by_a_directory_and_by_a_file(tmp_path):
     assert names(tmp_path) == ["parts"]
 
 
-@pytest.mark.parametrize("kind", ["error", "kill"])
-def test_between_the_two_steps_of_replacing_a_directory_nothing_is_lost(kind, tmp_path, monkeypatch):
+def test_between_the_two_steps_of_replacing_a_directory_an_error_undoes_the_first(tmp_path, monkeypatch):
     directory(tmp_path / "parts", "old")
-    if kind == "error":
-        steps = iter([os.rename])
+    rename = os.rename
 
-        def rename(*paths):
-            next(steps, fail)(*paths) if ".replaced" not in str(paths[0]) else os_rename(*paths)
-
-        def fail(*paths):
+    def fail_at_the_second(old, new):
+        if Path(old).name == Path(new).name:
             raise PermissionError("moved away")
+        rename(old, new)
 
-        os_rename = os.rename
-        monkeypatch.setattr(_whole_files.os, "rename", rename)
-        with pytest.raises(PermissionError), moved_when_whole(tmp_path / "parts") as path:
-            directory(path, "new")
-    else:
-        # What a process that is killed there leaves: the old directory lies in the temporary one.
-        left = tmp_path / ".parts.abc.unfinished"
-        directory(left, "new")
-        (tmp_path / "parts").rename(left / ".replaced")
-        with pytest.raises(ValueError), moved_when_whole(tmp_path / "parts"):
-            assert (tmp_path / "parts" / "0").read_text() == "old"
-            raise ValueError
+    monkeypatch.setattr(os, "rename", fail_at_the_second)
+    with pytest.raises(PermissionError, match="moved away"), moved_when_whole(tmp_path / "parts") as path:
+        directory(path, "new")
+    assert names(tmp_path) == ["parts"]
+    assert (tmp_path / "parts" / "0").read_text() == "old"
+
+
+def test_after_a_kill_between_the_two_steps_the_next_call_undoes_the_first(tmp_path):
+    """What such a process leaves: the old directory lies in the temporary one."""
+    left = tmp_path / ".parts.abc.unfinished"
+    directory(left, "new")
+    directory(left / ".replaced", "old")
+    with pytest.raises(ValueError, match="bad rows"), moved_when_whole(tmp_path / "parts"):
+        assert (tmp_path / "parts" / "0").read_text() == "old"
+        raise ValueError("bad rows")
     assert names(tmp_path) == ["parts"]
     assert (tmp_path / "parts" / "0").read_text() == "old"

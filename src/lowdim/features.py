@@ -248,8 +248,8 @@ FEATURE_MAPS = {"polynomial": Polynomial}
 
 
 def require_width(feature_map: Any, p: int, m: int) -> None:
-    """Raise a ValueError if a feature map from a file does not map rows of p entries to m features."""
-    found = feature_map.n_features(p)
+    """Raise a ValueError if a feature map from a file says that it does not map rows of p entries to m features."""
+    found = feature_map.n_features(p) if hasattr(feature_map, "n_features") else m
     if found != m:
         raise ValueError(f"the feature map has {found} features of {p} columns, and the model is one of {m}")
 

@@ -3,6 +3,7 @@
 import numbers
 
 from lowdim._xp import astype, namespace
+from lowdim.attributes import Numbers
 from lowdim.features import affine
 from lowdim.models._base import Model
 from lowdim.solvers import Request, spectra
@@ -10,6 +11,14 @@ from lowdim.solvers import Request, spectra
 
 class CorrelationPCA(Model):
     """Directions of maximal variance of standardized columns; their scores have variance 1."""
+
+    fitted_attributes = {
+        "mean_": Numbers("p"),
+        "scale_": Numbers("p", sign="positive"),
+        "components_": Numbers("k", "p", orthonormal="rows"),
+        "explained_variance_": Numbers("k", sign="nonnegative", order="descending"),
+        "explained_variance_ratio_": Numbers("k", sign="nonnegative", most=1.0),
+    }
 
     def __init__(self, n_components=1, *, solver="auto", random_state=None):
         self.n_components = n_components

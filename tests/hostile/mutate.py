@@ -32,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from hostile.mutations import DAMAGE, FORGERY, sprung
 from hostile.saved_objects import content_of, saved_objects
-from lowdim.files import load
+from lowdim.files import header, load
 
 #: What loading may allocate: this many times the size of the file, and a little.
 MULTIPLE, LITTLE = 4, 16 << 20
@@ -60,6 +60,8 @@ class Loading:
         before = tracemalloc.get_traced_memory()[0]
         value = None
         try:
+            said = header(self.path)
+            assert isinstance(said, dict), f"the header is {said!r}"
             value = load(self.path)
             outcome = "loaded"
         except (ValueError, MemoryError, OSError) as error:

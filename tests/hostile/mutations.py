@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hostile.forge import BEGIN, dumped, forged, parsed, signed, split
+from hostile.forge import BEGIN, DIGITS, dumped, forged, parsed, signed, split
 
 # ---- Damage
 
@@ -53,7 +53,8 @@ def pieces_exchanged(random, content, other):
 
 
 def the_end_of_another(random, content, other):
-    i = int(random.integers(0, len(content)))
+    # Behind the checksum: otherwise all of it could be the other file, which is whole.
+    i = int(random.integers(8 + DIGITS.stop, len(content)))
     return content[:i] + other[i:]
 
 

@@ -196,7 +196,7 @@ def test_matrices_that_should_be_symmetric_are_named():
     [
         {},
         {"class": "Moments", "state": {}},
-        {"holds": "model", "class": "Moments", "state": {}},
+        {"holds": ["model"], "class": "Moments", "state": {}},
         {"holds": "summary", "class": "Nothing", "state": {}},
         {"holds": "summary", "class": ["Moments"], "state": {}},
         {"holds": "summary", "class": "ScatterSummary", "state": {}},
@@ -209,6 +209,10 @@ def test_matrices_that_should_be_symmetric_are_named():
 )
 def test_other_documents_are_refused(tree, tmp_path):
     refused(tmp_path / "other", Moments, tree)
+
+
+def test_a_file_of_a_model_says_so(tmp_path):
+    refused(tmp_path / "model", Moments, {"holds": "model", "class": "PCA"}, r"holds a model, .*use lowdim\.load")
 
 
 def test_what_a_newer_version_adds_is_refused_with_advice(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """What every model of `models.__all__` has: a plan before a row is read, a plan, a solver and a status afterwards."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from inputs import INPUTS, Unreadable, to_numpy
 from lowdim import ICA, models
 from lowdim.solvers import AnySolver, Plan, QuasiNewtonICA, Status
 from lowdim.sources import open_source
+from tolerances import TOLERANCES, as_markdown, tolerance_of
 
 each_model = pytest.mark.parametrize("name", models.__all__)
 #: Rows of whole numbers, which every kind of input holds exactly: more rows than columns, and fewer.
@@ -155,11 +157,13 @@ def test_every_model_on_every_kind_of_input(name, kind, shape):
         return tuple(map(open_source, made)) if name == "GCCA" and isinstance(made[0], list | tuple) else made
 
     expected = expected_of(name, shape)
+    from_elsewhere = source.stored or source.queried
     try:
         model = make(name, **options).fit(*given())
     except (TypeError, ValueError) as refusal:
         # Rows that can be read once, or never all at once.
         assert not source.by_column or source.xp != "numpy"
+        assert not from_elsewhere or tolerance_of(name, source) is None
         with pytest.raises(type(refusal)) as error:
             lowdim.plan(make(name, **options), *(open_source(table) for table in given()))
         assert str(error.value) == str(refusal)
@@ -167,8 +171,15 @@ def test_every_model_on_every_kind_of_input(name, kind, shape):
     for what, value in MODELS[name].seen(model).items():
         size = np.abs(expected[what]).max()
         # Of a stream kernel PCA takes landmarks, which here are all rows.
-        atol = (1e-4 if name in ("ICA", "KernelPCA") else 1e-7) * size
+        near = 1e-4 if name in ("ICA", "KernelPCA") else 1e-7
+        atol = (tolerance_of(name, source) if from_elsewhere else near) * size
         np.testing.assert_allclose(to_numpy(value), expected[what], rtol=0, atol=atol, err_msg=what)
+
+
+def test_the_table_of_the_page_is_the_one_that_is_tested():
+    assert set(TOLERANCES) == set(models.__all__)
+    page = Path(__file__).parents[2] / "docs" / "files.md"
+    assert as_markdown() in page.read_text()
 
 
 # ---- Solvers with their options

@@ -241,6 +241,34 @@ def test_columns_of_the_first_of_several_tables(tmp_path):
     close(np.column_stack(found.columns[2:]), np.hstack(pair.transform(table("polars", X), Y)))
 
 
+@pytest.mark.parametrize("name", KEEPING)
+def test_y_may_be_columns_of_the_same_table(name, tmp_path):
+    """They are read in the same pass: the generator is read once."""
+    model = CCA(1).fit(table("pandas", X[:, :3]), table("pandas", X)[["col3", "col4"]])
+    x_scores, y_scores = model.transform(table("pandas", X[:, :3]), table("pandas", X)[["col3", "col4"]])
+    rows, options = KEEPING[name](tmp_path), {"y": ["col3", "col4"], "keep": ["id", "day"]}
+    found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", **options), table=True)
+    assert found["id"].to_pylist() == [f"r{i}" for i in range(90)]
+    close(np.column_stack(found.columns[2:]), np.hstack([x_scores, y_scores]))
+
+
+def test_files_may_have_further_columns(tmp_path):
+    model = PLSRegression(2).fit(table("pandas", X), Y)
+    rows = stored(with_ids("pandas"), tmp_path, "parquet")
+    for keep in ([], ["id"]):
+        found = read_back(model.predict_to(rows, f"{tmp_path}/out.csv", keep=keep, overwrite=True), table=True)
+        close(np.column_stack(found.columns[len(keep) :]), model.predict(table("pandas", X)))
+
+
+def test_from_scores_in_a_file_back_to_rows(tmp_path):
+    model = PCA(2).fit(table("pandas", X))
+    scores = model.transform_to(with_ids("pandas"), f"{tmp_path}/scores.parquet", keep=["id", "day"])
+    path = model.inverse_transform_to(scores, f"{tmp_path}/out.parquet", keep=["id", "day"])
+    found = read_back(path, table=True)
+    assert found.column_names == ["id", "day", *names(5)]
+    close(np.column_stack(found.columns[2:]), model.inverse_transform(model.transform(table("pandas", X))))
+
+
 def test_what_cannot_be_kept(tmp_path):
     model, rows = PCA(2).fit(table("pandas", X)), with_ids("pandas")
     with pytest.raises(ValueError, match=r"'pca1', given as keep, have the names of results; rename them"):

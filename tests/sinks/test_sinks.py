@@ -19,6 +19,7 @@ NAMES = ["a", "b c", "d,e"]
 def small_pieces(monkeypatch):
     """Row groups, chunks and parts of a few rows."""
     monkeypatch.setattr(table_sink, "_GROUP_BYTES", 1500)
+    monkeypatch.setattr(table_sink, "_COLUMN_BYTES", 0)
     monkeypatch.setattr(array_sink, "_CHUNK_BYTES", 1500)
     monkeypatch.setattr(parts, "_PART_BYTES", 4000)
 

@@ -17,12 +17,12 @@ from .kinds import (
     Maybe,
     Names,
     Real,
-    Recomputed,
     Several,
     Size,
     Sometimes,
     Text,
     TupleOf,
+    Unstored,
     Whole,
 )
 
@@ -39,13 +39,13 @@ __all__ = [
     "Names",
     "Numbers",
     "Real",
-    "Recomputed",
     "Record",
     "Several",
     "Size",
     "Sometimes",
     "Text",
     "TupleOf",
+    "Unstored",
     "Whole",
     "declared",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._entries import all_finite, asymmetry, distance_from_orthonormal, largest_magnitude
 from .._xp import is_sparse
 from .base import Inspection, Kind
 
@@ -20,8 +21,6 @@ _DTYPES = {
 #: How far entries may be from what rounding should leave of order, symmetry and orthonormality, in float64 and float32,
 #: relative to the largest entry.
 _ROUNDING = {"float64": 1e-7, "float32": 1e-3}
-#: Rows of a large matrix that are multiplied at a time.
-_BLOCK = 1 << 22
 
 
 class Numbers(Kind):
@@ -108,16 +107,16 @@ class Numbers(Kind):
                 raise ValueError(f"{name} has shape {shape}, and must have shape {self.shape}")
 
     def _check_entries(self, a: np.ndarray, name: str) -> None:
-        if self.finite and not np.isfinite(a).all():
+        if self.finite and not all_finite(a):
             raise ValueError(f"{name} contains NaN or infinity")
         rounding = _ROUNDING.get(a.dtype.name, _ROUNDING["float32"])
         if self.sign == "nonnegative" and a.min() < 0:
             raise ValueError(f"{name} has the negative entry {a.min():g}")
         if self.sign == "positive" and not a.min() > 0:
             raise ValueError(f"{name} has the entry {a.min():g}, and all must be positive")
-        if self.most is not None and np.abs(a).max() > self.most * (1.0 + rounding):
-            raise ValueError(f"{name} has an entry of magnitude {np.abs(a).max():g}, above {self.most:g}")
-        if self.order == "descending" and (np.diff(a) > rounding * np.abs(a).max()).any():
+        if self.most is not None and largest_magnitude(a) > self.most * (1.0 + rounding):
+            raise ValueError(f"{name} has an entry of magnitude {largest_magnitude(a):g}, above {self.most:g}")
+        if self.order == "descending" and (np.diff(a) > rounding * largest_magnitude(a)).any():
             raise ValueError(f"{name} is not in descending order")
         if self.symmetric:
             _check_symmetric(a, rounding, name)
@@ -126,17 +125,11 @@ class Numbers(Kind):
 
 
 def _check_symmetric(a: np.ndarray, rounding: float, name: str) -> None:
-    allowed = rounding * np.abs(a).max()
-    if np.abs(a - a.T).max() > allowed or np.diagonal(a).min() < -allowed:
+    allowed = rounding * largest_magnitude(a)
+    if not asymmetry(a) <= allowed or np.diagonal(a).min() < -allowed:
         raise ValueError(f"{name} is not symmetric with a diagonal that is not negative")
 
 
 def _check_orthonormal(a: np.ndarray, rounding: float, name: str) -> None:
-    """Compare the products of all rows with the identity, for some columns at a time."""
-    product = np.zeros((len(a), len(a)))
-    step = max(1, _BLOCK // max(1, len(a)))
-    for i in range(0, a.shape[1], step):
-        part = a[:, i : i + step].astype(np.float64)
-        product += part @ part.T
-    if np.abs(product - np.eye(len(a))).max() > rounding:
+    if not distance_from_orthonormal(a) <= rounding:
         raise ValueError(f"the rows of {name} are not orthonormal")

@@ -51,7 +51,7 @@ class Inspection:
         """Raise a ValueError if fields are missing, are not in the list, or are not what the list says."""
         unknown = sorted(fields.keys() - kinds.keys())
         if unknown:
-            raise ValueError(f"{of} has no attribute {', '.join(unknown)}")
+            raise ValueError(f"{of} has no attribute {', '.join(unknown)[:80]}")
         for name, kind in kinds.items():
             if name in fields:
                 if kind.excludes(fields):

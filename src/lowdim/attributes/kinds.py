@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ class Flag(Kind):
 class Text(Kind):
     """Text; one of `among`, if that is given."""
 
-    among: tuple[str, ...] = ()
+    among: Collection[str] = ()
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         if not isinstance(value, str) or (self.among and value not in self.among):
@@ -157,8 +157,8 @@ class Sometimes(Maybe):
 
 
 @dataclass(frozen=True)
-class Recomputed(Kind):
-    """An attribute that is computed when it is needed and kept; it is not stored."""
+class Unstored(Kind):
+    """An attribute that is not stored: it is computed again when it is needed, or belongs to the running program."""
 
     def check(self, value: Any, inspection: Inspection, name: str) -> None:
         raise ValueError(f"{name} is not stored in files")

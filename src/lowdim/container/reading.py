@@ -12,8 +12,9 @@ import math
 import os
 import stat
 from collections.abc import Callable
+from io import BufferedReader
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,9 @@ def read(path: str | PathLike[str], check: Check | None = None) -> tuple[dict[st
         if check is not None:
             check(document, layout)
         needed = sum(dtype.itemsize * math.prod(shape) for shape, dtype in layout.values())
-        if needed > free_bytes() > 0:
-            raise file_exceeds_memory(path, needed, free_bytes())
+        free = free_bytes()
+        if needed > free > 0:
+            raise file_exceeds_memory(path, needed, free)
         checksum = hashlib.sha256(len(text).to_bytes(8, "little"))
         place = len(BEGIN)
         checksum.update(text[:place] + NO_CHECKSUM)
@@ -68,18 +70,18 @@ def header(path: str | PathLike[str]) -> dict[str, Any]:
         return _header(path, file)[1]
 
 
-def _opened(path: str | PathLike[str]) -> BinaryIO:
+def _opened(path: str | PathLike[str]) -> BufferedReader:
     """The file, opened for reading. What is not a regular file is refused: opening a pipe would wait for its writer."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise foreign_file(path, "a directory" if stat.S_ISDIR(mode) else "a device, a socket or a pipe")
-    return open(path, "rb", buffering=0)
+    return open(path, "rb")
 
 
-def _header(path: Any, file: BinaryIO) -> tuple[bytes, dict[str, Any], Layout]:
+def _header(path: Any, file: BufferedReader) -> tuple[bytes, dict[str, Any], Layout]:
     """The bytes of the header, the document in it, and the layout of the arrays."""
     size = os.fstat(file.fileno()).st_size
-    start = _exactly(file, min(size, 512))
+    start = file.read(512)
     if not start[8:].startswith(BEGIN):
         raise foreign_file(path, appearance(start))
     length = int.from_bytes(start[:8], "little")
@@ -100,7 +102,7 @@ def _header(path: Any, file: BinaryIO) -> tuple[bytes, dict[str, Any], Layout]:
     return text, document, layout
 
 
-def _exactly(file: BinaryIO, length: int) -> bytes:
+def _exactly(file: BufferedReader, length: int) -> bytes:
     """The next bytes of a file, of which there must be so many."""
     found = file.read(length)
     if len(found) < length:
@@ -108,12 +110,12 @@ def _exactly(file: BinaryIO, length: int) -> bytes:
     return found
 
 
-def _array(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype, checksum: Any) -> np.ndarray:
+def _array(file: BufferedReader, shape: tuple[int, ...], dtype: np.dtype, checksum: Any) -> np.ndarray:
     """The next array of a file; its bytes are added to the checksum."""
     array = np.empty(shape, dtype)
     left = array.reshape(-1).view(np.uint8).data
     while left:
-        n_bytes = file.readinto(left[:_CHUNK])  # type: ignore[attr-defined] # BinaryIO lacks it
+        n_bytes = file.readinto(left[:_CHUNK])
         if not n_bytes:
             raise ValueError("it ends too early")
         checksum.update(left[:n_bytes])

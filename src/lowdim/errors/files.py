@@ -45,6 +45,14 @@ def no_such_file(path: Any) -> FileNotFoundError:
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
 
 
+def not_local(path: str) -> ValueError:
+    """The error for an address on another machine."""
+    return ValueError(
+        f"{path} is an address, and only files of this machine are read by their paths. Open it with another library "
+        "and pass what that returns: pyarrow.dataset.dataset(...) or polars.scan_parquet(...)."
+    )
+
+
 def no_match(pattern: str) -> FileNotFoundError:
     """The error for a pattern that no file matches."""
     return FileNotFoundError(
@@ -148,13 +156,15 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
     )
 
 
-def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], files: bool = True) -> ValueError:
+def not_numbers(
+    where: str, columns: Sequence[str], numeric: Sequence[str], *, files: bool = True, why: str = ""
+) -> ValueError:
     """The error for columns of text, dates or other things that are not numbers; `files`: `scan` can choose others."""
     scan = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude="
     advice = scan if files else "Select those that are numbers first"
     return ValueError(
-        f"{where} has columns that are not numbers: {list_names(columns, 20)}; these are numbers: "
-        f"{list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
+        f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
+        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
     )
 
 

@@ -60,7 +60,7 @@ class _TakingApart:
         if isinstance(value, Model):
             return self._model(value, name)
         if isinstance(value, Summary):
-            return Record(name, {"tree": value._tree()})
+            return Record(name, {"tree": self.plain(value._tree(), where)})
         kind = type(value).__name__
         entries = taken_apart(value).items()
         return Record(name, {part: self.plain(item, f"{part} of {kind} in {where}") for part, item in entries})
@@ -97,7 +97,7 @@ def _plain_scalar(value: np.generic, where: str) -> Any:
 
 
 def _plain_array(value: Any, where: str) -> Any:
-    array = sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
+    array: Any = sparse.csr_array(value) if is_sparse(value) else to_numpy(value)
     if array.dtype == object:
         if not all(isinstance(item, str) for item in array.ravel()):
             raise not_storable(where, "an array of objects", "Convert it to numbers first.")

@@ -1,4 +1,4 @@
-"""The table of classes that files may hold, and what is stored of each: models, summaries and small value objects.
+"""The table of classes that files may hold: models, summaries, results of selection and small value objects.
 
 The table is made from the tables of the library, so that a new kernel, density, solver or model is in it without
 further work. Nothing else can be written to a file or read from one.
@@ -6,41 +6,19 @@ further work. Nothing else can be written to a file or read from one.
 
 from __future__ import annotations
 
-import types
-import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from enum import Enum
-from functools import cache
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from .. import densities, features, kernels, models, selection, solvers
-from ..attributes import (
-    Anything,
-    Entries,
-    Flag,
-    Inspection,
-    Instance,
-    Kind,
-    ListOf,
-    Maybe,
-    Numbers,
-    Real,
-    Text,
-    TupleOf,
-    Whole,
-    declared,
-)
-from ..models._base import Model
 from ..models._symmetric import SymmetricFactors
 from ..models.kernel_cca import PrecomputedKernel
 from ..selection.fold_scores import FOLD_SCORES
 from ..selection.jackknife import Jackknife
 from ..solvers.tables import KernelReduction, MappedTable
-from ..summaries import SUMMARIES, LatentGaussian, Summary
+from ..summaries import SUMMARIES, LatentGaussian
 
 #: The keys of the dictionaries that stand for an object, and for an array that occurs several times, in files.
 RECORD, SHARED = {"class", "of"}, {"shared"}
@@ -54,147 +32,23 @@ RESULTS: dict[str, type] = {
     "selection.PermutationTest": selection.PermutationTest,
     "selection.Jackknife": Jackknife,
 }
-#: Value classes that are in no table of the library.
-_OTHERS: dict[str, type] = {
-    "solvers.Status": solvers.Status,
-    "solvers.Tail": solvers.Tail,
-    "solvers.KernelReduction": KernelReduction,
-    "selection.Eigenvalues": selection.Eigenvalues,
-    "models.LatentGaussian": LatentGaussian,
-    "models.SymmetricFactors": SymmetricFactors,
-    "models.MappedTable": MappedTable,
-    "models.PrecomputedKernel": PrecomputedKernel,
-}
-
-
-class SummaryTree(Kind):
-    """What a summary stores of itself; it has its own checks."""
-
-    def __init__(self, cls: type[Summary]) -> None:
-        self._cls = cls
-
-    def check(self, value: Any, inspection: Inspection, name: str) -> None:
-        try:
-            self._cls._from_tree(value, inspection.unread)
-        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            raise ValueError(f"the {self._cls.__name__} is not one of rows: {error}") from error
-
-
-_SQUARES = Maybe(Real("nonnegative"))
-_HELD_OUT = {"host": True, "finite": False}
-#: What is stored of value classes, where their annotations do not say enough.
-_FIELDS: dict[type, dict[str, Kind]] = {
-    solvers.Plan: {
-        "solver": Instance("solvers.*", "selection.*", "sklearn.*"),
-        "passes": Whole(),
-        "n_bytes": Whole(),
-        "why": Text(),
-    },
-    solvers.Status: {"name": Text(tuple(status.name for status in solvers.Status))},
-    solvers.Tail: {"total": Real("nonnegative"), "squares": _SQUARES, "cubes": _SQUARES},
-    LatentGaussian: {
-        "mean": Numbers("p"),
-        "scale": Numbers("p", sign="positive"),
-        "loadings": Numbers("k", "p"),
-        "noise": Numbers("p", sign="positive"),
-        "spread": Maybe(Numbers("*", "p")),
-    },
-    SymmetricFactors: {
-        "vectors": Numbers("r", "p", orthonormal="rows"),
-        "along": Numbers("r"),
-        "beyond": Real("nonnegative"),
-    },
-    features.KernelColumns: {
-        "kernel": Instance("kernels.*"),
-        "rows": Numbers("*", "p", rows=True, sparse=True),
-    },
-    features.Fourier: {"frequencies": Numbers("p", "*"), "amplitude": Real("positive")},
-    features.Scaled: {
-        "feature_map": Instance("features.*", shares="p"),
-        "factor": Real(),
-        "shift": Maybe(Numbers("p")),
-    },
-    MappedTable: {
-        "rows": Numbers("*", "w", host=True, rows=True, sparse=True),
-        "kernel": Instance("kernels.*", "models.PrecomputedKernel", shares="w"),
-        "origin": Maybe(Numbers("w", host=True)),
-        "share": Numbers("m", host=True, sign="nonnegative"),
-        "means": Numbers("m", host=True),
-    },
-    PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
-    selection.Choice: {
-        "rule": Text(tuple(selection.RULES)),
-        "k": Maybe(Whole()),
-        "curve": Numbers("*", **_HELD_OUT),
-        "assumes": Text(),
-        "note": Text(),
-        "eigenvalues": Maybe(Numbers("*", host=True)),
-        "first": Maybe(Whole()),
-        "cross_validation": Maybe(Instance("selection.CrossValidation")),
-    },
-    selection.Choices: {
-        "eigenvalues": Instance("selection.Eigenvalues"),
-        "answers": TupleOf(Instance("selection.Choice")),
-    },
-    selection.Eigenvalues: {
-        "p": Whole(1),
-        "values": Numbers("*", host=True, sign="nonnegative", order="descending"),
-        "n": Real("positive"),
-        "ddof": Whole(),
-        "total": Real("nonnegative"),
-        "variances": Maybe(Numbers("p", host=True, sign="nonnegative")),
-        "matrix": Maybe(Numbers("p", "p", host=True, symmetric=True)),
-        "standardize": Flag(),
-        "varying": Maybe(Numbers("p", host=True, dtype="bool")),
-        "epsilon": Real("nonnegative"),
-    },
-    selection.CrossValidation: {
-        "estimator": Text(),
-        "what": Text(),
-        "greater_is_better": Flag(),
-        "n_components": Numbers("c", host=True, dtype="int"),
-        "settings": ListOf(Entries(Anything()), length="s"),
-        "scores": Numbers("f", "s", "c", **_HELD_OUT),
-        "by_response": Maybe(Numbers("f", "s", "c", "*", **_HELD_OUT)),
-        "weights": Numbers("f", host=True, dtype="any", sign="positive"),
-        "n_samples": Whole(1),
-        "n_passes": Whole(),
-        "plan": Instance("solvers.Plan"),
-    },
-    selection.Bootstrap: {
-        "estimator": Text(),
-        "estimates": Entries(Numbers("...", **_HELD_OUT)),
-        "replicates": Entries(Numbers("...", **_HELD_OUT)),
-        "kind": Text(("row", "block", "groups")),
-        "n_blocks": Whole(1),
-        "level": Real("positive", most=1.0),
-        "labels": Entries(TupleOf(ListOf(Text()))),
-    },
-    selection.PermutationTest: {
-        "estimator": Text(),
-        "statistic": Numbers("k", **_HELD_OUT),
-        "null": Numbers("*", "k", **_HELD_OUT),
-        "level": Real("positive", most=1.0),
-    },
-    Jackknife: {
-        "coef": Numbers("q", "p", host=True),
-        "replicates": Numbers("*", "q", "p", host=True),
-        "standard_error": Numbers("q", "p", host=True, sign="nonnegative"),
-        "features": ListOf(Anything(), length="p"),
-        "targets": ListOf(Anything(), length="q"),
-    },
-}
-#: The record of a dtype of an array library, which is no object of the table.
-_DTYPE = {"name": Text(("float32", "float64"))}
+_SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
+    solvers.SOLVERS,
+    solvers.LATENT_SOLVERS,
+    solvers.ICA_SOLVERS,
+    solvers.KERNEL_SOLVERS,
+    solvers.REDUCTIONS,
+    solvers.ROTATIONS,
+    solvers.PREIMAGES,
+)
+_FEATURES = (features.KernelColumns, features.Fourier, features.Scaled, features.Same, features.UnitLength)
+_VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel)
 
 
 def class_named(name: str) -> type:
     """The class of this name in the table; a ValueError if there is none."""
-    found = value_classes().get(name) or _models().get(name)
-    if found is None and name.startswith("summaries."):
-        found = SUMMARIES.get(name.removeprefix("summaries."))
-    if found is None and name.startswith("sklearn."):
-        found = _sklearn_classes().get(name)
+    group, _, rest = name.partition(".")
+    found = _GROUPS[group]().get(rest) if group in _GROUPS else None
     if found is None:
         raise ValueError(f"the class {name[:80]!r} is not one that files may hold")
     return found
@@ -202,31 +56,14 @@ def class_named(name: str) -> type:
 
 def name_of(cls: type) -> str | None:
     """The name of a class in the table; None if it is not in it."""
-    if issubclass(cls, Summary):
-        return f"summaries.{cls.__name__}" if SUMMARIES.get(cls.__name__) is cls else None
-    tables = [_models(), value_classes()]
     # scikit-learn's classes are imported only by those who use them.
-    if cls.__module__.startswith("lowdim.sklearn."):
-        tables.append(_sklearn_classes())
-    for table in tables:
-        for name, known in table.items():
-            if known is cls:
-                return name
+    of_sklearn = cls.__module__.startswith("lowdim.sklearn.")
+    for group, table in _GROUPS.items():
+        if group != "sklearn" or of_sklearn:
+            for name, known in table().items():
+                if known is cls:
+                    return f"{group}.{name}"
     return None
-
-
-def fields_of(name: str) -> Mapping[str, Kind]:
-    """What is stored of an object of the class of this name; a ValueError if the name is not in the table."""
-    if name == "dtype":
-        return _DTYPE
-    cls = class_named(name)
-    if issubclass(cls, Model):
-        kinds = {attribute: kind for attribute, kind in declared(cls).items() if kind.stored()}
-        output = Maybe(Text(("default", "pandas", "polars")))
-        return {"parameters": Entries(Anything()), "fitted": Entries(kinds), "output": output}
-    if issubclass(cls, Summary):
-        return {"tree": SummaryTree(cls)}
-    return _FIELDS.get(cls) or _from_annotations(cls)
 
 
 def taken_apart(value: Any) -> dict[str, Any]:
@@ -238,44 +75,25 @@ def taken_apart(value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
 
 
-def put_together(cls: type, arguments: dict[str, Any]) -> Any:
+def put_together(cls: Any, arguments: dict[str, Any]) -> Any:
     """The object of a value class with these arguments."""
     return cls[arguments["name"]] if issubclass(cls, Enum) else cls(**arguments)
 
 
-def value_classes() -> dict[str, type]:
-    """The small value classes by name."""
-    return {
-        **_named("kernels", [*kernels.KERNELS.values(), kernels.Sum, kernels.Product, kernels.Multiple]),
-        **_named("densities", [*densities.DENSITIES.values(), densities.Flipped]),
-        **_named("features", [*features.FEATURE_MAPS.values(), *_FEATURES]),
-        **_named("solvers", [entry for table in _SOLVER_TABLES for entry in table.values()]),
-        **_named("selection", FOLD_SCORES.values()),
-        **RESULTS,
-        **_OTHERS,
-    }
-
-
-_FEATURES = (features.KernelColumns, features.Fourier, features.Scaled, features.Same, features.UnitLength)
-_SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
-    solvers.SOLVERS,
-    solvers.LATENT_SOLVERS,
-    solvers.ICA_SOLVERS,
-    solvers.KERNEL_SOLVERS,
-    solvers.REDUCTIONS,
-    solvers.ROTATIONS,
-    solvers.PREIMAGES,
-)
-
-
-def _named(group: str, entries: Iterable[Any]) -> dict[str, type]:
+def _by_name(entries: Iterable[Any]) -> dict[str, type]:
     """Classes by name, from the entries of a table, which are classes or objects."""
     classes = [entry if isinstance(entry, type) else type(entry) for entry in entries]
-    return {f"{group}.{cls.__name__}": cls for cls in classes}
+    return {cls.__name__: cls for cls in classes}
 
 
-def _models() -> dict[str, type]:
-    return {f"models.{name}": getattr(models, name) for name in models.__all__}
+def _solver_classes() -> dict[str, type]:
+    entries = [entry for table in _SOLVER_TABLES for entry in table.values()]
+    return _by_name([*entries, KernelReduction, solvers.Plan, solvers.Status, solvers.Tail])
+
+
+def _selection_classes() -> dict[str, type]:
+    results = [cls for name, cls in RESULTS.items() if name.startswith("selection.")]
+    return _by_name([*FOLD_SCORES.values(), selection.Eigenvalues, *results])
 
 
 def _sklearn_classes() -> dict[str, type]:
@@ -283,23 +101,17 @@ def _sklearn_classes() -> dict[str, type]:
     package = import_module("..sklearn", __package__)
     classes = [getattr(package, name) for name in package.__all__]
     deflation = import_module("..sklearn.deflation", __package__).Deflation
-    return _named("sklearn", [deflation, *(cls for cls in classes if isinstance(cls, type))])
+    return _by_name([deflation, *(cls for cls in classes if isinstance(cls, type))])
 
 
-@cache
-def _from_annotations(cls: type) -> dict[str, Kind]:
-    """What the annotations of a value class say of its arguments, which its constructor checks further."""
-    if not is_dataclass(cls):
-        raise ValueError(f"the class {cls.__name__} does not say what is stored of it")
-    hints = typing.get_type_hints(cls)
-    return {f.name: _kind_of(hints[f.name]) for f in fields(cls) if f.init}
-
-
-def _kind_of(hint: Any) -> Kind:
-    simple = {float: Real(finite=False), int: Whole(None), bool: Flag(), str: Text()}
-    if hint in simple:
-        return simple[hint]
-    inner = typing.get_args(hint)
-    if typing.get_origin(hint) in (types.UnionType, typing.Union) and len(inner) == 2 and inner[1] is type(None):
-        return Maybe(_kind_of(inner[0]))
-    return Numbers("...", dtype="any", finite=False, host=True) if hint is np.ndarray else Anything()
+#: The classes of each group by name; the full name is `group.name`.
+_GROUPS: dict[str, Callable[[], Mapping[str, type]]] = {
+    "models": lambda: {name: getattr(models, name) for name in models.__all__} | _by_name(_VALUES),
+    "summaries": lambda: SUMMARIES,
+    "solvers": _solver_classes,
+    "selection": _selection_classes,
+    "kernels": lambda: _by_name([*kernels.KERNELS.values(), kernels.Sum, kernels.Product, kernels.Multiple]),
+    "densities": lambda: _by_name([*densities.DENSITIES.values(), densities.Flipped]),
+    "features": lambda: _by_name([*features.FEATURE_MAPS.values(), *_FEATURES]),
+    "sklearn": _sklearn_classes,
+}

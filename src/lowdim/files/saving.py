@@ -18,12 +18,13 @@ from ..errors import (
 from ..models._base import Model
 from ..summaries import SUMMARIES, Summary
 from .apart import plain
-from .classes import RESULTS, class_named, fields_of, name_of
+from .classes import RESULTS, class_named, name_of
+from .fields import fields_of
 from .together import built, parameters_checked, placed_summary
 from .tree import from_tree, to_tree
 
 #: What goes wrong while an object is made from values that it cannot have.
-_DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) -> None:
@@ -48,26 +49,22 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
         If the file holds rows of the fit, or numbers for each of them, as kernel PCA does. `header` says so too.
     """
     if isinstance(obj, Summary):
-        _require_rows(obj, min_rows, holds_rows=_summary_holds_rows(type(obj).__name__))
+        rows = ["rows"] if _summary_holds_rows(type(obj).__name__) else []
+        _require_rows(obj, min_rows, holds_rows=bool(rows))
         obj.save(path)
+        _warn_of_rows(obj, path, rows)
         return
     name = name_of(type(obj))
     if name is None or not (isinstance(obj, Model) or name in RESULTS):
         raise not_a_stored_class(obj)
     record = plain(obj, f"this {type(obj).__name__}")
-    inspection = Inspection(fields_of)
-    _check(record, inspection)
-    rows = _attributes_of_rows(record) if isinstance(obj, Model) else []
+    _check(record, unread=False)
+    rows = _attributes_of_rows(record)
     _require_rows(obj, min_rows, holds_rows=bool(rows))
     tree, shared = to_tree(record.fields)
     header = {"holds": "model" if isinstance(obj, Model) else "result", "class": name, "holds_rows": bool(rows)}
     container.write(path, *container.flatten({**header, "of": tree, "shared": shared}))
-    if rows:
-        warn_user(
-            f"{path} holds rows of the fit, or numbers for each of them, in {', '.join(rows)}: whoever gets the file "
-            f"gets these too. This {type(obj).__name__} cannot do without them.",
-            HoldsRowsWarning,
-        )
+    _warn_of_rows(obj, path, rows)
 
 
 def load(path: str | PathLike[str], *, like: Any = None) -> Any:
@@ -104,8 +101,7 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
 
     def check(document: dict[str, Any], layout: Any) -> None:
         try:
-            record = _record(container.declared(document, layout))
-            _check(record, Inspection(fields_of, unread=True))
+            record = _record(container.declared(document, layout), unread=True)
             if issubclass(class_named(record.kind), Model) and not _holds_arrays(record.fields["parameters"]):
                 parameters_checked(record)
         except _DAMAGE as error:
@@ -113,9 +109,7 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
 
     document, arrays = container.read(path, check)
     try:
-        record = _record(container.rebuild(document, arrays))
-        _check(record, Inspection(fields_of))
-        return built(record, like)
+        return built(_record(container.rebuild(document, arrays), unread=False), like)
     except _DAMAGE as error:
         raise damaged_file(path, error, container.is_newer(document)) from error
 
@@ -124,37 +118,71 @@ def header(path: str | PathLike[str]) -> dict[str, Any]:
     """What a file says of itself, without reading its arrays.
 
     The dictionary has the entries "class", "holds" ("model", "summary" or "result"), "holds_rows" (whether the file
-    holds rows of the fit, or numbers for each of them), "lowdim" (the version that wrote the file) and "version" (that
-    of the format). The checksum is not compared.
+    holds rows of the fit, or numbers for each of them), "columns" (the names of the columns, or None), "lowdim" (the
+    version that wrote the file) and "version" (that of the format). The checksum is not compared.
     """
     document = container.header(path)
-    holds_rows = document.get("holds_rows", _summary_holds_rows(document.get("class")))
-    return {**{name: document.get(name) for name in ("class", "holds", "lowdim", "version")}, "holds_rows": holds_rows}
+    return {
+        "class": document.get("class"),
+        "holds": document.get("holds"),
+        "holds_rows": document.get("holds_rows", _summary_holds_rows(document.get("class"))),
+        "columns": _column_names(document),
+        "lowdim": document["lowdim"],
+        "version": document["version"],
+    }
 
 
-def _record(tree: dict[str, Any]) -> Record:
-    """The record of the object in a file."""
+def _column_names(document: dict[str, Any]) -> list[str] | None:
+    """The names of the columns that a model or a summary was made from, as far as the document has any."""
+    found: Any = document.get("names")
+    if document.get("holds") == "model":
+        for name in ("of", "fitted", "feature_names_in_", "$text"):
+            document = document.get(name, {}) if isinstance(document, dict) else {}
+        found = document
+    is_list = isinstance(found, list) and found and all(isinstance(name, str) for name in found)
+    return found if is_list else None
+
+
+def _record(tree: dict[str, Any], unread: bool) -> Record:
+    """The record of the object in a file; a ValueError if it is not one of its class. `unread`: the arrays have not
+    been read, and only their shapes and dtypes are known."""
     if tree.get("holds") not in ("model", "result") or not isinstance(tree.get("class"), str):
-        raise ValueError("it does not say what it holds")
+        raise ValueError(f"it holds {str(tree.get('holds'))[:40]!r}, and no model, summary or result of selection")
     if not isinstance(tree.get("of"), dict) or not isinstance(tree.get("shared"), list):
         raise ValueError("it does not hold the attributes of an object")
     name, is_model = tree["class"], tree["holds"] == "model"
     if issubclass(class_named(name), Model) != is_model or not (is_model or name in RESULTS):
         raise ValueError(f"it holds an object of the class {name}, which is no {tree['holds']}")
-    return Record(name, from_tree(tree["of"], tree["shared"]))
+    record = Record(name, from_tree(tree["of"], tree["shared"]))
+    _check(record, unread)
+    if tree.get("holds_rows") is not bool(_attributes_of_rows(record)):
+        raise ValueError("it does not say whether it holds rows")
+    return record
 
 
-def _check(record: Record, inspection: Inspection) -> None:
+def _check(record: Record, unread: bool) -> None:
     """Raise a ValueError if the record is not one of its class."""
-    Anything().check(record, inspection, record.kind)
+    Anything().check(record, Inspection(fields_of, unread), record.kind)
 
 
 def _attributes_of_rows(record: Record) -> list[str]:
-    """The names of the attributes that hold rows of the fit, or numbers for each of them."""
+    """The names of the attributes of a model that hold rows of the fit, or numbers for each of them."""
+    if not issubclass(class_named(record.kind), Model):
+        return []
     kinds: Any = fields_of(record.kind)["fitted"]
     inspection = Inspection(fields_of)
     fitted = record.fields["fitted"]
     return [name for name, value in fitted.items() if kinds.kinds[name].of_rows(value, inspection)]
+
+
+def _warn_of_rows(obj: Any, path: Any, names: list[str]) -> None:
+    """Warn that a file holds rows, if it does, in the attributes of these names."""
+    if names:
+        warn_user(
+            f"{path} holds rows of the fit, or numbers for each of them, in {', '.join(names)}: whoever gets the file "
+            f"gets these too. This {type(obj).__name__} cannot do without them.",
+            HoldsRowsWarning,
+        )
 
 
 def _summary_holds_rows(name: Any) -> bool:
@@ -167,6 +195,8 @@ def _require_rows(obj: Any, min_rows: int | None, holds_rows: bool) -> None:
     """Refuse an object of too few rows, if a number is given."""
     if min_rows is None:
         return
+    if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
+        raise ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
     n = getattr(obj, "n_samples_" if isinstance(obj, Model) else "n_rows", None)
     if n is None:
         raise unknown_number_of_rows(obj)

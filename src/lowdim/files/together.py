@@ -11,7 +11,8 @@ from .._xp import asarray_like, dtype_like, is_array
 from ..attributes import Inspection, Record
 from ..models._base import Model
 from ..summaries import Summary
-from .classes import class_named, fields_of, put_together
+from .classes import class_named, put_together
+from .fields import fields_of
 
 
 def built(value: Any, like: Any = None) -> Any:

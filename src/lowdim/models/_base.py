@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, device, namespace
-from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Whole
+from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
 from ..errors import (
     fitted_without_summary,
     needs_second_reading,
@@ -69,6 +69,9 @@ class Model(  # type: ignore[misc]
         "plan_": Instance("solvers.Plan"),
         "solver_": Text(),
         "status_": Instance("solvers.Status"),
+        # Callbacks of scikit-learn, and the fit of another estimator inside which this one is fitted.
+        "_skl_callbacks": Unstored(),
+        "_parent_callback_ctx": Unstored(),
     }
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}

@@ -288,7 +288,7 @@ class LatentModel(Model):
         `overwrite` see `transform_to`.
         """
         maps = partial(self._imputation_maps, return_std=return_std)
-        return self._write(maps, X, path, "impute_to", keep, overwrite)
+        return self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())
 
     def _imputation_maps(self, X: Any, return_std: bool = False) -> Maps:
         """The maps that `impute` applies to its arguments; standard deviations lie beside the imputed values."""

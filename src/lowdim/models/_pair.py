@@ -85,7 +85,8 @@ class PairModel(TablesModel):
         For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
         after "X_" and "y_" if `y` is given.
         """
-        return self._write(partial(self._transform_maps, y=y), X, path, "transform_to", keep, overwrite)
+        maps = partial(self._transform_maps, y=y)
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted_with(y))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""

@@ -89,7 +89,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
         For `path`, `keep` and `overwrite` see `transform_to`.
         """
         maps = partial(self._prediction_maps, n_components=n_components)
-        return self._write(maps, X, path, "predict_to", keep, overwrite)
+        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
 
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""

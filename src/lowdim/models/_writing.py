@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
-from ..sources import open_keeping
+from ..sources import names_in, open_keeping
 from ._progress import callback_progress
 from ._sklearn_versions import with_callbacks
 
@@ -60,7 +60,7 @@ class WritesResults:
         path : str
             The path that was given.
         """
-        return self._write(self._transform_maps, X, path, "transform_to", keep, overwrite)
+        return self._write(self._transform_maps, X, path, "transform_to", keep, overwrite, self._wanted())
 
     @available_if(lambda self: self.inverse_transform is not None)
     def inverse_transform_to(self: Any, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
@@ -77,12 +77,16 @@ class WritesResults:
         method: str,
         keep: Sequence[str],
         overwrite: bool,
+        wanted: Sequence[str] | None = None,
     ) -> str:
-        """Write the results of the maps of `X`, side by side; `method` is the name of the caller."""
+        """Write the results of the maps of `X`, side by side.
+
+        `method` is the name of the caller, and `wanted` are the columns that it needs, for files that have others too.
+        """
         check_is_fitted(self)
         keep = _checked_names(keep)
         find_output(path).kind.require()
-        maps = maps_of(self._open_keeping(X, keep) if keep else X)
+        maps = maps_of(self._open_keeping(X, keep, wanted) if keep else X)
         names = result_names(maps)
         clashing = [name for name in keep if name in names]
         if clashing:
@@ -95,9 +99,14 @@ class WritesResults:
             progress.finish()
         return os.fspath(path)
 
-    def _open_keeping(self, X: Any, keep: Sequence[str]) -> Any:
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None) -> Any:
         """`X` as a source that carries the columns `keep` along."""
-        return open_keeping(X, keep, getattr(self, "feature_names_in_", None))
+        return open_keeping(X, keep, wanted)
+
+    def _wanted_with(self: Any, y: Any) -> list[str] | None:
+        """The columns that the model expects, and those of `y` if it is given by names of columns of the same table."""
+        names = self._wanted()
+        return None if names is None else [*names, *names_in(y)]
 
 
 def results(maps: Maps) -> Any:

@@ -173,7 +173,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
 
         For `path`, `keep` and `overwrite` see `transform_to`.
         """
-        return self._write(self._prediction_maps, X, path, "predict_to", keep, overwrite)
+        return self._write(self._prediction_maps, X, path, "predict_to", keep, overwrite, self._wanted())
 
     def _prediction_maps(self, X: Any) -> Maps:
         """The maps that `predict` applies to its arguments."""

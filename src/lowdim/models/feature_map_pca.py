@@ -22,6 +22,7 @@ from ..reading import Rows
 from ..solvers import Plan, Solver
 from ..sources import open_target
 from ..summaries import Columns
+from ..summaries.base import same_parameters
 from ._base import Model
 from .pca import PCA
 
@@ -196,6 +197,9 @@ class FeatureMapPCA(Model):
 
     def _check_fitted(self) -> None:
         require_width(self.feature_map_, self.n_features_in_, self.mean_.shape[0])
+        for name in _COPIED:
+            if not same_parameters(getattr(self, name), getattr(self.pca_, name)):
+                raise ValueError(f"{name} is not that of pca_")
 
     def _pca(self) -> PCA:
         """An unfitted PCA with the parameters of this model."""

@@ -201,10 +201,10 @@ class GCCA(TablesModel):
         names = known[i] if i < len(known) else None
         return [f"x{j}" for j in range(self.means_[i].shape[0])] if names is None else names
 
-    def _open_keeping(self, X: Any, keep: Sequence[str]) -> Any:
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None) -> Any:
         # Columns of the first table are carried along.
         keeping = super()._open_keeping
-        return [keeping(X[0], keep), *X[1:]] if is_list_of_tables(X) else keeping(X, keep)
+        return [keeping(X[0], keep, wanted), *X[1:]] if is_list_of_tables(X) else keeping(X, keep, wanted)
 
     def _check_count(self, X: Any) -> None:
         if len(X) != len(self.means_):

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
-from ..attributes import Instance, Maybe, Numbers, Real, Recomputed, Several, TupleOf
+from ..attributes import Instance, Maybe, Numbers, Real, Several, TupleOf, Unstored
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -136,11 +136,11 @@ class KernelPCA(PreImages, Model):
         # Features of a row are kernels with m rows, or m other numbers.
         "projection_": Numbers("m", "k"),
         "offset_": Numbers("m"),
-        "X_fit_": Maybe(Numbers("*", "p", rows=True, sparse=True)),
+        "X_fit_": Maybe(Numbers("e", "p", rows=True, sparse=True)),
         "_phi": Instance("features.*", shares="p"),
         "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
         "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
-        "_learned": Recomputed(),
+        "_learned": Unstored(),
     }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",

@@ -19,7 +19,7 @@ from .. import _blas, _threads
 from .._threads import Progress
 from .._xp import to_numpy
 from ..errors import inconsistent_lengths
-from ..sources import Source, tasks
+from ..sources import ColumnsSource, Source, tasks
 from .blocks import count_blocks, edges, rows_to_map
 from .mapping import RowMap, mapped_block, without_float_warnings
 
@@ -30,8 +30,8 @@ _BLOCKS_PER_TASK = 8
 #: At most this many blocks wait to be written.
 _WAITING = 2
 
-#: The results for a block, and the columns that are kept with them (a pyarrow table, or None).
-Piece = tuple[np.ndarray, Any]
+#: The results of one or more maps for a block, and the columns that are kept with them (a pyarrow table, or None).
+Piece = tuple[list[np.ndarray], Any]
 
 
 class Writes(Protocol):
@@ -58,9 +58,9 @@ def write_rows(
     -----
     One pass, by as many threads as BLAS would use and one that writes. Beside the rows as their source holds them, a
     few blocks of about 1 MiB and their results are in memory. The partitions of a Dask collection are computed where
-    they are, a few at a time.
+    they are, a few at a time. Tables that are columns of the same files or the same stream are read once.
     """
-    jobs = [_Job(each, keep if i == 0 else ()) for i, each in enumerate(maps)]
+    jobs = [_Job(some, keep if i == 0 else ()) for i, some in enumerate(_read_together(maps))]
     if progress is not None:
         progress.begin("rows", jobs[0].n_blocks if len(jobs) == 1 else None)
     n = 0
@@ -69,7 +69,7 @@ def write_rows(
         each = [stack.enter_context(closing(job.pieces())) for job in jobs]
         writer = stack.enter_context(ThreadPoolExecutor(1))
         waiting: deque[Any] = deque()
-        for results, kept in _side_by_side(each, [job.source.table for job in jobs]):
+        for results, kept in _side_by_side(each, [job.tables[0] for job in jobs]):
             n += results[0].shape[0]
             if len(waiting) == _WAITING:
                 waiting.popleft().result()
@@ -83,15 +83,25 @@ def write_rows(
     return n
 
 
-class _Job:
-    """One map, and how its rows are cut: into parts that threads or workers read, or else into the blocks of a source
-    that can be read only from its beginning to its end."""
+def _read_together(maps: Sequence[RowMap]) -> list[Sequence[RowMap]]:
+    """The maps in groups, each of which needs to read one source only."""
+    sources = [each.source for each in maps]
+    parents = [s.parent if isinstance(s, ColumnsSource) and not s.traits.remote else None for s in sources]
+    together = parents[0] is not None and all(parent is parents[0] for parent in parents)
+    return [maps] if together and len(maps) > 1 else [[each] for each in maps]
 
-    def __init__(self, each: RowMap, keep: Sequence[str]) -> None:
-        self.source = source = each.source
-        width = max(1, len(each.names()))
+
+class _Job:
+    """Maps that are read together, and how their rows are cut: into parts that threads or workers read, or else into
+    the blocks of a source that can be read only from its beginning to its end."""
+
+    def __init__(self, maps: Sequence[RowMap], keep: Sequence[str]) -> None:
+        first = maps[0].source
+        self.source = source = first.parent if len(maps) > 1 and isinstance(first, ColumnsSource) else first
+        self.tables = [each.source.table for each in maps]
+        width = max(1, sum(len(each.names()) for each in maps))
         rows = min(rows_to_map(source), max(64, _RESULT_BYTES // (width * source.traits.itemsize)))
-        self._reader = _Reader(each.function, each.takes_nan, rows, tuple(keep))
+        self._reader = _Reader(tuple(_Step.of(each, source) for each in maps), rows, tuple(keep))
         if source.traits.remote:
             self._parts = source.parts(1)
         elif source.traits.host and source.shape[0] is not None:
@@ -124,11 +134,30 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Reads blocks and makes results of them, here or on another machine."""
+class _Step:
+    """What becomes of a block."""
 
     function: Callable[[Any], Any]
     takes_nan: bool
+    #: The table of some columns of the block that is mapped; None if it is the whole block.
+    columns: ColumnsSource | None
+
+    @classmethod
+    def of(cls, each: RowMap, read: Source) -> _Step:
+        """The step for a map, if the blocks are those of the source `read`."""
+        columns = each.source if isinstance(each.source, ColumnsSource) and each.source is not read else None
+        return cls(each.function, each.takes_nan, columns)
+
+    def __call__(self, part: Source, block: Any, start: int) -> np.ndarray:
+        table, block = (part, block) if self.columns is None else (self.columns, self.columns.of(block))
+        return to_numpy(mapped_block(table, self.function, block, start, self.takes_nan))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads blocks and makes results of them, here or on another machine."""
+
+    steps: tuple[_Step, ...]
     #: The number of rows of a block.
     rows: int
     #: The names of the columns that are carried along.
@@ -149,9 +178,9 @@ class _Reader:
     def piece(
         self, part: Source, block: Any, kept: Any, start: int, tick: Callable[[], None] = lambda: None
     ) -> list[Piece]:
-        """A list with the result for one block."""
+        """A list with the results for one block."""
         tick()
-        return [(to_numpy(mapped_block(part, self.function, block, start, self.takes_nan)), kept)]
+        return [([step(part, block, start) for step in self.steps], kept)]
 
     def all_pieces(self, part: Source, start: int, tick: Callable[[], None] = lambda: None) -> list[Piece]:
         """The results for all blocks of a part, by one thread."""
@@ -165,25 +194,33 @@ def _computed(lazy: Any, tick: Callable[[], None]) -> list[Piece]:
     return lazy.compute()
 
 
-def _side_by_side(each: Sequence[Iterator[Piece]], tables: Sequence[str]) -> Iterator[tuple[list[np.ndarray], Any]]:
-    """Pieces of several tables, cut so that those that lie side by side have the same rows; the first table may have
-    kept columns."""
+def _side_by_side(each: Sequence[Iterator[Piece]], tables: Sequence[str]) -> Iterator[Piece]:
+    """Pieces of several jobs, cut so that those that lie side by side have the same rows; those of the first job may
+    have kept columns."""
     held: list[Any] = [None] * len(each)
     seen = [0] * len(each)
     while True:
         for i, pieces in enumerate(each):
             if held[i] is None:
                 held[i] = next(pieces, None)
-                seen[i] += 0 if held[i] is None else held[i][0].shape[0]
+                seen[i] += 0 if held[i] is None else _length(held[i])
         if all(piece is None for piece in held):
             return
         if any(piece is None for piece in held):
             lengths = [n if piece is None else None for n, piece in zip(seen, held, strict=True)]
             raise inconsistent_lengths(tables, lengths)
-        n = min(result.shape[0] for result, _ in held)
-        kept = held[0][1]
-        yield [result[:n] for result, _ in held], kept if kept is None else kept.slice(0, n)
-        held = [
-            None if result.shape[0] == n else (result[n:], kept if kept is None else kept.slice(n))
-            for result, kept in held
-        ]
+        n = min(map(_length, held))
+        now = [_cut(piece, 0, n) for piece in held]
+        yield [result for results, _ in now for result in results], now[0][1]
+        held = [None if _length(piece) == n else _cut(piece, n, _length(piece)) for piece in held]
+
+
+def _length(piece: Piece) -> int:
+    """The number of rows of a piece."""
+    return int(piece[0][0].shape[0])
+
+
+def _cut(piece: Piece, i: int, j: int) -> Piece:
+    """Rows i to j of a piece."""
+    results, kept = piece
+    return [result[i:j] for result in results], None if kept is None else kept.slice(i, j - i)

@@ -46,14 +46,7 @@ class GzipCsvSink(CsvSink):
         self._stream = pa.CompressedOutputStream(self.path, "gzip")
         return CSVWriter(self._stream, schema)
 
-    def close(self) -> None:
-        super().close()
-        self._end()
-
-    def abandon(self) -> None:
-        super().abandon()
-        self._end()
-
     def _end(self) -> None:
+        super()._end()
         if self._stream is not None:
             self._stream.close()

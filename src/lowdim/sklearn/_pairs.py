@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._xp import Array
-from ..attributes import ListOf, Numbers, Sometimes, Whole
+from ..attributes import Kind, ListOf, Numbers, Sometimes, Whole
 from ..linalg import with_zeros
 from ..models._routing import WITHOUT_WEIGHTS
 from ..solvers import Plan
@@ -33,7 +33,7 @@ class SklearnPair(SklearnParameters):
         "y_rotations_",
     )
     solver = "auto"
-    fitted_attributes = {
+    fitted_attributes: ClassVar[dict[str, Kind | None]] = {
         "_x_scores": Sometimes(Numbers("*", "k", rows=True)),
         "_y_scores": Sometimes(Numbers("*", "k", rows=True)),
     }

@@ -16,14 +16,24 @@ from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import gather
+from .gathered import gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
-from .named_columns import DaskTable, FrameTable, NamedTable, ScanTable, SourceTable, columns_by_name, entries_of
+from .named_columns import (
+    ContentsTable,
+    DaskTable,
+    FrameTable,
+    NamedTable,
+    SourceTable,
+    columns_by_name,
+    entries_of,
+    names_in,
+)
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
@@ -62,6 +72,12 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
+def _open_opened_rows(X: Any) -> Source:
+    source = open_store_object(X)
+    source.require_two_axes()
+    return source
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -77,7 +93,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, open_store_object),
+    (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -91,8 +107,8 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     that returns one can be read again and again). It may also be the path of a file or a directory, or what
     `lowdim.scan` returns.
 
-    `wanted` are the names of the columns that a fitted model needs. Files that are given without a choice of columns
-    are read with just these; everything else has to have them and no others.
+    `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
+    everything else has to have them and no others.
     """
     if isinstance(X, Source):
         return X
@@ -112,13 +128,15 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
     of the source gives them.
 
-    `X` is a data frame, a Dask data frame, an iterable of data frames, or files with a table; for `wanted` see
-    `open_source`.
+    `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
+    Arrow; for `wanted` see `open_source`.
     """
     if is_path(X) or isinstance(X, Scan):
         return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
+    if is_arrow_object(X):
+        return ArrowObject(X).open(without=names)
     open_block = partial(open_keeping, names=names)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)
@@ -151,9 +169,10 @@ def can_be_opened(X: Any) -> bool:
 #: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
 NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
     (lambda X: isinstance(X, Source), SourceTable),
-    (lambda X: isinstance(X, Scan), ScanTable),
+    (lambda X: isinstance(X, Scan), lambda X: ContentsTable(X.contents, X)),
     (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
     (is_table, FrameTable),
+    (is_arrow_object, lambda X: ContentsTable(ArrowObject(X))),
     (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
 ]
 
@@ -168,8 +187,8 @@ def by_name(
     X : rows
         If columns are named by the other arguments, the result holds the columns that are left.
     y : table, str, or list of str
-        A name stands for a vector, a list of names for a table. If the columns of `X` have no names, a string is the
-        path of a file, and is returned as it is.
+        A name stands for a vector, a list of names for a table. A string that is not the name of a column may be the
+        path of a file; it is then returned as it is.
     wanted : sequence of str, optional
         The columns that a fitted model expects; see `open_source`.
     hold : bool
@@ -217,6 +236,10 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    if is_path(y) or isinstance(y, Scan):
+        return (scan(y) if is_path(y) else y).open(vectors=True)
+    if is_store_object(y):
+        return open_store_object(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:
@@ -259,6 +282,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "ColumnsSource",
     "CountedSource",
     "DaskSource",
     "FilledSource",
@@ -277,6 +301,7 @@ __all__ = [
     "can_be_opened",
     "gather",
     "holds_objects",
+    "names_in",
     "open_keeping",
     "open_source",
     "open_target",
@@ -285,4 +310,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -80,6 +81,14 @@ class BesideSource(Source):
         read = [s.parent if isinstance(s, ColumnsSource) else s for s in self.members]
         return list({id(s): s for s in read}.values())
 
+    def _changed(self, change: Callable[[Source], Source]) -> BesideSource:
+        """The same tables of a piece of each source that is read."""
+        changed = {id(s): change(s) for s in self._sources_to_read()}
+        members = self.members
+        return BesideSource(
+            [s.of_other(changed[id(s.parent)]) if isinstance(s, ColumnsSource) else changed[id(s)] for s in members]
+        )
+
     def _aligned(self, read: list[Source], rows: int) -> Iterator[list[Array]]:
         """Blocks of all these sources with the same rows."""
         readers = [s.blocks(rows) for s in read]
@@ -105,7 +114,7 @@ class BesideSource(Source):
             far = next(s for s in self.members if s.traits.remote)
             lengths = (int(part.shape[0] or 0) for part in far.parts(k, least))
             edges = list(pairwise(accumulate(lengths, initial=0)))
-            return [BesideSource([s.between(i, j) for s in self.members]) for i, j in edges]
+            return [self._changed(partial(_between, i=i, j=j)) for i, j in edges]
         cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
@@ -116,10 +125,7 @@ class BesideSource(Source):
         return all(s.can_skip for s in self.members)
 
     def after(self, i: int) -> Source:
-        later = {id(s): s.after(i) for s in self._sources_to_read()}
-        return BesideSource(
-            [s.of_other(later[id(s.parent)]) if isinstance(s, ColumnsSource) else later[id(s)] for s in self.members]
-        )
+        return self._changed(lambda source: source.after(i))
 
     def identity(self) -> dict[str, Any]:
         return {"tables": [s.identity() for s in self.members]}
@@ -154,3 +160,7 @@ class BesideSource(Source):
             return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
         return namespace(like).concat([astype(asarray_like(b, like), self.dtype) for b in blocks], axis=1)
+
+
+def _between(source: Source, i: int, j: int) -> Source:
+    return source.between(i, j)

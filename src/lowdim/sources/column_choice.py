@@ -51,10 +51,9 @@ class ColumnChoice:
 
     def named_among(self, contents: Contents) -> list[str]:
         """The chosen columns of a table, whatever they hold; an error if one is not there."""
-        if self.columns is None:
-            chosen = list(contents.names)
-        elif isinstance(self.columns, str):
-            chosen = list(contents.numeric)
+        if self.columns is None or isinstance(self.columns, str):
+            all_columns = contents.names if self.columns is None else contents.numeric
+            chosen = [name for name in all_columns if name not in contents.index]
         else:
             chosen = _matching(self.columns, contents)
         left_out = set(_matching(self.exclude, contents))
@@ -75,7 +74,8 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     numeric = set(contents.numeric)
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
-        raise not_numbers(contents.label, others, contents.numeric, contents.files)
+        why = contents.why_not_numbers(others)
+        raise not_numbers(contents.label, others, contents.numeric, files=contents.files, why=why)
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]
@@ -83,16 +83,29 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
             raise duplicate_columns(contents.label, twice)
 
 
+def require_columns(names: Sequence[str], contents: Contents) -> None:
+    """Raise an error unless a table has all these columns, whatever they hold."""
+    known = set(contents.names)
+    for name in names:
+        if name not in known:
+            raise unknown_column(contents.label, name, contents.names)
+
+
 def _matching(wanted: Sequence[str], contents: Contents) -> list[str]:
     """The columns that names and patterns stand for, each once."""
     chosen: dict[str, None] = {}
     known = set(contents.names)
     for name in wanted:
-        matches = [name] if name in known else [each for each in contents.names if fnmatchcase(each, name)]
+        matches = [name] if name in known else _like(name, contents)
         if not matches:
             raise unknown_column(contents.label, name, contents.names)
         chosen.update(dict.fromkeys(matches))
     return list(chosen)
+
+
+def _like(pattern: str, contents: Contents) -> list[str]:
+    """The columns that match a pattern."""
+    return [name for name in contents.names if fnmatchcase(name, pattern) and name not in contents.index]
 
 
 def _listed(given: Any, argument: str) -> tuple[str, ...]:

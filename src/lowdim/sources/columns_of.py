@@ -31,9 +31,9 @@ class ColumnsSource(Source):
         self.parent, self._columns = parent, list(columns)
         first, p = self._columns[0], len(self._columns)
         self._range = slice(first, first + p) if self._columns == list(range(first, first + p)) else None
-        self.shape, self.kind = (parent.shape[0], p), parent.kind
+        self.shape, self.kind, self.files = (parent.shape[0], p), parent.kind, parent.files
         self.names = None if parent.names is None else [parent.names[j] for j in self._columns]
-        self.table, self.transposed = parent.table, parent.transposed
+        self.table, self.transposed, self.files = parent.table, parent.transposed, parent.files
         self.dtype = parent.dtype if dtype is None else dtype
         traits = parent.traits
         self.traits = replace(
@@ -49,6 +49,9 @@ class ColumnsSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         return (self.of(block) for block in self.parent.blocks(rows))
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Array, Any]]:
+        return ((self.of(block), kept) for block, kept in self.parent.blocks_keeping(rows, names))
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         return [self.of_other(part) for part in self.parent.parts(k, least)]
@@ -93,7 +96,7 @@ class ColumnsSource(Source):
         return self.parent.row_label(i, self._columns[column])
 
     def of_other(self, parent: Source) -> Source:
-        """The same columns of another source, which has some of the rows of the parent."""
+        """The same columns of another parent, such as a piece of this one."""
         return self._inherit(ColumnsSource(parent, self._columns, self.dtype))
 
 

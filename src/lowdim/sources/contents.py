@@ -20,6 +20,8 @@ class Contents(ABC):
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
+    #: Those that are the index of a data frame. They are read only if they are named.
+    index: Sequence[Any] = ()
     #: Whether `scan` chooses the columns.
     files: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
@@ -29,10 +31,14 @@ class Contents(ABC):
     def source(self, columns: Sequence[Any]) -> Source:
         """The rows of these columns, in this order. All of them must be numbers."""
 
-    def column(self, name: str) -> np.ndarray:
-        """All entries of one column, which may be text. One pass over this column."""
-        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
+    def why_not_numbers(self, columns: Sequence[Any]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
 
+    @abstractmethod
+    def column(self, name: Any) -> np.ndarray:
+        """All entries of one column, which may be text. One pass over this column."""
+
+    @abstractmethod
     def dtype(self, columns: Sequence[Any]) -> Any:
         """The dtype of the rows of these columns."""
-        return self.source(columns).dtype

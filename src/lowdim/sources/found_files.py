@@ -18,6 +18,7 @@ from ..errors import (
     no_match,
     no_such_file,
     not_a_path,
+    not_local,
     not_permitted,
     special_file,
     unknown_suffix,
@@ -122,7 +123,7 @@ def find_files(where: Any) -> Found:
     for place in places:
         if not isinstance(place, str | os.PathLike):
             raise not_a_path(place)
-        path, name = _split(os.fspath(place))
+        path, name = _split(os.path.expanduser(os.fspath(place)))
         inside = inside if name is None else name
         paths += list(_expanded(path))
     kinds: dict[str, str] = {}
@@ -144,6 +145,11 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | Path)
 
 
+def names_file(text: str) -> bool:
+    """Whether a text can be taken for the path of a file: by its suffix, or because there is such a file."""
+    return kind_of(_split(text)[0]) is not None or os.path.exists(text)
+
+
 def kind_of(name: str) -> str | None:
     """The kind of a file by its name; None if its suffix is unknown."""
     lower = name.lower().rstrip(os.sep)
@@ -161,9 +167,12 @@ def _expanded(path: str) -> Iterator[str]:
     if os.path.lexists(path):
         yield from _files_in(path)
         return
+    if "://" in path:
+        raise not_local(path)
     if not glob.has_magic(path):
         raise no_such_file(path)
-    found = sorted(match for match in glob.glob(path, recursive=True) if not _is_note(match, path))
+    # Notes are left out unless the pattern itself names them.
+    found = sorted(match for match in glob.glob(path, recursive=True) if _notes(match) <= _notes(path))
     # With "**" the files in directories match by themselves.
     found = [match for match in found if "**" not in path or not os.path.isdir(match) or _is_store(match)]
     if not found:
@@ -172,9 +181,9 @@ def _expanded(path: str) -> Iterator[str]:
         yield from _files_in(match)
 
 
-def _is_note(path: str, pattern: str = "") -> bool:
-    """Whether a name is that of a note of some writer ("_SUCCESS", ".crc"), and `pattern` does not ask for it."""
-    return os.path.basename(path).startswith((".", "_")) and not os.path.basename(pattern).startswith((".", "_"))
+def _notes(path: str) -> int:
+    """How many parts of a path are names that writers use for their own notes, such as "_SUCCESS" or ".crc"."""
+    return sum(part.startswith((".", "_")) and part not in (".", "..") for part in Path(path).parts)
 
 
 def _files_in(path: str) -> Iterator[str]:
@@ -196,8 +205,10 @@ def _walk(directory: str, seen: set[str]) -> Iterator[str]:
     seen.add(real)
     if not os.access(directory, os.R_OK | os.X_OK):
         raise not_permitted(directory)
-    for entry in os.scandir(directory):
-        if _is_note(entry.path):
+    with os.scandir(directory) as listed:
+        entries = list(listed)
+    for entry in entries:
+        if _notes(entry.name):
             continue
         if entry.is_dir() and not _is_store(entry.path):
             yield from _walk(entry.path, seen)

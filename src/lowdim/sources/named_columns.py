@@ -12,8 +12,10 @@ import numpy as np
 from .._xp import to_numpy
 from ..errors import needs_second_reading, unknown_column
 from .base import Source
-from .column_choice import ColumnChoice
+from .column_choice import ColumnChoice, check_columns
 from .columns_of import ColumnsSource
+from .contents import Contents
+from .found_files import names_file
 from .scanning import Scan, with_columns
 from .table import open_table
 
@@ -58,14 +60,14 @@ class FrameTable(NamedTable):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame, eager_only=True)
-        self._own = {str(name): name for name in self._frame.columns}
-        self.names, self.n = list(self._own), len(self._frame)
+        self.names, self.n = [str(name) for name in self._frame.columns], len(self._frame)
 
     def rows(self, names: Sequence[str]) -> Any:
-        return self._frame.select([self._own[name] for name in names]).to_native()
+        # By number, since names may be anything in pandas.
+        return self._frame[:, [self.names.index(name) for name in names]].to_native()
 
     def column(self, name: str) -> np.ndarray:
-        return self._frame[self._own[name]].to_numpy()
+        return self._frame[:, self.names.index(name)].to_numpy()
 
     def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
         if not isinstance(y, str):
@@ -95,29 +97,31 @@ class DaskTable(NamedTable):
         return _side_by_side(self._open(self.rows([*x, *targets])), len(x), y, dtypes)
 
 
-class ScanTable(NamedTable):
-    """Files with named columns."""
+class ContentsTable(NamedTable):
+    """Files with named columns, as a scan of them or just what they hold; or an object that speaks Arrow."""
 
-    def __init__(self, scan: Scan) -> None:
-        self._scan = scan
-        self.label, self.names = scan.contents.label, scan.columns
+    def __init__(self, contents: Contents, scan: Scan | None = None) -> None:
+        self._contents, self._scan = contents, scan
+        self.label, self.names = contents.label, list(contents.names)
 
     @property
     def has_names(self) -> bool:
-        return self._scan.contents.choice is ColumnChoice
+        return self._contents.choice is ColumnChoice
 
-    def rows(self, names: Sequence[str]) -> Any:
-        return self._scan.select(names)
+    def rows(self, names: Sequence[str]) -> Source:
+        check_columns(names, self._contents)
+        return self._contents.source(names)
 
     def column(self, name: str) -> np.ndarray:
-        return self._scan.contents.column(name)
+        return self._contents.column(name)
 
     def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
-        parent = self.rows([*x, *_listed(y)]).open()
-        dtypes = [self._scan.contents.dtype(names) for names in (x, _listed(y))]
-        return _side_by_side(parent, len(x), y, dtypes)
+        dtypes = [self._contents.dtype(names) for names in (x, _listed(y))]
+        return _side_by_side(self.rows([*x, *_listed(y)]), len(x), y, dtypes)
 
     def rest(self, used: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+        if self._scan is None:
+            return super().rest(used, wanted)
         scan = self._scan if wanted is None else with_columns(self._scan, wanted)
         return scan.without(used).chosen
 
@@ -154,16 +158,20 @@ def columns_by_name(
 ) -> tuple[Any, ...]:
     """See `sources.by_name`. `find_table` gives the columns of `X` by their names, or None if they have none; `hold`
     reads the rows of `y` into memory, if that is wanted."""
-    targets, named = _names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
+    targets, named = names_in(y), {key: value for key, value in vectors.items() if isinstance(value, str)}
     table = find_table(X) if targets or named else None
     if table is None:
         return X, y, *vectors.values()
+    if isinstance(y, str) and y not in table.names and names_file(y):
+        targets = []
     if isinstance(y, list | tuple) and len(y) == table.n and not set(targets) & set(table.names):
         # The classes of the rows, as scikit-learn passes them to models that do not look at them.
         targets = []
     for name in (*targets, *named.values()):
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
+    if not targets and not named:
+        return X, y, *vectors.values()
     rest = table.rest([*targets, *named.values()], wanted)
     if targets and hold is None:
         X, y = table.pair(rest, y)
@@ -191,7 +199,7 @@ def _listed(y: Sequence[str] | str) -> list[str]:
     return [y] if isinstance(y, str) else list(y)
 
 
-def _names_in(y: Any) -> list[str]:
+def names_in(y: Any) -> list[str]:
     """The names of columns that `y` may stand for; empty if it is a table."""
     named = isinstance(y, str) or (isinstance(y, list | tuple) and all(isinstance(name, str) for name in y))
     return _listed(y) if named else []

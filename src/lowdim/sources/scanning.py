@@ -13,7 +13,7 @@ from .base import Source
 from .column_choice import ColumnChoice
 from .contents import Contents
 from .found_files import Found, find_files, is_path
-from .stores import StoredArrays
+from .stores import StoredArrays, StoreSource
 
 #: What reads each kind of file; the kinds are the values of `found_files.SUFFIXES`.
 READERS: dict[str, Any] = {
@@ -62,9 +62,11 @@ class Scan:
         """The same choice without some columns."""
         return self._choosing(self.choice.without(names))
 
-    def open(self) -> Source:
-        """The source of the rows."""
+    def open(self, *, vectors: bool = False) -> Source:
+        """The source of the rows. With `vectors`, arrays with one axis are taken too, as one column."""
         source = self.contents.source(self.chosen)
+        if isinstance(source, StoreSource) and not vectors:
+            source.require_two_axes()
         source.files = self.found.paths
         return source
 
@@ -125,8 +127,10 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
 
 
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
-    """Files without a choice of columns of their own, with just the columns that are wanted; anything else as it is."""
+    """Files with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
+    else as it is."""
     X = scan(X) if is_path(X) else X
-    if isinstance(X, Scan) and X.choice == ColumnChoice():
-        return X.select(list(wanted))
-    return X
+    if not isinstance(X, Scan) or not isinstance(X.choice, ColumnChoice):
+        return X
+    has_all = set(wanted) <= set(X.choice.named_among(X.contents))
+    return X.select(list(wanted)) if has_all or X.choice == ColumnChoice() else X

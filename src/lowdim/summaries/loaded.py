@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import container
-from .._xp import is_sparse
+from .._entries import all_finite, asymmetry, largest_magnitude
+from .._xp import is_sparse, to_numpy
 from ..errors import damaged_file
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
 
     def check(document: dict[str, Any], layout: Any) -> None:
         name = document.get("class")
+        if document.get("holds") in ("model", "result"):
+            raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
         if document.get("holds") != "summary" or class_named(name) is None:
             raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
         if name != cls.__name__:
@@ -84,9 +87,8 @@ def check_shapes(summary: Summary) -> None:
     for name, shape in layout.items():
         value = getattr(summary, name)
         if value is not None:
-            _check_shape(name, value, shape)
-            if shape and name not in given:
-                _check_sums(name, value, "u" if name in summary.unsigned else "f")
+            kinds = "fiub" if not shape or name in given else "u" if name in summary.unsigned else "f"
+            _check_shape(name, value, shape, kinds)
         elif name not in summary.optional and (not shape or name in given):
             raise ValueError(f"{name} is missing")
     for name in summary.state:
@@ -100,24 +102,30 @@ def check_values(summary: Summary) -> None:
     or have the wrong sign."""
     for name in summary._layout():
         value = getattr(summary, name)
-        if value is not None and not np.all(np.isfinite(value.data if is_sparse(value) else value)):
+        if value is not None and not all_finite(_numbers(value)):
             raise ValueError(f"{name} contains NaN or infinity")
     for name in summary.nonnegative:
         value = getattr(summary, name)
-        if value is not None and np.size(value) and np.min(value) < 0:
-            raise ValueError(f"{name} has the negative entry {np.min(value):g}")
+        if value is not None and _numbers(value).size and _numbers(value).min() < 0:
+            raise ValueError(f"{name} has the negative entry {_numbers(value).min():g}")
     for name in summary.symmetric:
         value = getattr(summary, name)
         if value is not None:
-            _check_symmetric(name, value)
+            _check_symmetric(name, _numbers(value))
 
 
-def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise an error unless `value` holds real numbers and has the given shape, where None is any length. Arrays may
-    not have been read yet, so that only numbers must be finite."""
-    numbers = value.data if is_sparse(value) else np.asarray(value)
-    if numbers.dtype.kind not in "fiub":
-        raise ValueError(f"{name} has dtype {numbers.dtype}, and holds no real numbers")
+def _numbers(value: Any) -> np.ndarray:
+    """A number, or the entries of an array of any kind, as a NumPy array."""
+    return value.data if is_sparse(value) else np.asarray(to_numpy(value))
+
+
+def _check_shape(name: str, value: Any, shape: tuple[int | None, ...], kinds: str) -> None:
+    """Raise an error unless `value` holds numbers of these kinds and has the given shape, where None is any length.
+    Arrays may not have been read yet, so that only numbers must be finite."""
+    numbers = _numbers(value)
+    if numbers.dtype.kind not in kinds:
+        allowed = {"f": "floats", "u": "whole numbers without a sign"}.get(kinds, "real numbers")
+        raise ValueError(f"{name} has dtype {numbers.dtype}, and must hold {allowed}")
     got = tuple(value.shape) if is_sparse(value) else numbers.shape
     if len(got) != len(shape) or any(s is not None and s != g for g, s in zip(got, shape, strict=True)):
         wanted = ", ".join("any" if s is None else str(s) for s in shape)
@@ -126,19 +134,12 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
         raise ValueError(f"{name} contains NaN or infinity")
 
 
-def _check_sums(name: str, value: Any, kind: str) -> None:
-    """Raise an error unless an array of sums has a dtype of this kind."""
-    if value.dtype.kind != kind:
-        allowed = "floats" if kind == "f" else "whole numbers without a sign"
-        raise ValueError(f"{name} has dtype {value.dtype}, and must hold {allowed}")
-
-
 def _check_symmetric(name: str, S: np.ndarray) -> None:
     """Raise an error unless a matrix is symmetric and its diagonal is not negative, up to rounding."""
-    allowed = _ROUNDING * float(np.abs(S).max())
-    asymmetry, smallest = float(np.abs(S - S.T).max()), float(np.diagonal(S).min())
-    if asymmetry > allowed:
-        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {asymmetry:.3g}")
+    allowed = _ROUNDING * largest_magnitude(S)
+    difference, smallest = asymmetry(S), float(np.diagonal(S).min())
+    if not difference <= allowed:
+        raise ValueError(f"{name} is not symmetric: it differs from its transpose by up to {difference:.3g}")
     if smallest < -allowed:
         raise ValueError(f"{name} has the negative diagonal entry {smallest:.3g}")
 

@@ -157,13 +157,21 @@ class Sample(Summary):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
 
+    def _keys_fit(self) -> bool:
+        """Whether the keys are those of the rows; of some rows at a time, to save memory."""
+        if self.rows is None:
+            return True
+        step = max(1, _BLOCK_BYTES // (8 * max(1, self.n_features)))
+        edges = range(0, len(self.keys), step)
+        return all(np.array_equal(self._keys_of(self.rows[i : i + step]), self.keys[i : i + step]) for i in edges)
+
     def _restore(self, stored: dict[str, Any]) -> None:
         self._rows, self._weights, self._keys = stored["rows"], stored["weights"], stored["keys"]
 
     @classmethod
     def _from_tree(cls, tree: dict[str, Any], declared: bool = False) -> Self:
         sample = super()._from_tree(tree, declared)
-        if not declared and sample.rows is not None and not np.array_equal(sample._keys_of(sample.rows), sample.keys):
+        if not declared and not sample._keys_fit():
             raise ValueError("the keys are not those of the rows")
         return sample
 

@@ -42,6 +42,13 @@ def is_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def index_columns(schema: Any) -> list[str]:
+    """The columns that are the index of a data frame of pandas, as a note in the schema says."""
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    # An index that is a range of numbers is described and not stored.
+    return [name for name in noted if isinstance(name, str) and name in schema.names]
+
+
 def block_dtype(kinds: Sequence[Any]) -> type[np.floating[Any]]:
     """The dtype of a block of columns of these types: float32 if float32 holds all their values exactly."""
     return np.float32 if all(_is_narrow(kind) for kind in kinds) else np.float64

@@ -7,8 +7,8 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -26,6 +26,8 @@ _COUNTED_BYTES = 16 << 20
 _COMPRESSION = 8
 #: The line of an entry is looked for up to this many rows.
 _COUNTED_ROWS = 5_000_000
+#: Text in a column of numbers is looked for in this many rows.
+_EXPLAINED_ROWS = 200_000
 
 
 class CsvFormat(FileFormat):
@@ -33,6 +35,7 @@ class CsvFormat(FileFormat):
 
     def __init__(self, found: Found) -> None:
         super().__init__(found)
+        self._headers: dict[int, list[str]] = {}
         line = self.opened(0, lambda: _first_line(found.paths[0]))
         self._separator = max(_SEPARATORS, key=lambda mark: len(_fields(line, mark)))
 
@@ -49,11 +52,13 @@ class CsvFormat(FileFormat):
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
-        path = self.found.paths[i]
-        names = _fields(self.opened(i, lambda: _first_line(path)), self._separator)
-        if all(_is_number(name) for name in names):
-            raise csv_header(path, names)
-        return names
+        if i not in self._headers:
+            path = self.found.paths[i]
+            names = _fields(self.opened(i, lambda: _first_line(path)), self._separator)
+            if all(_is_number(name) for name in names):
+                raise csv_header(path, names)
+            self._headers[i] = names
+        return self._headers[i]
 
     @cached_property
     def schema(self) -> Any:
@@ -63,7 +68,7 @@ class CsvFormat(FileFormat):
 
         names = self._header(0)
         for i, path in enumerate(self.found.paths):
-            with self.opened(i, lambda p=path: open_csv(p, parse_options=self._parse_options())) as reader:
+            with self._located(i, partial(open_csv, path, parse_options=self._parse_options())) as reader:
                 found = {field.name: field.type for field in reader.schema}
             if not all(pa.types.is_null(kind) for kind in found.values()):
                 break
@@ -82,15 +87,34 @@ class CsvFormat(FileFormat):
         n_bytes = sum(file.size * (_COMPRESSION if _is_compressed(file.path) else 1) for file in self.found.files)
         if n_bytes > _COUNTED_BYTES:
             return None
+        return [self._located(i, fragment.count_rows) for i, fragment in enumerate(self.fragments)]
+
+    def _located(self, i: int, read: Callable[[], Any]) -> Any:
+        """The result of `read()`, which reads file i; an error names the line."""
         import pyarrow as pa
 
-        counts = []
-        for i, fragment in enumerate(self.fragments):
-            try:
-                counts.append(fragment.count_rows())
-            except (pa.ArrowException, OSError) as error:
-                raise self.error(i, [], error) from error
-        return counts
+        try:
+            return read()
+        except (pa.ArrowException, OSError) as error:
+            raise self.error(i, [], error) from error
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        """Where text begins in columns that begin with numbers; empty if there is no such column."""
+        header = self._header(0)
+        waiting = {name: header.index(name) for name in columns}
+        found = []
+        for count, (line, fields) in enumerate(islice(_rows(self.found.paths[0], self._separator), 1, _EXPLAINED_ROWS)):
+            for name, j in list(waiting.items()):
+                text = fields[j] if j < len(fields) else ""
+                if not _is_number(text) and text.strip() not in _missing():
+                    del waiting[name]
+                    if count:
+                        found.append(f"column {name!r} has the text {text!r} in line {line}{_advice(text)}")
+                    elif _advice(text):
+                        found.append(f"column {name!r} has {text!r}{_advice(text)}")
+            if not waiting:
+                break
+        return "; ".join(found)
 
     def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
         from pyarrow.dataset import FileSystemDataset

@@ -14,7 +14,7 @@ from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import block_dtype, is_number
+from .columns import block_dtype, index_columns, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -36,16 +36,17 @@ class ArrowFiles(Contents):
         self._format = FORMATS[found.kind](found)
         schema = self._format.schema
         self.names = schema.names
+        self.index = index_columns(schema)
         self.numeric = [field.name for field in schema if is_number(field.type)]
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self._found, self._format, columns)
 
-    def column(self, name: str) -> np.ndarray:
-        import pyarrow as pa
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.why_not_numbers(columns)
 
-        batches = ArrowFilesSource(self._found, self._format, []).batches([name])
-        return pa.chunked_array([batch.column(0) for batch in batches]).to_numpy()
+    def column(self, name: str) -> np.ndarray:
+        return self.source([]).column(name)
 
     def dtype(self, columns: Sequence[str]) -> Any:
         schemas = [self._format.schema_of(i) for i in range(len(self._found.files))]
@@ -70,20 +71,28 @@ class ArrowFilesSource(ArrowSource):
         super().__init__(columns, kinds, None if counts is None else sum(counts))
         #: The number of rows of each file, as far as they are known.
         self._counts: list[int] = counts or []
-        #: The number of rows at the beginning that are left out.
-        self._start = 0
         self.files = found.paths
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
-        schema, path = self._format.schema_of(i), self._found.paths[i]
-        missing = [name for name in columns if name not in schema.names]
-        if missing:
-            raise missing_columns(path, missing, schema.names)
+        schema, path = self._require(i, columns), self._found.paths[i]
         others = [name for name in columns if not is_number(schema.field(name).type)]
         if others:
             raise not_numbers(path, others, [field.name for field in schema if is_number(field.type)])
         return schema
+
+    def _require(self, i: int, names: Sequence[str]) -> Any:
+        """The schema of a file, after a check that it has these columns."""
+        schema = self._format.schema_of(i)
+        missing = [name for name in names if name not in schema.names]
+        if missing:
+            raise missing_columns(self._found.paths[i], missing, schema.names)
+        return schema
+
+    def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+        for i in range(len(self._found.files)):
+            self._require(i, names)
+        return super().blocks_keeping(rows, names)
 
     def after(self, i: int) -> ArrowFilesSource:
         """The rows from row i on. Files and row groups before it are not read."""

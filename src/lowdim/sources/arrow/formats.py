@@ -10,8 +10,9 @@ from typing import Any
 from ...errors import unreadable_file
 from ..found_files import Found
 
-#: A batch of Parquet has about this many bytes, and at least so many rows; a column is read in pieces of so many bytes.
-_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 4 << 20, 256, 1 << 16
+#: A batch of Parquet has about this many bytes, and at least so many rows: with fewer, calls for each column would cost
+#: more than the copies. A column is read from disk in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 16 << 20, 256, 1 << 16
 
 
 class FileFormat(ABC):
@@ -54,6 +55,10 @@ class FileFormat(ABC):
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
         return self.fragments[i], rows
+
+    def why_not_numbers(self, columns: Sequence[str]) -> str:
+        """Why these columns are not numbers, if there is more to say than that."""
+        return ""
 
     def line_of(self, i: int, row: int) -> int | None:
         """The line of a row of file i, if the file has lines and it can be found quickly."""

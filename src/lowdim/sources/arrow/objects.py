@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from ...errors import bad_ndim, empty, exhausted_stream
+from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
-from ..column_choice import ColumnChoice, check_columns
+from ..column_choice import ColumnChoice, check_columns, require_columns
 from ..contents import Contents
 from ..table import is_column
-from .columns import is_number
+from .columns import block_dtype, is_number
 from .library import pyarrow
 from .source import ArrowSource
 
@@ -136,8 +137,8 @@ class Relation(Producer):
 
 def _reader(relation: Any) -> Any:
     """The rows of a relation; the name of the method has changed between versions of DuckDB."""
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    return read(_ROWS)
+    read = "to_arrow_reader" if hasattr(type(relation), "to_arrow_reader") else "fetch_arrow_reader"
+    return getattr(relation, read)(_ROWS)
 
 
 def _as_batch(X: Any) -> Any:
@@ -202,9 +203,18 @@ class ArrowObject(Contents):
         check_columns(columns, self)
         return ArrowObjectSource(self._producer, self._schema, columns)
 
-    def open(self) -> ArrowObjectSource:
-        """The rows of all columns."""
-        return self.source(self.choice().among(self))
+    def column(self, name: str) -> np.ndarray:
+        if not self._producer.again:
+            raise needs_second_reading(f"for the column {name!r}, which is read before the rows")
+        return self.source([]).column(name)
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return block_dtype([self._schema.field(name).type for name in columns])
+
+    def open(self, without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but these."""
+        require_columns(without, self)
+        return self.source(self.choice().without(without).among(self))
 
 
 class ArrowObjectSource(ArrowSource):
@@ -223,7 +233,7 @@ class ArrowObjectSource(ArrowSource):
             return self
         return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
 
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         n = 0
         for batch in self._producer.batches(names):
             n += batch.num_rows

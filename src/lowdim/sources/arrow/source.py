@@ -45,6 +45,8 @@ class ArrowSource(StoredSource):
             n_bytes=0,
             itemsize=itemsize,
         )
+        #: The number of rows at the beginning of the table that are left out.
+        self._start = 0
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
 
@@ -73,9 +75,15 @@ class ArrowSource(StoredSource):
             raise other_length(n, self._n_read)
         self._n_read = n
 
+    def column(self, name: str) -> np.ndarray:
+        """All entries of one column of the table, of any type, whether it is one of the rows or not. One pass."""
+        import pyarrow as pa
+
+        return pa.chunked_array([batch.column(0) for batch in self.batches([name])]).to_numpy()
+
     @property
     def _names(self) -> list[str]:
         return list(self.names or [])
 
     def _inexact(self, row: int, column: int, value: int) -> ValueError:
-        return inexact_integer(value, self.row_label(row), column_label(column, self._names))
+        return inexact_integer(value, self.row_label(self._start + row), column_label(column, self._names))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from ...errors import other_store_width
+from ...errors import array_is_no_table, column_label, inexact_integer, other_store_width
 from ..array import ArraySource
 from ..base import Source, Traits, cut
 from ..gathered import StoredSource, fits_easily
@@ -19,6 +20,8 @@ from .stored_array import StoredArray
 
 #: Arrays that have to be decoded are read in pieces of at least this many bytes.
 _PIECE_BYTES = 4 << 20
+#: All integers below this are exact in float64.
+_EXACT = 2.0**53
 
 
 class StoreSource(StoredSource):
@@ -47,8 +50,16 @@ class StoreSource(StoredSource):
         self._columns = columns
         self._mapped = all(a.mapped for a in arrays)
         self.kind = "store"
+        self.vector = all(a.vector for a in arrays)
+        self.files = [path for array in arrays for path in array.paths]
         self.dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
         self._cut(0, self._edges[-1])
+
+    def require_two_axes(self) -> None:
+        """Raise an error if an array has one axis: that is a column of responses, and no rows."""
+        for array in self._arrays:
+            if array.vector:
+                raise array_is_no_table(array.place, array.shape[:1])
 
     def _cut(self, start: int, stop: int) -> None:
         """Keep the rows from `start` to `stop`."""
@@ -66,7 +77,9 @@ class StoreSource(StoredSource):
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         pieces = self._pieces(rows)
-        return self._exact(pieces if self._mapped else read_ahead(pieces), rows)
+        # Python 3.12 does not end the inner generator as soon as the outer one is closed, and the file would stay open.
+        with closing(pieces if self._mapped else read_ahead(pieces)) as read:
+            yield from self._exact(read, rows)
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         if not self._mapped:
@@ -89,14 +102,26 @@ class StoreSource(StoredSource):
         features.origin = self
         return features
 
+    def identity(self) -> dict[str, Any]:
+        """The files with their sizes and times, and the columns and rows that are read; for arrays that the user has
+        opened, which may change without a trace, a digest of some rows."""
+        stamps = [[[stamp.path, stamp.size, stamp.mtime_ns] for stamp in array.stamps] for array in self._arrays]
+        if not all(stamps):
+            return super().identity()
+        columns = None if self._columns is None else self._columns.tolist()
+        return self.form() | {"files": stamps, "columns": columns, "rows": [self._start, self._stop]}
+
     def row_label(self, i: int, column: int = 0) -> str:
         k = bisect_right(self._edges, i) - 1
         of_all = f" (row {i} of all)" if len(self._arrays) > 1 else ""
         return f"row {i - self._edges[k]} of {self._arrays[k].place}{of_all}"
 
     def _single_map(self) -> StoredArray | None:
-        """The mapped array of which these are all columns, if there is just one; its columns are read in place."""
-        return self._arrays[0] if self._mapped and len(self._arrays) == 1 and self._columns is None else None
+        """The mapped array of which these are all columns, if there is just one; its columns are read in place. Not if
+        its integers have to be checked."""
+        array = self._arrays[0]
+        alone = self._mapped and len(self._arrays) == 1 and self._columns is None
+        return array if alone and not _may_be_inexact(array.dtype) else None
 
     def _pieces(self, rows: int) -> Generator[np.ndarray, None, None]:
         """The rows in pieces that end where chunks end. Columns are chosen and converted, except in mapped arrays."""
@@ -112,31 +137,49 @@ class StoreSource(StoredSource):
                 step = _piece_rows(array, rows, (last - first) * array.dtype.itemsize)
                 while start < stop:
                     end = min(stop, (start // step + 1) * step)
-                    yield self._chosen(read(start, end, first, last))
+                    yield self._chosen(read(start, end, first, last), i + start)
                     start = end
 
-    def _chosen(self, rows: np.ndarray) -> np.ndarray:
-        """The chosen columns in the dtype of the source."""
+    def _chosen(self, rows: np.ndarray, start: int) -> np.ndarray:
+        """The chosen columns in the dtype of the source; an error if that cannot hold an integer. The first row is row
+        `start` of all."""
         if self._columns is not None:
             numbers = self._columns - int(self._columns.min())
             rows = rows if np.array_equal(numbers, np.arange(rows.shape[1])) else rows[:, numbers]
-        return np.asarray(rows, dtype=self.dtype)
+        converted = np.asarray(rows, dtype=self.dtype)
+        if _may_be_inexact(rows.dtype):
+            self._check_integers(rows, converted, start)
+        return converted
+
+    def _check_integers(self, rows: np.ndarray, converted: np.ndarray, start: int) -> None:
+        """Raise an error that names the first integer that was rounded."""
+        large = np.flatnonzero(np.abs(converted).ravel() >= _EXACT)
+        for at in large:
+            i, j = divmod(int(at), rows.shape[1])
+            if int(converted[i, j]) != int(rows[i, j]):
+                column = j if self._columns is None else int(self._columns[j])
+                raise inexact_integer(int(rows[i, j]), self.row_label(start + i), column_label(column, None))
 
     def _exact(self, pieces: Iterator[np.ndarray], rows: int) -> Iterator[np.ndarray]:
         """Blocks of exactly `rows` rows, except the last, from pieces of any size; a block of one piece is no copy."""
         held: list[np.ndarray] = []
-        missing = rows
+        missing, done = rows, self._start
         for piece in pieces:
             i = 0
             while i < len(piece):
                 part = piece[i : i + missing]
-                held.append(self._chosen(part) if self._mapped else part)
-                i, missing = i + len(part), missing - len(part)
+                held.append(self._chosen(part, done) if self._mapped else part)
+                i, missing, done = i + len(part), missing - len(part), done + len(part)
                 if missing == 0:
                     yield held[0] if len(held) == 1 else np.concatenate(held)
                     held, missing = [], rows
         if held:
             yield held[0] if len(held) == 1 else np.concatenate(held)
+
+
+def _may_be_inexact(dtype: np.dtype) -> bool:
+    """Whether float64 may not hold all integers of a dtype."""
+    return dtype.kind in "iu" and dtype.itemsize == 8
 
 
 def _span(columns: np.ndarray) -> tuple[int, int]:

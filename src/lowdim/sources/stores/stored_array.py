@@ -22,21 +22,25 @@ class StoredArray(ABC):
     #: The file, and the array in it, for messages.
     place: str
     shape: tuple[int, int]
+    #: Whether the array has one axis, and is read as one column.
+    vector: bool = False
     dtype: np.dtype
     #: The number of rows that are stored together: reading one of them costs as much as reading all.
     chunk_rows: int = 1
     #: Whether the array is mapped to memory: reading it makes no copy.
     mapped: bool = False
+    #: The paths of the file, or of the directory, that holds the array.
+    paths: Sequence[str] = ()
     #: The files, which are compared with these stamps before and after each pass; none for an object that is open.
-    _stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
         """The reader of this array for one pass. A file that was changed since it was first opened is an error."""
-        check_unchanged(self._stamps)
+        check_unchanged(self.stamps)
         with self._reading() as read:
             yield read
-        check_unchanged(self._stamps)
+        check_unchanged(self.stamps)
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Reader]:
@@ -47,10 +51,17 @@ class StoredArray(ABC):
         return ()
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
-        """Take shape and dtype, or refuse an array that is no table of numbers."""
+        """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
+        self.vector = len(shape) == 1
+        shape = (*shape, 1) if self.vector else shape
         if len(shape) != 2 or 0 in shape:
             raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
-        self._stamps = tuple(Stamp.of(path) for path in self._files())
+        self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+
+def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
+    """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
+    return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])

@@ -1,0 +1,177 @@
+"""Each kind of attribute takes what it describes, and names what is wrong with anything else."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lowdim.attributes import (
+    Anything,
+    Dtype,
+    Entries,
+    Flag,
+    Inspection,
+    Instance,
+    Kind,
+    ListOf,
+    Maybe,
+    Names,
+    Numbers,
+    Real,
+    Record,
+    Several,
+    Size,
+    Sometimes,
+    Text,
+    TupleOf,
+    Unstored,
+    Whole,
+    declared,
+)
+
+NAMES = np.array(["a", "b"], dtype=object)
+TAIL = Record("shelf.Tail", {"total": 1.0})
+#: The classes of these tests, with the kinds of their fields.
+SHELF = {"shelf.Tail": {"total": Real("positive")}, "shelf.Pair": {"left": Numbers("k"), "right": Numbers("k")}}
+GOOD_AND_BAD = {
+    "Real": (Real(), [1.5, 2, np.float32(3.0), -1.0], [True, "1", None, math.nan, math.inf, [1.0]]),
+    "Real positive": (Real("positive", most=1.0), [0.5, 1], [0.0, -1.0, 1.5]),
+    "Real not finite": (Real(finite=False), [math.nan, -math.inf], ["nan"]),
+    "Whole": (Whole(1), [1, np.int64(7)], [0, 1.0, True, None, "1"]),
+    "Whole of any sign": (Whole(None), [-5], [0.5]),
+    "Size": (Size("k"), [3], [-1, 2.0, False]),
+    "Flag": (Flag(), [True, np.bool_(False)], [0, 1, None, "True"]),
+    "Text": (Text(), ["", "a"], [1, None, b"a"]),
+    "Text among": (Text(("a", "b")), ["a"], ["c", ""]),
+    "Names": (Names(), [NAMES], [["a"], np.array(["a"]), np.array([["a"]], dtype=object), None]),
+    "Dtype": (Dtype(), [Record("dtype", {"name": "float32"})], ["float32", TAIL, np.float64]),
+    "Maybe": (Maybe(Real()), [None, 1.0], ["a"]),
+    "ListOf": (ListOf(Whole()), [[], [1, 2]], [(1, 2), [1.5], None]),
+    "TupleOf": (TupleOf(Whole()), [(), (1, 2)], [[1, 2], (1.5,), None]),
+    "Several": (Several(Real(), Text()), [(1.0, "a")], [(1.0,), [1.0, "a"], ("a", 1.0)]),
+    "Entries": (Entries(Real()), [{}, {"a": 1.0}], [{"a": "b"}, {1: 1.0}, [1.0]]),
+    "Entries by key": (
+        Entries({"a": Real(), "b": Sometimes(Real())}),
+        [{"a": 1.0}, {"a": 1.0, "b": 2.0}],
+        [{}, {"a": 1.0, "c": 1.0}, {"a": 1.0, "b": None}],
+    ),
+    "Instance": (Instance("shelf.*"), [TAIL], [Record("else.Tail", {}), Record("shelf.Tail", {"total": -1.0}), 1.0]),
+    "Anything": (
+        Anything(),
+        [None, 1, [TAIL], {"a": (TAIL,)}],
+        [Record("shelf.None", {}), [Record("shelf.Tail", {})], {"a": Record("shelf.Tail", {"total": "x"})}],
+    ),
+}
+
+
+def fields_of(name):
+    if name not in SHELF:
+        raise ValueError(f"there is no {name}")
+    return SHELF[name]
+
+
+def check(kind, value, inspection=None):
+    kind.check(value, inspection or Inspection(fields_of), "it")
+
+
+@pytest.mark.parametrize("name", list(GOOD_AND_BAD))
+def test_kinds(name):
+    kind, good, bad = GOOD_AND_BAD[name]
+    for value in good:
+        check(kind, value)
+    for value in bad:
+        with pytest.raises(ValueError):
+            check(kind, value)
+
+
+def test_the_same_letter_has_the_same_length():
+    inspection = Inspection(fields_of)
+    check(Size("k"), 3, inspection)
+    check(Numbers("k", "p"), np.zeros((3, 2)), inspection)
+    check(ListOf(Real(), length="k"), [1.0, 2.0, 3.0], inspection)
+    check(Names("p"), NAMES, inspection)
+    check(Whole(most="k"), 3, inspection)
+    for kind, value in (
+        (Size("p"), 3),
+        (Numbers("p"), np.zeros(3)),
+        (ListOf(Real(), length="p"), [1.0]),
+        (Whole(most="k"), 4),
+    ):
+        with pytest.raises(ValueError, match=r"it .*(other attributes have|at most)"):
+            check(kind, value, inspection)
+
+
+def test_lists_of_arrays_have_a_letter_for_each_entry():
+    inspection = Inspection(fields_of)
+    check(ListOf(Numbers("p#", "k")), [np.zeros((3, 2)), np.zeros((4, 2))], inspection)
+    check(ListOf(Numbers("p#")), [np.zeros(3), np.zeros(4)], inspection)
+    check(Size("p0"), 3, inspection)
+    with pytest.raises(ValueError, match=r"it\[1\] has length 3"):
+        check(ListOf(Numbers("p#")), [np.zeros(3), np.zeros(3)], inspection)
+
+
+def test_an_object_has_letters_of_its_own_unless_it_shares_them():
+    inspection = Inspection(fields_of)
+    pair = Record("shelf.Pair", {"left": np.zeros(2), "right": np.zeros(2)})
+    check(Size("k"), 3, inspection)
+    check(Instance("shelf.Pair"), pair, inspection)
+    with pytest.raises(ValueError, match="has length 2, where other attributes have 3"):
+        check(Instance("shelf.Pair", shares="k"), pair, inspection)
+    inspection = Inspection(fields_of)
+    check(Instance("shelf.Pair", shares="k"), pair, inspection)
+    with pytest.raises(ValueError, match="it has length 3"):
+        check(Size("k"), 3, inspection)
+
+
+def test_attributes_that_need_not_be_there():
+    kinds = {"a": Sometimes(Real(), unless="b"), "b": Sometimes(Real(), unless="a"), "c": Sometimes(Real())}
+    inspection = Inspection(fields_of)
+    for good in ({"a": 1.0}, {"b": 1.0}, {"a": 1.0, "c": 1.0}):
+        inspection.check_fields(good, kinds, "it")
+    for bad, message in (({}, "a is missing"), ({"a": 1.0, "b": 1.0}, "either a or b"), ({"a": None}, "a is None")):
+        with pytest.raises(ValueError, match=message):
+            inspection.check_fields(bad, kinds, "it")
+
+
+def test_attributes_that_are_not_stored():
+    assert not Unstored().stored() and Real().stored()
+    with pytest.raises(ValueError, match="it is not stored in files"):
+        check(Unstored(), 1.0)
+
+
+def test_a_class_adds_to_the_list_of_its_bases():
+    class Base:
+        fitted_attributes = {"a": Real(), "b": Real()}
+
+    class Mixin:
+        fitted_attributes = {"b": Text()}
+
+    class Derived(Mixin, Base):
+        fitted_attributes = {"a": None, "c": Flag()}
+
+    found = declared(Derived)
+    assert set(found) == {"b", "c"} and found["b"] == Text() and all(isinstance(kind, Kind) for kind in found.values())
+
+
+def test_arrays_are_moved_where_the_model_is():
+    inspection = Inspection(fields_of)
+    array = np.zeros(2)
+    move = lambda a: ("moved", a)  # noqa: E731
+    assert Numbers("k").placed(array, move, inspection)[0] == "moved"
+    assert Numbers("k", host=True).placed(array, move, inspection) is array
+    assert Maybe(Numbers("k")).placed(None, move, inspection) is None
+    assert ListOf(Numbers("k")).placed([array], move, inspection)[0][0] == "moved"
+    assert Several(Numbers("k"), Real()).placed((array, 1.0), move, inspection) == (("moved", array), 1.0)
+    pair = Record("shelf.Pair", {"left": array, "right": array})
+    assert Instance("shelf.Pair").placed(pair, move, inspection).fields["left"][0] == "moved"
+    assert Entries({"a": Numbers("k"), "b": Real()}).placed({"a": array, "b": 1.0}, move, inspection)["a"][0] == "moved"
+
+
+def test_which_values_hold_rows():
+    inspection, rows = Inspection(fields_of), Numbers("n", rows=True)
+    assert rows.of_rows(np.zeros(2), inspection)
+    assert Maybe(rows).of_rows(np.zeros(2), inspection) and not Maybe(rows).of_rows(None, inspection)
+    assert TupleOf(rows).of_rows((np.zeros(2),), inspection) and not TupleOf(rows).of_rows((), inspection)
+    assert Several(Real(), rows).of_rows((1.0, np.zeros(2)), inspection)
+    assert Entries({"a": rows}).of_rows({"a": np.zeros(2)}, inspection)
+    assert not Instance("shelf.Tail").of_rows(TAIL, inspection)

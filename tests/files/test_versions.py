@@ -1,0 +1,81 @@
+"""Files of models of all versions of the format open: those of version 1.0 are kept in `saved/`.
+
+They were written by `lowdim.save(fitted(name), ...)` for each of these models. Files of a later version are added to
+them, and none is ever replaced.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowdim
+from examples import MODELS, X, Y, close, make, tables
+from files.selection_results import selected
+from lowdim import container, models
+from lowdim.container.format import ADDED
+from lowdim.errors import LowdimWarning, without_warnings
+
+SAVED = Path(__file__).parent / "saved"
+#: The rows to which the models of the files were fitted: few of them, so that files of kernel PCA are small.
+ROWS = (X[:15], Y[:15])
+
+
+def fitted(name):
+    with without_warnings(LowdimWarning):
+        return make(name).fit(*tables(name, *ROWS))
+
+
+@pytest.mark.parametrize("version", ["1.0"])
+@pytest.mark.parametrize("name", models.__all__)
+def test_files_of_all_versions_open(name, version):
+    path = SAVED / f"{name}_{version}.safetensors"
+    found, expected = lowdim.load(path), fitted(name)
+    assert lowdim.files.header(path)["version"] == version
+    seen = MODELS[name].seen
+    for attribute, value in seen(expected).items():
+        close(seen(found)[attribute], value, 1e-7)
+    assert repr(found) == repr(expected)
+    assert found.transform(ROWS[0]).shape == expected.transform(ROWS[0]).shape
+
+
+@pytest.mark.parametrize("version", ["1.0"])
+def test_files_of_results_of_all_versions_open(version):
+    """`result_Choice_1_1.0` is the second of `selected()`, and so on."""
+    for i, expected in enumerate(selected().values()):
+        path = SAVED / f"result_{type(expected).__name__}_{i}_{version}.safetensors"
+        found = lowdim.load(path)
+        assert type(found) is type(expected)
+        assert lowdim.files.header(path)["version"] == version
+        assert len(str(found).splitlines()) == len(str(expected).splitlines())
+
+
+def rewritten(path, document_of):
+    """A file of a PCA whose document was changed."""
+    lowdim.save(lowdim.PCA(2).fit(X), path)
+    document, arrays = container.read(path)
+    document = {name: value for name, value in document.items() if name not in ADDED}
+    container.write(path, document_of(document), arrays)
+
+
+def test_a_newer_version_with_more_attributes_is_named_in_the_error(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    monkeypatch.setattr("lowdim.container.writing.VERSION", (1, 7))
+
+    def with_more(document):
+        document["of"]["fitted"]["new_"] = 1
+        return document
+
+    rewritten(path, lambda document: document)
+    np.testing.assert_array_equal(lowdim.load(path).components_, lowdim.PCA(2).fit(X).components_)
+    rewritten(path, with_more)
+    with pytest.raises(ValueError, match=r"no attribute new_\. A newer version of lowdim wrote it"):
+        lowdim.load(path)
+
+
+def test_a_newer_major_version_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    monkeypatch.setattr("lowdim.container.writing.VERSION", (2, 0))
+    lowdim.save(lowdim.PCA(2).fit(X), path)
+    with pytest.raises(ValueError, match=r"version 2\.0 of the format, which this version of lowdim cannot read"):
+        lowdim.load(path)

@@ -1,0 +1,192 @@
+"""CSV files: separators, headers, missing values, types, and the line of what is wrong."""
+
+import codecs
+import gzip
+
+import numpy as np
+import pytest
+
+from lowdim import PCA, PPCA, open_source, scan
+from lowdim.sources.arrow import csv_files
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(text, name="rows.csv", encoding="utf-8"):
+        data = text if isinstance(text, bytes) else text.encode(encoding)
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return write
+
+
+def rows(path, **options):
+    source = open_source(scan(path, **options))
+    return np.concatenate(list(source.blocks(100)))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.tsv"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_separators_compression_and_marks(csv, separator, name, end, mark):
+    lines = [["a", "b c"], ["1", "2.5"], ['"3"', "-4e2"], ["", "NA"]]
+    path = csv(mark + end.join(separator.join(line) for line in lines).encode(), name)
+    assert scan(path).columns == ["a", "b c"]
+    np.testing.assert_array_equal(rows(path), [[1, 2.5], [3, -400], [np.nan, np.nan]])
+
+
+def test_a_separator_between_quotes_does_not_count(csv):
+    path = csv('"a;b;c;d",e\n1,2\n')
+    assert scan(path).columns == ["a;b;c;d", "e"]
+
+
+def test_what_is_missing(csv):
+    texts = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", '""']
+    path = csv("a,b\n" + "\n".join(f"{i},{text}" for i, text in enumerate(texts)) + "\n")
+    assert np.isnan(rows(path)[:, 1]).all()
+    np.testing.assert_array_equal(rows(path)[:, 0], range(len(texts)))
+
+
+def test_nulls_are_missing_values_or_are_named_with_file_row_and_line(csv, tmp_path):
+    values = np.random.default_rng(0).standard_normal((30, 3)).round(3)
+    lines = [",".join(map(str, row)) for row in values]
+    lines[17] = "0.5,,1.5"
+    path = csv("a,b,c\n" + "\n".join(lines[:10]) + "\n\n" + "\n".join(lines[10:]) + "\n")
+    assert np.isnan(rows(path)).sum() == 1
+    holes = values.copy()
+    holes[17] = [0.5, np.nan, 1.5]
+    np.testing.assert_allclose(PPCA(1).fit(path).noise_variance_, PPCA(1).fit(holes).noise_variance_)
+    # An empty line is no row, but it is a line; and the header is one.
+    with pytest.raises(
+        ValueError, match=r"NaN: column 'b' \(number 1\), first in row 17 of rows\.csv \(line 20\)\. Com"
+    ):
+        PCA(1).fit(path)
+
+
+def test_integers_may_become_fractions_later(csv, monkeypatch):
+    many = 300_000  # more than the first block of pyarrow
+    path = csv("a,b\n" + "1,2\n" * many + "1.5,2\n" * 10 + "3,\n")
+    found = rows(path)
+    assert found.shape == (many + 11, 2)
+    assert found[:, 0].sum() == many + 18
+    assert np.isnan(found[-1, 1])
+
+
+def test_text_in_the_first_block_is_named_with_its_line(csv):
+    path = csv("id,a,b\nx,1,2\ny,3,\nz,4,two\n")
+    with pytest.raises(ValueError, match=r"not numbers: 'id', 'b' \(column 'b' has the text 'two' in line 4\); these"):
+        PCA(1).fit(path)
+
+
+def test_text_behind_the_first_block_is_named_with_its_line(csv):
+    many = 300_000
+    path = csv("a,b\n" + "1,2\n" * many + "1,two\n" + "1,2\n" * 5)
+    with pytest.raises(ValueError, match=rf"rows\.csv cannot be read in line {many + 2}: 'two' in column 'b' is not a"):
+        PCA(1).fit(path)
+
+
+def test_ragged_lines_are_named(csv):
+    path = csv("a,b\n1,2\n3,4,5\n6,7\n")
+    with pytest.raises(ValueError, match=r"cannot be read in line 3: it has 3 fields, and the header names 2 columns"):
+        PCA(1).fit(path)
+    path = csv("a,b\n1,2\n3\n")
+    with pytest.raises(ValueError, match=r"in line 3: it has 1 fields, and the header names 2"):
+        PCA(1).fit(path)
+
+
+def test_text_in_one_of_several_files_is_named(csv, tmp_path):
+    csv("a,b\n1,2\n3,4\n", "a.csv")
+    csv("a,b\n1,2\n3,x\n", "b.csv")
+    with pytest.raises(ValueError, match=r"b\.csv cannot be read in line 3: 'x' in column 'b' is not a number"):
+        PCA(1).fit(tmp_path)
+
+
+def test_text_in_a_column_that_is_not_read_is_no_matter(csv, tmp_path):
+    csv("a,b,c\n1,2,3\n3,4,5\n", "a.csv")
+    csv("a,b,c\n1,2,3\n3,4,x\n", "b.csv")
+    np.testing.assert_array_equal(rows(tmp_path, columns=["b", "a"]), [[2, 1], [4, 3], [2, 1], [4, 3]])
+
+
+def test_columns_that_are_not_numbers(csv):
+    path = csv("id,a,day,b,flag\nx,1,2020-01-01,2.5,true\ny,2,2020-01-02,3.5,false\n")
+    with pytest.raises(ValueError, match=r"not numbers: 'id', 'day'; these are numbers: 'a', 'b', 'flag'\. Take only"):
+        PCA(1).fit(path)
+    np.testing.assert_array_equal(rows(path, columns="numeric"), [[1, 2.5, 1], [2, 3.5, 0]])
+
+
+def test_a_decimal_comma_is_explained(csv):
+    path = csv("a;b\n1,5;2\n2,5;3\n")
+    with pytest.raises(
+        ValueError, match=r"not numbers: 'a' \(column 'a' has '1,5'; decimals have to be written with a poi"
+    ):
+        PCA(1).fit(path)
+    path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
+    with pytest.raises(ValueError, match=r"'1,5' in column 'a' is not a number; decimals have to be written with a po"):
+        PCA(1).fit(path)
+
+
+def test_a_header_is_needed(csv, tmp_path):
+    with pytest.raises(ValueError, match=r"rows\.csv has no header: .* it is numbers: 1, 2\.5"):
+        scan(csv("1,2.5\n3,4\n"))
+    with pytest.raises(ValueError, match=r"rows\.csv has no header: .* it is empty"):
+        scan(csv(""))
+    csv("2019,total\n1,2\n", "a.csv")
+    assert scan(tmp_path / "a.csv").columns == ["2019", "total"]
+
+
+def test_encodings(csv):
+    with pytest.raises(ValueError, match="is written in UTF-16; CSV files must be in UTF-8"):
+        scan(csv("a,b\n1,2\n", encoding="utf-16"))
+    with pytest.raises(ValueError, match="is written in another encoding than UTF-8"):
+        scan(csv("größe,b\n1,2\n", encoding="latin-1"))
+    assert scan(csv("größe,b\n1,2\n")).columns == ["größe", "b"]
+
+
+def test_files_without_rows(csv, tmp_path):
+    csv("a,b\n", "a.csv")
+    with pytest.raises(ValueError, match=r"found 0 sample\(s\) in .*: none of the files has a row"):
+        PCA(1).fit(tmp_path)
+    csv("a,b\n1,2\n3,5\n", "b.csv")
+    csv("a,b\n", "c.csv")
+    np.testing.assert_array_equal(rows(tmp_path), [[1, 2], [3, 5]])
+
+
+def test_columns_in_another_order_and_missing_ones(csv, tmp_path):
+    csv("a,b\n1,2\n", "a.csv")
+    csv("b,c,a\n4,9,3\n", "b.csv")
+    np.testing.assert_array_equal(rows(tmp_path), [[1, 2], [3, 4]])
+    csv("a,B\n1,2\n", "c.csv")
+    with pytest.raises(ValueError, match=r"c\.csv has no column 'b', which is needed .*; its columns are 'a', 'B'"):
+        PCA(1).fit(tmp_path)
+
+
+def test_paths_from_here(csv, tmp_path, monkeypatch):
+    csv("a,b\n1,2\n", "a.csv")
+    csv("a,b\n3,4\n", "b.csv")
+    monkeypatch.chdir(tmp_path)
+    for where in (".", "./a*", ["a.csv", "./b.csv"], "../" + tmp_path.name):
+        np.testing.assert_array_equal(rows(where), [[1, 2], [3, 4]][: len(scan(where).found.files)])
+
+
+def test_a_truncated_compressed_file(csv):
+    text = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(200_000))
+    path = csv(gzip.compress(text.encode())[:-2000], "rows.csv")
+    path = path.rename(path.with_name("rows.csv.gz"))
+    with pytest.raises(ValueError, match=r"rows\.csv\.gz cannot be read"):
+        PCA(1).fit(path)
+
+
+def test_large_files_are_not_counted_first(csv, monkeypatch):
+    monkeypatch.setattr(csv_files, "_COUNTED_BYTES", 100)
+    values = np.random.default_rng(1).standard_normal((50, 3))
+    path = csv("a,b,c\n" + "\n".join(",".join(map(repr, map(float, row))) for row in values))
+    source = open_source(path)
+    assert source.shape == (None, 3)
+    assert source.traits.rereadable
+    assert not source.traits.whole
+    np.testing.assert_allclose(PCA(2).fit(path).components_, PCA(2).fit(values).components_)
+    np.testing.assert_array_equal(np.concatenate(list(source.after(13).blocks(7))), values[13:])

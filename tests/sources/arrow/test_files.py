@@ -1,0 +1,368 @@
+"""Parquet and Arrow files as one table: rows, columns, damaged files, and files that change."""
+
+import os
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from lowdim import PCA, PPCA, Moments, open_source, scan, summarize
+from lowdim.sources import open_keeping
+from lowdim.sources.arrow import blocks, formats
+
+X = np.random.default_rng(0).standard_normal((500, 4))
+NAMES = ["a", "b.c", "d", "e"]
+CUTS = [0, 120, 120, 121, 333, 500]
+
+
+def table(rows, names=NAMES, **others):
+    return pa.table({name: rows[:, j] for j, name in enumerate(names)} | others)
+
+
+def write(kind, path, rows, batch=50):
+    if kind == "parquet":
+        pa.parquet.write_table(rows, path, row_group_size=batch)
+    else:
+        pa.feather.write_feather(rows, str(path), chunksize=batch)
+
+
+KINDS = ["parquet", "feather"]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(params=KINDS)
+def folder(request, tmp_path):
+    """Five files, one of them without rows, of several row groups each."""
+    for k, (i, j) in enumerate(pairwise(CUTS)):
+        write(request.param, tmp_path / f"part-{k}.{request.param}", table(X[i:j], id=[f"r{n}" for n in range(i, j)]))
+    return tmp_path
+
+
+def whole(source, rows=70):
+    return np.concatenate(list(source.blocks(rows)))
+
+
+# ---- Rows
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50, 64, 499, 500, 1000])
+def test_blocks_have_exactly_as_many_rows_as_asked_for(folder, rows):
+    source = open_source(scan(folder, exclude="id"))
+    assert source.shape == (500, 4)
+    cut = list(source.blocks(rows))
+    assert [len(block) for block in cut] == [rows] * (500 // rows) + [500 % rows] * (500 % rows > 0)
+    np.testing.assert_array_equal(np.concatenate(cut), X)
+    np.testing.assert_array_equal(whole(source), X)
+
+
+def test_columns_come_in_the_order_asked_for(folder):
+    source = open_source(scan(folder, columns=["e", "b.c"]))
+    assert source.names == ["e", "b.c"]
+    np.testing.assert_array_equal(whole(source), X[:, [3, 1]])
+
+
+def test_only_the_columns_asked_for_are_read(tmp_path):
+    # Text that is not read takes nearly all of the file.
+    wide = table(X, text=[os.urandom(2000).hex() for _ in X])
+    pa.parquet.write_table(wide, tmp_path / "x.parquet", compression="none")
+    before = bytes_read()
+    whole(open_source(scan(tmp_path, columns=["a"])))
+    assert bytes_read() - before < 0.2 * (tmp_path / "x.parquet").stat().st_size
+
+
+def bytes_read():
+    """How many bytes this process has read, as the system counts them."""
+    with open("/proc/self/io") as file:
+        return int(file.readline().split()[1])
+
+
+def test_a_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "_BATCH_BYTES", 1 << 18)
+    monkeypatch.setattr(blocks, "_BUFFER_BYTES", 1 << 18)
+    many = table(np.random.default_rng(1).standard_normal((500_000, 4)))
+    pa.parquet.write_table(many, tmp_path / "x.parquet", row_group_size=500_000)
+    del many
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in open_source(tmp_path).blocks(5000)]
+    # All rows take 16 MB; pages of one megabyte are decompressed for each column.
+    assert max(held) < 10e6
+
+
+@pytest.mark.parametrize("i", [0, 1, 49, 50, 119, 120, 121, 250, 499, 500])
+def test_rows_after_a_row(folder, i):
+    source = open_source(scan(folder, exclude="id"))
+    assert source.after(i).shape == (500 - i, 4)
+    np.testing.assert_array_equal(np.concatenate([np.empty((0, 4)), *source.after(i).blocks(33)]), X[i:])
+    np.testing.assert_array_equal(whole(source), X)
+
+
+def test_row_groups_before_a_row_are_not_read(tmp_path, monkeypatch):
+    for k, (i, j) in enumerate(pairwise(CUTS)):
+        write("parquet", tmp_path / f"part-{k}.parquet", table(X[i:j]))
+    decoded = []
+    iterate = pa.parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pa.parquet.ParquetFile,
+        "iter_batches",
+        lambda file, rows, groups, names: decoded.append(list(groups)) or iterate(file, rows, groups, names),
+    )
+    np.testing.assert_array_equal(whole(open_source(tmp_path).after(121 + 104)), X[225:])
+    assert decoded == [[2, 3, 4], [0, 1, 2, 3]]
+
+
+def test_columns_that_are_kept(folder):
+    source = open_keeping(scan(folder), ["id"])
+    assert source.names == NAMES
+    rows, kept = zip(*source.blocks_keeping(33, ["id"]), strict=True)
+    np.testing.assert_array_equal(np.concatenate(rows), X)
+    assert [len(block) for block in rows] == [len(table) for table in kept]
+    assert [value for table in kept for value in table["id"].to_pylist()] == [f"r{n}" for n in range(500)]
+    both = open_keeping(folder, ["id", "e"])
+    assert both.names == NAMES[:3]
+    assert next(both.blocks_keeping(5, ["e", "id"]))[1].column_names == ["e", "id"]
+    with pytest.raises(ValueError, match=r"has no column 'idd'; .* Did you mean 'id'"):
+        open_keeping(folder, ["idd"])
+
+
+def test_an_index_of_pandas_is_no_column(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=NAMES, index=pandas.Index(np.arange(500) * 2.0, name="number"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "plain.parquet")
+    frame.reset_index(drop=True).to_parquet(tmp_path / "range.parquet")
+    for name in ("named", "plain", "range"):
+        for columns in (None, "numeric", "*"):
+            assert scan(tmp_path / f"{name}.parquet", columns=columns).chosen == NAMES
+    assert scan(tmp_path / "named.parquet", columns=["number", "a"]).chosen == ["number", "a"]
+    kept = next(open_keeping(tmp_path / "named.parquet", ["number"]).blocks_keeping(3, ["number"]))[1]
+    assert kept["number"].to_pylist() == [0, 2, 4]
+
+
+def test_columns_that_a_model_wants(folder):
+    assert open_source(folder, wanted=["d", "a"]).names == ["d", "a"]
+    assert open_source(scan(folder), wanted=["d", "a"]).names == ["d", "a"]
+    assert open_source(scan(folder, columns="e"), wanted=["d"]).names == ["e"]
+    with pytest.raises(ValueError, match="has no column 'z'"):
+        open_source(folder, wanted=["z"])
+
+
+def test_identity_tells_files_apart(folder):
+    found = scan(folder, exclude="id")
+    identity = open_source(found).identity()
+    assert identity == open_source(scan(folder, exclude="id")).identity()
+    assert identity != open_source(scan(folder, columns=["a"])).identity()
+    last = sorted(folder.iterdir())[-1]
+    os.utime(last, ns=(0, last.stat().st_mtime_ns + 1))
+    assert identity != open_source(scan(folder, exclude="id")).identity()
+
+
+def test_a_scan_prints_itself(folder):
+    text = repr(scan(folder, columns=["a", "d"]))
+    assert text.startswith(f"scan('{folder}'): 5 ")
+    assert text.endswith("columns 'a', 'd' of 5")
+
+
+def test_paths_from_here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    np.testing.assert_array_equal(whole(open_source(scan(".", exclude="id"))), X)
+    first = sorted(folder.iterdir())[0].name
+    np.testing.assert_array_equal(whole(open_source(scan(f"./{first}", exclude="id"))), X[:120])
+
+
+def test_without_pyarrow_an_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        ImportError, match=r"reading (parquet|arrow) files needs pyarrow, .* pip install 'lowdim\[files\]'"
+    ):
+        PCA(1).fit(folder)
+
+
+def test_integers_after_a_row_are_named_by_their_place_in_the_file(tmp_path):
+    numbers = np.arange(100)
+    numbers[77] = 2**53 + 1
+    write("parquet", tmp_path / "a.parquet", pa.table({"a": numbers}))
+    with pytest.raises(ValueError, match=r"9007199254740993 in row 77 of a\.parquet,"):
+        whole(open_source(tmp_path).after(60))
+
+
+# ---- Dtypes
+
+
+@each_kind
+def test_float32_stays_float32_and_other_types_are_promoted(kind, tmp_path):
+    write(kind, tmp_path / f"a.{kind}", table(X.astype("f4")))
+    source = open_source(tmp_path)
+    assert source.dtype == np.float32
+    assert next(source.blocks(9)).dtype == np.float32
+    whole_numbers = np.arange(40).reshape(10, 4)
+    write(kind, tmp_path / f"b.{kind}", table(whole_numbers))
+    source = open_source(tmp_path)
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(whole(source), np.concatenate([X.astype("f4").astype("f8"), whole_numbers]))
+
+
+@each_kind
+def test_kept_columns_have_the_type_of_the_first_file(kind, tmp_path):
+    write(kind, tmp_path / f"a.{kind}", table(X[:3], number=pa.array([1, 2, 3], type=pa.int64())))
+    write(kind, tmp_path / f"b.{kind}", table(X[3:5], number=pa.array([4, 5], type=pa.int32())))
+    ((_, kept),) = open_keeping(tmp_path, ["number"]).blocks_keeping(9, ["number"])
+    assert kept["number"].type == pa.int64()
+    assert kept["number"].to_pylist() == [1, 2, 3, 4, 5]
+
+
+@each_kind
+def test_integers_that_are_not_exact_are_named(kind, tmp_path):
+    write(kind, tmp_path / f"a.{kind}", table(X[:60]))
+    numbers = [2**53, 2**60, 2**53 + 1]
+    write(kind, tmp_path / f"b.{kind}", pa.table({name: numbers for name in NAMES}))
+    with pytest.raises(
+        ValueError,
+        match=rf"column 'a' \(number 0\) holds the integer 9007199254740993 in row 2 of b\.{kind} \(row 62 of",
+    ):
+        whole(open_source(tmp_path), rows=7)
+
+
+@each_kind
+def test_nulls_are_missing_or_named(kind, tmp_path):
+    holes = X.copy()
+    holes[[203, 300], [1, 2]] = np.nan
+    for k, (i, j) in enumerate(pairwise([0, 200, 500])):
+        columns = {name: pa.array(holes[i:j, c], from_pandas=True) for c, name in enumerate(NAMES)}
+        write(kind, tmp_path / f"part-{k}.{kind}", pa.table(columns))
+    np.testing.assert_array_equal(whole(open_source(tmp_path)), holes)
+    np.testing.assert_allclose(PPCA(1).fit(tmp_path).noise_variance_, PPCA(1).fit(holes).noise_variance_, rtol=1e-9)
+    with pytest.raises(
+        ValueError, match=rf"NaN: column 'b\.c' \(number 1\), first in row 3 of part-1\.{kind} \(row 203 of all\)"
+    ):
+        PCA(2).fit(tmp_path)
+    with pytest.raises(ValueError, match=rf"first in row 3 of part-1\.{kind} \(row 203 of all\)"):
+        PCA(2).fit(X).transform(tmp_path)
+
+
+# ---- Files that do not fit together
+
+
+@each_kind
+def test_a_file_with_another_column_or_type(kind, tmp_path):
+    write(kind, tmp_path / f"a.{kind}", table(X))
+    write(kind, tmp_path / f"b.{kind}", table(X, ["a", "b.c", "D", "e"]))
+    with pytest.raises(ValueError, match=rf"b\.{kind} has no column 'd', which is needed .*'a', 'b\.c', 'D', 'e'"):
+        PCA(1).fit(tmp_path)
+    np.testing.assert_array_equal(whole(open_source(scan(tmp_path, columns=["e", "a"]))), np.tile(X[:, [3, 0]], (2, 1)))
+    text = {name: [str(value) for value in X[:5, j]] if name == "d" else X[:5, j] for j, name in enumerate(NAMES)}
+    write(kind, tmp_path / f"b.{kind}", pa.table(text))
+    with pytest.raises(ValueError, match=rf"b\.{kind} has columns that are not numbers: 'd'; these are numbers: 'a'"):
+        PCA(1).fit(tmp_path)
+
+
+@each_kind
+def test_only_files_without_rows(kind, tmp_path):
+    for name in "ab":
+        write(kind, tmp_path / f"{name}.{kind}", table(X[:0]))
+    with pytest.raises(ValueError, match=r"found 0 sample\(s\) in .*: none of the files has a row"):
+        PCA(1).fit(tmp_path)
+
+
+def test_several_columns_of_one_name(tmp_path):
+    both = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1]), pa.array(X[:, 2])], names=["a", "b", "a"])
+    pa.parquet.write_table(both, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="has several columns with the name 'a'"):
+        PCA(1).fit(tmp_path)
+    np.testing.assert_array_equal(whole(open_source(scan(tmp_path, columns="b"))), X[:, [1]])
+
+
+# ---- Damaged files
+
+
+@each_kind
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_truncated_file_is_named(kind, share, tmp_path):
+    write(kind, tmp_path / f"a.{kind}", table(X))
+    path = tmp_path / f"b.{kind}"
+    write(kind, path, table(X))
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    with pytest.raises(ValueError, match=rf"b\.{kind} cannot be read: .* write it again, or leave it out"):
+        PCA(1).fit(tmp_path)
+
+
+def test_a_corrupt_row_group_is_named(tmp_path):
+    for name in "ab":
+        write("parquet", tmp_path / f"{name}.parquet", table(X))
+    path = tmp_path / "b.parquet"
+    chunk = pa.parquet.ParquetFile(path).metadata.row_group(3).column(2)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + 40] = bytes(40)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"b\.parquet cannot be read in row group 3: "):
+        PCA(1).fit(tmp_path)
+    # The column is not read, so it does no harm.
+    np.testing.assert_array_equal(whole(open_source(scan(tmp_path, columns="a")))[:, 0], np.tile(X[:, 0], 2))
+
+
+def test_a_page_whose_checksum_is_wrong_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pa.parquet.write_table(table(X), path, row_group_size=50, **options)
+    chunk = pa.parquet.ParquetFile(path).metadata.row_group(1).column(0)
+    data = bytearray(path.read_bytes())
+    data[chunk.data_page_offset + chunk.total_compressed_size - 3] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"a\.parquet cannot be read in row group 1: .*CRC"):
+        PCA(1).fit(tmp_path)
+
+
+def test_a_corrupt_record_batch_is_named(tmp_path):
+    path = tmp_path / "a.feather"
+    pa.feather.write_feather(table(X), str(path), chunksize=100, compression="zstd")
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"\x28\xb5\x2f\xfd")  # where the last column begins, compressed
+    data[place : place + 16] = bytes(16)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"a\.feather cannot be read in record batch 4: "):
+        PCA(1).fit(path)
+
+
+def test_a_file_that_is_not_what_its_name_says(tmp_path):
+    (tmp_path / "a.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"a\.parquet cannot be read: .*not what its name says"):
+        scan(tmp_path)
+    (tmp_path / "b.arrow").write_bytes(b"ARROW1 and so on")
+    with pytest.raises(ValueError, match=r"b\.arrow cannot be read"):
+        scan(tmp_path / "b.arrow")
+
+
+# ---- Files that change
+
+
+def test_a_file_that_changes_between_two_passes_is_refused(folder):
+    source = open_source(scan(folder, exclude="id"))
+    summarize(source, Moments)
+    last = sorted(folder.iterdir())[-1]
+    write(last.suffix[1:], last, table(X[333:499], id=["x"] * 166))
+    with pytest.raises(ValueError, match=rf"{last.name} has changed since it was scanned"):
+        summarize(source, Moments)
+    again = open_source(scan(folder, exclude="id"))
+    last.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"{last.name} was there when it was scanned, and is gone now"):
+        summarize(again, Moments)
+
+
+def test_a_file_that_changes_during_a_pass_is_refused(folder, monkeypatch):
+    # One block is read ahead at a time, so the end of the pass has not come when the first block is there.
+    monkeypatch.setattr(blocks, "_BUFFER_BYTES", 1)
+    first = sorted(folder.iterdir())[0]
+    with pytest.raises(ValueError, match=rf"{first.name} has changed"):
+        for _ in open_source(scan(folder, exclude="id")).blocks(10):
+            os.utime(first, ns=(0, 1))
+
+
+def test_a_scan_is_of_the_files_as_they_were(folder):
+    found = scan(folder, exclude="id")
+    os.utime(sorted(folder.iterdir())[2], ns=(0, 1))
+    with pytest.raises(ValueError, match="has changed since it was scanned"):
+        PCA(1).fit(found)
