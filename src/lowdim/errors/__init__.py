@@ -270,7 +270,6 @@ __all__ = [
     "unknown_column",
     "unknown_number_of_rows",
     "unknown_output",
-    "would_lose_arrays",
     "unknown_suffix",
     "unreadable_file",
     "virtual_dataset",
@@ -278,5 +277,6 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "would_lose_arrays",
     "wrong_features",
 ]
