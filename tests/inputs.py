@@ -152,9 +152,14 @@ def record_batches(X: np.ndarray) -> Any:
     return stored.arrow_table(X).to_reader(max_chunksize=5)
 
 
+#: In older versions of DuckDB, a relation does not keep its connection open.
+_CONNECTIONS: list[Any] = []
+
+
 def relation(X: np.ndarray) -> Any:
     """A relation of DuckDB, with a connection of its own."""
     connection = importlib.import_module("duckdb").connect()
+    _CONNECTIONS.append(connection)
     connection.register("X", stored.arrow_table(X))
     return connection.sql("SELECT * FROM X")
 

@@ -16,6 +16,7 @@ from .files import (
     changed_file,
     csv_encoding,
     csv_header,
+    csv_line_break_in_header,
     damaged_file,
     deleted_file,
     duplicate_columns,
@@ -26,6 +27,7 @@ from .files import (
     missing_columns,
     missing_extra,
     mixed_kinds,
+    named_twice,
     newer_file,
     no_columns_left,
     no_match,
@@ -125,6 +127,7 @@ from .outputs import (
     other_kept_type,
     output_exists,
     unknown_output,
+    would_lose_arrays,
 )
 from .saving import (
     fewer_rows_than_allowed,
@@ -178,6 +181,7 @@ __all__ = [
     "complex_data",
     "csv_encoding",
     "csv_header",
+    "csv_line_break_in_header",
     "damaged_checkpoint",
     "damaged_file",
     "deleted_file",
@@ -203,6 +207,7 @@ __all__ = [
     "mixed_blocks",
     "mixed_kinds",
     "n_components_out_of_range",
+    "named_twice",
     "names_difference",
     "names_of_array_columns",
     "needs_memory",
@@ -270,5 +275,6 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "would_lose_arrays",
     "wrong_features",
 ]

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim, cannot_keep
-from .aligned import aligned
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -23,7 +22,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import entries_of, gather
+from .gathered import entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -38,6 +37,7 @@ from .named_columns import (
 from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
+from .side_by_side import aligned
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -73,6 +73,12 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
+def _open_opened_rows(X: Any) -> Source:
+    source = open_store_object(X)
+    source.require_two_axes()
+    return source
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -88,7 +94,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, open_store_object),
+    (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -99,8 +105,9 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
     pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
-    that returns one can be read again and again). It may also be the path of a file or a directory, or what
-    `lowdim.scan` returns.
+    that returns one can be read again and again). It may also be the path of a file or a directory, what `lowdim.scan`
+    returns, or an object that speaks Arrow: a reader of record batches, a dataset, a lazy frame of polars, a relation
+    of DuckDB, or whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
@@ -229,6 +236,10 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    if is_path(y) or isinstance(y, Scan):
+        return (scan(y) if is_path(y) else y).open(vectors=True)
+    if is_store_object(y):
+        return open_store_object(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:
@@ -262,8 +273,8 @@ def _unknown(X: Any) -> TypeError:
         )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        f"such blocks.{lazy}"
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}"
     )
 
 
@@ -300,4 +311,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]

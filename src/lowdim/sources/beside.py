@@ -12,9 +12,9 @@ from scipy import sparse
 
 from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
 from ..errors import inconsistent_lengths
-from .aligned import aligned
 from .base import Source, Traits
 from .columns_of import ColumnsSource
+from .side_by_side import aligned
 
 
 class BesideSource(Source):

@@ -48,9 +48,12 @@ class Scan:
         """The same choice without some columns."""
         return replace(self, choice=self.choice.without(names))
 
-    def open(self) -> Source:
-        """The source of the rows."""
-        return self.contents.source(self.chosen)
+    def open(self, *, vectors: bool = False) -> Source:
+        """The source of the rows. With `vectors`, arrays with one axis are taken too, as one column."""
+        source = self.contents.source(self.chosen)
+        if not vectors:
+            source.require_two_axes()
+        return source
 
     def __repr__(self) -> str:
         n = len(self.found.files)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import column_label, inexact_integer, other_store_width
+from ...errors import array_is_no_table, column_label, inexact_integer, other_store_width
 from ..array import ArraySource
 from ..base import Source, Traits, cut
 from ..exact_integers import InexactInteger, may_be_inexact, require_exact
@@ -49,9 +49,15 @@ class StoreSource(StoredSource):
         self._columns = columns
         self._mapped = all(a.mapped for a in arrays)
         self.kind = "store"
+        self.vector = all(a.vector for a in arrays)
         self.files = [path for array in arrays for path in array.paths]
         self.dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
         self._cut(0, self._edges[-1])
+
+    def require_two_axes(self) -> None:
+        for array in self._arrays:
+            if array.vector:
+                raise array_is_no_table(array.place, array.shape[:1])
 
     def _cut(self, start: int, stop: int) -> None:
         """Keep the rows from `start` to `stop`."""

@@ -22,6 +22,8 @@ class StoredArray(ABC):
     #: The file, and the array in it, for messages.
     place: str
     shape: tuple[int, int]
+    #: Whether the array has one axis, and is read as one column.
+    vector: bool = False
     dtype: np.dtype
     #: The number of rows that are stored together: reading one of them costs as much as reading all.
     chunk_rows: int = 1
@@ -49,7 +51,9 @@ class StoredArray(ABC):
         return ()
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
-        """Take shape and dtype, or refuse an array that is no table of numbers."""
+        """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
+        self.vector = len(shape) == 1
+        shape = (*shape, 1) if self.vector else shape
         if len(shape) != 2 or 0 in shape:
             raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
@@ -64,7 +68,7 @@ def reader_of(array: Any, place: str) -> Reader:
 
     def read(i: int, j: int, first: int, last: int) -> np.ndarray:
         try:
-            return np.asarray(array[i:j, first:last])
+            return rows_between(array, i, j, first, last)
         except MemoryError:
             raise
         except Exception as error:
@@ -72,3 +76,8 @@ def reader_of(array: Any, place: str) -> Reader:
             raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
 
     return read
+
+
+def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
+    """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
+    return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])
