@@ -15,28 +15,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, astype, cumulative_sum, dense, device, namespace
+from .._xp import Array, astype, cumulative_sum, dense, namespace
 from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
-from ..errors import (
-    fitted_without_summary,
-    needs_second_reading,
-    no_checkpoint_of,
-    no_checkpoint_with_holes,
-    other_names,
-    other_namespace,
-    other_width,
-    sklearn_argument,
-)
-from ..reading import Checkpoint, FirstPass, RowMap, Rows, check_weights, map_rows
+from ..errors import fitted_without_summary, needs_second_reading, sklearn_argument
+from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, names_in, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._checkpoint import keep_state
+from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
-from ._rule_choice import is_cv
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
 from ._writing import Maps, results, write_results
 
@@ -229,7 +221,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             weighted = self._rows(source, sample_weight, progress)
-            kept = None if checkpoint is None else self._keep_state(weighted, Checkpoint.of(checkpoint))
+            kept = None if checkpoint is None else keep_state(self, weighted, Checkpoint.of(checkpoint))
             self._fit_rows(weighted)
             self._keep_summary(weighted)
         if kept is not None:
@@ -254,19 +246,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         the same table; None if the model was fitted without names."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [*names, *names_in(y)]
-
-    def _keep_state(self, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
-        """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
-        plan = self._plan_rows(rows)
-        if is_cv(getattr(self, "n_components", None)):
-            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
-        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
-            raise no_checkpoint_of(type(self).__name__, plan)
-        read = self._rows_read(rows)
-        if self._takes_nan and read.shows_holes():
-            raise no_checkpoint_with_holes("there are missing values in the first rows.")
-        read.first_pass = FirstPass(checkpoint)
-        return checkpoint
 
     def _rows_read(self, rows: Any) -> Rows:
         """The rows that the pass is over, of those that `_rows` returned."""
@@ -310,30 +289,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         source = open_source(X, None if reset else self._wanted())
         p = source.shape[1]
         if not source.known_to_sklearn or source is X:
-            self._check_columns(source, reset)
+            check_columns(self, source, reset)
         elif type(X) is np.ndarray and reset:
             self.n_features_in_ = p
             self.__dict__.pop("feature_names_in_", None)
         elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset:
-            self._check_namespace(source, method)
+            check_namespace(self, source, method)
         return source
-
-    def _check_columns(self, source: Source, reset: bool) -> None:
-        """Record the columns of a source if `reset`, otherwise compare them with those of the fit."""
-        p = source.shape[1]
-        if reset:
-            self.n_features_in_ = p
-            self.__dict__.pop("feature_names_in_", None)
-            if source.names is not None:
-                self.feature_names_in_ = np.asarray(source.names, dtype=object)
-        elif p != self.n_features_in_:
-            raise other_width(p, self.n_features_in_)
-        else:
-            expected = list(getattr(self, "feature_names_in_", []))
-            if expected and source.names is not None and list(source.names) != expected:
-                raise other_names(None, source.names, expected)
 
     def _take_names(self, summary: Any) -> None:
         """Record the names of the columns of a summary, if it has any."""
@@ -341,15 +305,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         names = names_of_tables(summary.names, [summary.n_features])[0]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-
-    def _check_namespace(self, source: Source, method: str) -> None:
-        """Refuse new rows from another array namespace or device than those of the fit."""
-        centre = self._centre()
-        if centre is None:
-            return
-        like = source.empty(0)
-        if namespace(like) is not namespace(centre) or device(like) != device(centre):
-            raise other_namespace(type(self).__name__, method, centre, like)
 
     def _centre(self) -> Any:
         """The mean of the rows of the fit, or None if the model is not fitted."""
@@ -408,7 +363,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if source.shape[1] != self.n_components_:
             width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
-        self._check_namespace(source, "inverse_transform")
+        check_namespace(self, source, "inverse_transform")
         return source
 
     # ---- How a model is printed
