@@ -35,7 +35,7 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
-from .scanning import Scan, scan, with_columns
+from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
 from .sparse import SparseSource
@@ -133,8 +133,9 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
     Arrow; for `wanted` see `open_source`.
     """
-    if is_path(X) or isinstance(X, Scan):
-        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
+    X = scanned(X)
+    if isinstance(X, Scan):
+        return _open_files_keeping(X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
     if is_arrow_object(X):
@@ -207,7 +208,7 @@ def by_name(
 
 def _named_table(X: Any) -> NamedTable | None:
     """The columns of `X` by their names; None if they have no names."""
-    X = scan(X) if is_path(X) else X
+    X = scanned(X)
     table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
     return None if table is None or not table.has_names else table
 
@@ -236,8 +237,9 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
-    if is_path(y) or isinstance(y, Scan):
-        return (scan(y) if is_path(y) else y).open(vectors=True)
+    y = scanned(y)
+    if isinstance(y, Scan):
+        return y.open(vectors=True)
     if is_store_object(y):
         return open_store_object(y)
     if is_dask(y):

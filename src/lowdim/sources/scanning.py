@@ -106,10 +106,15 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     return Scan(found, contents, choice)
 
 
+def scanned(X: Any) -> Any:
+    """The scan of a path; anything else as it is."""
+    return scan(X) if is_path(X) else X
+
+
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     """Files with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
-    X = scan(X) if is_path(X) else X
+    X = scanned(X)
     if not isinstance(X, Scan) or not X.contents.has_names:
         return X
     has_all = set(wanted) <= set(X.choice.named_among(X.contents))
