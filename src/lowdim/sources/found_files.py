@@ -140,6 +140,17 @@ def check_unchanged(files: Sequence[Stamp]) -> None:
         file.check()
 
 
+def check_ordinary(directory: str) -> None:
+    """Raise an error if something in a directory, or below it, is a device, a socket or a pipe: reading it might never
+    end."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                check_ordinary(entry.path)
+            elif not entry.is_file():
+                _refuse_special(entry.path)
+
+
 def is_path(X: Any) -> bool:
     """Whether `X` is the path of a file or a directory, or a pattern."""
     return isinstance(X, str | Path)
@@ -223,6 +234,17 @@ def _is_store(path: str) -> bool:
 
 def _kind_of_file(path: str) -> str:
     """The kind of a file that can be read; an error for anything else."""
+    _refuse_special(path)
+    if not os.access(path, os.R_OK):
+        raise not_permitted(path)
+    kind = kind_of(path)
+    if kind is None:
+        raise unknown_suffix(path, list(SUFFIXES))
+    return kind
+
+
+def _refuse_special(path: str) -> None:
+    """Raise an error if there is nothing at a path, or a device, a socket or a pipe."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -230,12 +252,6 @@ def _kind_of_file(path: str) -> str:
     for is_special, what in _SPECIAL:
         if is_special(mode):
             raise special_file(path, what)
-    if not os.access(path, os.R_OK):
-        raise not_permitted(path)
-    kind = kind_of(path)
-    if kind is None:
-        raise unknown_suffix(path, list(SUFFIXES))
-    return kind
 
 
 def _text(where: Any) -> str:

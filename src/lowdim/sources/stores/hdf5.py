@@ -74,7 +74,8 @@ class Hdf5Array(StoredArray):
         counts = [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
         stored = {dataset.id.get_chunk_info(i).chunk_offset for i in range(dataset.id.get_num_chunks())}
         if len(stored) < prod(counts):
-            offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in np.ndindex(*counts))
+            a, b = dataset.chunks
+            offsets = ((i * a, j * b) for i in range(counts[0]) for j in range(counts[1]))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
             where = f"at row {first[0]}, column {first[1]}"
