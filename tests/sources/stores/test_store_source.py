@@ -367,11 +367,39 @@ def test_corrupt_metadata(tmp_path):
         opened(tmp_path / "b.zarr")
 
 
-def test_metadata_nested_without_end(tmp_path):
+@pytest.mark.parametrize("text", ["[" * 100_000, "null", "3", "[]", '{"node_type": 3}'])
+def test_metadata_of_another_form(text, tmp_path):
     write_zarr(tmp_path / "a.zarr", X)
-    (tmp_path / "a.zarr" / "zarr.json").write_text("[" * 100_000)
+    (tmp_path / "a.zarr" / "zarr.json").write_text(text)
     with pytest.raises(ValueError, match=r"a\.zarr cannot be read as a Zarr store"):
         opened(tmp_path / "a.zarr")
+
+
+def test_damaged_headers_of_npy_files(tmp_path):
+    write_npy(tmp_path / "a.npy", X)
+    content = (tmp_path / "a.npy").read_bytes()
+    brackets = content[:10] + b"(" * 118 + content[128:]
+    for damaged in (brackets, *(content[:k] + b"\n{" + content[k + 2 :] for k in range(6, 120))):
+        (tmp_path / "a.npy").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.npy cannot be read as a \.npy file of 1904 bytes"):
+            opened(tmp_path / "a.npy")
+
+
+def test_other_datasets_in_an_hdf5_file(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["rows"] = X
+        file["nothing"] = h5py.Empty("f8")
+        file["lost"] = h5py.SoftLink("/nowhere")
+        file["elsewhere"] = h5py.ExternalLink("gone.h5", "/rows")
+        file.create_dataset("cube", (8, 8, 8), "f8", chunks=(2, 2, 2))
+    np.testing.assert_array_equal(rows_of(opened(tmp_path / "a.h5")), X)
+    with pytest.raises(ValueError, match=r"a\.h5::nothing: the array has shape \(\)"):
+        opened(f"{tmp_path}/a.h5::nothing")
+    with pytest.raises(ValueError, match=r"a\.h5::cube: the array has shape \(8, 8, 8\)"):
+        opened(f"{tmp_path}/a.h5::cube")
+    for name in ("lost", "elsewhere"):
+        with pytest.raises(ValueError, match=rf"a\.h5 holds no array '{name}'"):
+            opened(f"{tmp_path}/a.h5::{name}")
 
 
 @pytest.mark.parametrize("n", [10**12, 2**62])

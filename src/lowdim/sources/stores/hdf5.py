@@ -28,9 +28,9 @@ class Hdf5Array(StoredArray):
         self.place = self._path if name is None else f"{self._path}::{name}"
         with self._file() as file:
             dataset = self._dataset(file)
+            self._accept(dataset.shape or (), dataset.dtype)
             self._require_all_chunks(dataset)
             self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-            self._accept(dataset.shape, dataset.dtype)
 
     def __reduce__(self) -> Any:
         return Hdf5Array, (self._path, self._name)
@@ -58,7 +58,7 @@ class Hdf5Array(StoredArray):
         found: dict[str, Any] = {}
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
-        except (OSError, KeyError, RuntimeError) as error:
+        except (OSError, KeyError, RuntimeError, ValueError) as error:
             raise unreadable_file(self._path, " in the list of its datasets", error) from error
         return pick(self._path, self._name, found)
 

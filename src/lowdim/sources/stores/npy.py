@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class NpyArray(StoredArray):
         try:
             self.paths = [self._path]
             self._map = np.lib.format.open_memmap(self._path, mode="r")
-        except ValueError as error:
+        except (ValueError, OverflowError, SyntaxError, TokenError) as error:
             raise self._refused(error) from error
         self._accept(self._map.shape, self._map.dtype)
 

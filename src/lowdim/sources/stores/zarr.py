@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -54,7 +54,10 @@ class ZarrArray(StoredArray):
                 root = zarr.open(zarr.storage.ZipStore(self._path, mode="r"), mode="r")
             else:
                 root = zarr.open(self._path, mode="r")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, BadZipFile) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Metadata is JSON, and Zarr trusts it to be of the right form.
             raise unreadable_file(self._path, " as a Zarr store", error) from error
         if isinstance(root, zarr.Array) and self._name is None:
             return root
