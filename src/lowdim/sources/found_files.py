@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,14 @@ from ..errors import (
     not_a_path,
     not_local,
     not_permitted,
-    special_file,
     unknown_suffix,
 )
 from .file_kinds import FILE_KINDS, kind_of, suffixes
+from .special_files import refuse_special
 from .stamps import Found, Stamp
 
 #: What separates the path of a store from the name of an array in it.
 _INSIDE = "::"
-#: What is neither a file nor a directory.
-_SPECIAL = (
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISFIFO, "a named pipe"),
-)
 
 
 def find_files(where: Any) -> Found:
@@ -136,13 +128,7 @@ def _is_store(path: str) -> bool:
 
 def _kind_of_file(path: str) -> str:
     """The kind of a file that can be read; an error for anything else."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        raise no_such_file(path) from None
-    for is_special, what in _SPECIAL:
-        if is_special(mode):
-            raise special_file(path, what)
+    refuse_special(path)
     if not os.access(path, os.R_OK):
         raise not_permitted(path)
     kind = kind_of(path)
