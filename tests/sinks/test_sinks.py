@@ -3,8 +3,10 @@
 import os
 import sys
 
+import h5py
 import numpy as np
 import pytest
+import zarr
 
 from lowdim import sinks
 from lowdim.sinks import SINKS, array_sink, find_output, open_sink, parts, table_sink
@@ -233,6 +235,41 @@ def test_a_directory_of_other_things_is_never_replaced(tmp_path):
         with pytest.raises(FileExistsError, match="a directory that holds other things"):
             write(f"{tmp_path}/{path}", [X], overwrite=True)
     assert (tmp_path / "out.parquet" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize("inner", ["", "::scores", "::group/scores"])
+@pytest.mark.parametrize("ending", [".h5", ".zarr"])
+def test_a_file_with_other_arrays_is_never_replaced(ending, inner, tmp_path):
+    path = f"{tmp_path}/out{ending}"
+    if ending == ".h5":
+        with h5py.File(path, "w") as file:
+            file["group/rows"] = X
+            file["elsewhere"] = h5py.ExternalLink("other.h5", "rows")
+    else:
+        zarr.open_group(path, mode="w").create_array("group/rows", shape=X.shape, dtype=X.dtype)[:] = X
+    with pytest.raises(FileExistsError, match=f"out{ending}.* exists already"):
+        write(path + inner, [X])
+    with pytest.raises(FileExistsError, match=r"also holds .*'group/rows'.* would be lost"):
+        write(path + inner, [X], overwrite=True)
+    kept = (h5py.File(path) if ending == ".h5" else zarr.open_group(path))["group/rows"][:]
+    np.testing.assert_array_equal(kept, X)
+
+
+@pytest.mark.parametrize("path", ["out.h5", "out.h5::scores", "out.h5::/g/scores", "out.zarr", "out.zarr::g/scores"])
+def test_an_array_of_a_store_is_replaced_by_one_of_the_same_name(path, tmp_path):
+    write(f"{tmp_path}/{path}", [X])
+    write(f"{tmp_path}/{path}", [X + 1], overwrite=True)
+    file, _, inner = f"{tmp_path}/{path}".partition("::")
+    store = h5py.File(file) if ".h5" in path else zarr.open(file)
+    found = (store[inner or "data"] if inner or ".h5" in path else store)[:]
+    np.testing.assert_array_equal(found, X + 1)
+
+
+def test_a_damaged_file_is_replaced(tmp_path):
+    for name in ("out.h5", "out.zarr"):
+        (tmp_path / name).write_text("damaged")
+        write(tmp_path / name, [X], overwrite=True)
+        np.testing.assert_array_equal(read_back(tmp_path / name)[0], X)
 
 
 def test_what_is_being_read_is_never_replaced(tmp_path):

@@ -21,7 +21,6 @@ from .files import (
     deleted_file,
     duplicate_columns,
     empty_directory,
-    expands_too_much,
     file_exceeds_memory,
     foreign_file,
     inexact_integer,
@@ -128,6 +127,7 @@ from .outputs import (
     other_kept_type,
     output_exists,
     unknown_output,
+    would_lose_arrays,
 )
 from .saving import (
     fewer_rows_than_allowed,
@@ -193,7 +193,6 @@ __all__ = [
     "empty",
     "empty_directory",
     "exhausted_stream",
-    "expands_too_much",
     "fewer_rows_than_allowed",
     "file_exceeds_memory",
     "fitted_without_summary",
@@ -278,5 +277,6 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "would_lose_arrays",
     "wrong_features",
 ]

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from .messages import list_names
+
 
 def unknown_output(path: Any, suffixes: Sequence[str]) -> ValueError:
     """The error for a path whose suffix names no kind of file that can be written."""
@@ -31,10 +33,20 @@ def directory_is_missing(path: Any, folder: Any) -> FileNotFoundError:
     )
 
 
-def output_exists(path: Any) -> FileExistsError:
-    """The error for a path under which there is something already."""
+def output_exists(path: Any, file: Any = None) -> FileExistsError:
+    """The error for a path under which there is something already; `file` is the file, if the path names an array."""
+    what, that = ("it", "it") if file is None else (f"the file {str(file)!r}", "all of it")
     return FileExistsError(
-        errno.EEXIST, f"cannot write {str(path)!r}: it exists already. Pass overwrite=True to replace it"
+        errno.EEXIST, f"cannot write {str(path)!r}: {what} exists already. Pass overwrite=True to replace {that}"
+    )
+
+
+def would_lose_arrays(path: Any, file: Any, names: Sequence[str]) -> FileExistsError:
+    """The error for a file with several arrays, of which all would be replaced by one."""
+    return cannot_be_replaced(
+        path,
+        f"{str(file)!r} also holds {list_names(names)}. A result is written as a file of its own, and they would be "
+        "lost",
     )
 
 

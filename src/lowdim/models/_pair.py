@@ -86,7 +86,7 @@ class PairModel(TablesModel):
         after "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted_with(y))
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(y))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""

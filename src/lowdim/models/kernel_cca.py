@@ -20,7 +20,7 @@ from ..reading import RowMap, Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel import require_symmetric
 from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, MappedSource, Source, open_target
+from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
 from ._base import Model
 from ._canonical import warn_if_forced
 from ._tables import check_count, check_regularization, check_target_names, remember_target
@@ -160,7 +160,7 @@ class KernelCCA(Model):
         after "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted_with(y))
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(y))
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
         X, y = self._by_name(X, y, fitted=True)
@@ -202,7 +202,8 @@ class KernelCCA(Model):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        x, other = self._open(X, reset=reset), open_target(y)
+        opened = self._open(X, reset=reset), open_target(y)
+        x, other = (with_known_length(source, "for KernelCCA") for source in opened)
         for source in (x, other):
             _require_all_rows(source)
         if other.shape[0] != x.shape[0]:

@@ -25,6 +25,7 @@ from ..errors import (
     not_written,
     output_exists,
     unknown_output,
+    would_lose_arrays,
 )
 from .arrow import ArrowSink
 from .base import Sink
@@ -179,9 +180,12 @@ def _check_place(output: Output, overwrite: bool, reading: Sequence[str]) -> Non
     if not os.path.lexists(place):
         return
     if not overwrite:
-        raise output_exists(output.given)
+        raise output_exists(output.given, None if output.inner is None else output.path)
     if os.path.isdir(place) and not _is_output(place):
         raise cannot_be_replaced(output.given, "it is a directory that holds other things than results")
+    lost = [] if output.in_parts else output.kind.other_arrays(place, output.inner)
+    if lost:
+        raise would_lose_arrays(output.given, output.path, lost)
 
 
 def _is_within(file: str, place: str) -> bool:

@@ -60,6 +60,11 @@ class Sink(ABC):
         except ModuleNotFoundError as error:
             raise missing_extra(f"writing {cls.kind} files", package, extra) from error
 
+    @classmethod
+    def other_arrays(cls, path: str, inner: str | None) -> list[str]:
+        """The names of arrays at `path` beside the one that would be written, which would be lost with the old file."""
+        return []
+
     @abstractmethod
     def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
         """Write the next rows: arrays of results, side by side, and before them a pyarrow table of kept columns."""

@@ -22,6 +22,19 @@ class Hdf5Sink(ArraySink):
     has_inner_names = True
     _file: Any = None
 
+    @classmethod
+    def other_arrays(cls, path: str, inner: str | None) -> list[str]:
+        import h5py
+
+        if not h5py.is_hdf5(path):
+            return []
+        found: list[str] = []
+        with h5py.File(path, "r") as file:
+            # Unlike `visititems`, this also names links, whose targets may be elsewhere.
+            file.visititems_links(lambda name, _: found.append(name))
+            groups = {name for name in found if isinstance(file.get(name), h5py.Group)}
+        return [name for name in found if name not in groups and name != (inner or DATASET).strip("/")]
+
     def _create(self, rest: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         import h5py
 

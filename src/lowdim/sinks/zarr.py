@@ -17,6 +17,20 @@ class ZarrSink(ArraySink):
     has_inner_names = True
     is_directory = True
 
+    @classmethod
+    def other_arrays(cls, path: str, inner: str | None) -> list[str]:
+        import zarr
+
+        try:
+            store = zarr.open(path, mode="r")
+        except Exception:
+            # Damaged, or of another kind: then it holds no array that could be read.
+            return []
+        if not isinstance(store, zarr.Group):
+            return []
+        arrays = (name for name, member in store.members(max_depth=None) if isinstance(member, zarr.Array))
+        return sorted(name for name in arrays if name != (inner or "").strip("/"))
+
     def _create(self, rest: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         import zarr
 

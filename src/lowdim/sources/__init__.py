@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, unknown_column
+from ..errors import bad_ndim, cannot_keep
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path
-from .gathered import gather
+from .gathered import entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -31,12 +32,12 @@ from .named_columns import (
     NamedTable,
     SourceTable,
     columns_by_name,
-    entries_of,
     names_in,
 )
 from .objects import ObjectSource, holds_objects
-from .scanning import Scan, scan, with_columns
+from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
+from .side_by_side import aligned
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -72,6 +73,12 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
+def _open_opened_rows(X: Any) -> Source:
+    source = open_store_object(X)
+    source.require_two_axes()
+    return source
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -87,7 +94,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, open_store_object),
+    (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -98,8 +105,9 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
     pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
-    that returns one can be read again and again). It may also be the path of a file or a directory, or what
-    `lowdim.scan` returns.
+    that returns one can be read again and again). It may also be the path of a file or a directory, what `lowdim.scan`
+    returns, or an object that speaks Arrow: a reader of record batches, a dataset, a lazy frame of polars, a relation
+    of DuckDB, or whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
@@ -125,8 +133,9 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
     Arrow; for `wanted` see `open_source`.
     """
-    if is_path(X) or isinstance(X, Scan):
-        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
+    X = scanned(X)
+    if isinstance(X, Scan):
+        return _open_files_keeping(X, names, wanted)
     if is_table(X):
         return TableSource(X, keep=names)
     if is_arrow_object(X):
@@ -141,11 +150,9 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
 
 def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
     """The source of files from which the columns `names` are carried along."""
-    if not all(isinstance(name, str) for name in files.columns):
-        raise cannot_keep(files.found.where, names)
-    for name in names:
-        if name not in files.columns:
-            raise unknown_column(files.found.where, name, files.columns)
+    if not files.contents.has_names:
+        raise cannot_keep(files.contents.label, names)
+    require_columns(names, files.contents)
     files = files if wanted is None else with_columns(files, wanted)
     return files.without(names).open()
 
@@ -201,7 +208,7 @@ def by_name(
 
 def _named_table(X: Any) -> NamedTable | None:
     """The columns of `X` by their names; None if they have no names."""
-    X = scan(X) if is_path(X) else X
+    X = scanned(X)
     table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
     return None if table is None or not table.has_names else table
 
@@ -230,6 +237,11 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    y = scanned(y)
+    if isinstance(y, Scan):
+        return y.open(vectors=True)
+    if is_store_object(y):
+        return open_store_object(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:
@@ -263,8 +275,8 @@ def _unknown(X: Any) -> TypeError:
         )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
     return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        f"such blocks.{lazy}"
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}"
     )
 
 
@@ -286,6 +298,7 @@ __all__ = [
     "StreamSource",
     "TableSource",
     "Traits",
+    "aligned",
     "bad_entry_error",
     "by_name",
     "can_be_opened",
@@ -300,4 +313,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 _END = object()
 
 
-def read_ahead(items: Generator[T, None, None]) -> Iterator[T]:
+def read_ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:
     """The items of a generator, in order; a thread makes the next one while the caller works with the last one.
 
     At most two items exist at a time: the one in use, and the one that is being made. An error of the generator is

@@ -195,6 +195,15 @@ def test_columns_in_another_order_and_missing_ones(csv, tmp_path):
         PCA(1).fit(tmp_path)
 
 
+def test_lines_that_are_longer_than_a_block(csv, monkeypatch):
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1 << 10)
+    values = np.random.default_rng(0).standard_normal((5, 300))
+    lines = [",".join(repr(float(value)) for value in row) for row in values]
+    path = csv("\n".join([",".join(f"x{j}" for j in range(300)), *lines]))
+    assert len(lines[0]) > 4 << 10
+    np.testing.assert_array_equal(rows(path), values)
+
+
 def test_paths_from_here(csv, tmp_path, monkeypatch):
     csv("a,b\n1,2\n", "a.csv")
     csv("a,b\n3,4\n", "b.csv")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import zarr
 
-from lowdim import PCA, open_source, scan
-from lowdim.sources.found_files import SUFFIXES
-from lowdim.sources.stores import STORES, StoreSource
+from lowdim import PCA, PLSRegression, open_source, scan
+from lowdim.sources.file_kinds import FILE_KINDS
+from lowdim.sources.stores import StoreSource
 from lowdim.sources.stores.npy import NpyArray
 
 RNG = np.random.default_rng(3)
@@ -86,7 +86,8 @@ def rows_of(source, rows=1000):
 
 
 def test_every_kind_of_file_is_tried():
-    assert {ending for _, ending in KINDS.values()} == {ending for ending, kind in SUFFIXES.items() if kind in STORES}
+    arrays = [FILE_KINDS[name] for name in ("npy", "zarr", "hdf5")]
+    assert {ending for _, ending in KINDS.values()} == {ending for kind in arrays for ending in kind.suffixes}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool", ">f8"])
@@ -265,6 +266,22 @@ def test_no_table(tmp_path):
         scan(f"{tmp_path / 'a.npy'}::train")
 
 
+def test_an_array_with_one_axis_is_a_response(tmp_path):
+    y = X[:, 0] + 0.1 * X[:, 1]
+    np.save(tmp_path / "a.npy", y)
+    zarr.create_array(tmp_path / "a.zarr", shape=y.shape, chunks=(5,), dtype="f8")[:] = y
+    write_hdf5(tmp_path / "a.h5", y, "group/y", chunks=(4,))
+    expected = PLSRegression(2).fit(X, y)
+    with h5py.File(tmp_path / "a.h5") as file:
+        opened_objects = [file["group/y"], zarr.open_array(tmp_path / "a.zarr", mode="r")]
+        for given in (tmp_path / "a.npy", str(tmp_path / "a.zarr"), f"{tmp_path}/a.h5::group/y", *opened_objects):
+            found = PLSRegression(2).fit(X, given)
+            assert found.predict(X).shape == (37,)
+            np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
+            with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is 1 axes, and rows need two"):
+                open_source(given)
+
+
 # ---- Objects that the user has opened
 
 
@@ -301,7 +318,7 @@ def test_arrays_that_are_no_tables(shape, tmp_path):
         opened(tmp_path / "a.npy")
     write_hdf5(tmp_path / "a.h5", np.zeros(shape))
     with pytest.raises(ValueError, match=r"a\.h5"):
-        scan(f"{tmp_path / 'a.h5'}::data")
+        scan(f"{tmp_path / 'a.h5'}::data").open()
     write_zarr_of(shape, tmp_path / "a.zarr")
     with pytest.raises(ValueError, match=r"a\.zarr"):
         opened(tmp_path / "a.zarr")

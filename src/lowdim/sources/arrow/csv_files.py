@@ -9,12 +9,13 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
 from ...errors import csv_encoding, csv_header, csv_line_break_in_header
-from ..found_files import Found
+from ..stamps import Found
 from .formats import FileFormat
 
 #: Separators that are recognised in the header.
@@ -27,6 +28,8 @@ _COUNTED_BYTES = 16 << 20
 _COMPRESSION = 8
 #: The line of an entry is looked for up to this many rows.
 _COUNTED_ROWS = 5_000_000
+#: Blocks of text that pyarrow parses have at least this many bytes, and at least the length of so many lines.
+_BLOCK_BYTES, _LINES = 1 << 20, 16
 #: Text in a column of numbers is looked for in this many rows.
 _EXPLAINED_ROWS = 200_000
 
@@ -38,18 +41,34 @@ class CsvFormat(FileFormat):
         super().__init__(found)
         self._headers: dict[int, list[str]] = {}
         line = self.opened(0, lambda: _first_line(found.paths[0]))
-        self._separator = max(_SEPARATORS, key=lambda mark: len(_fields(line, mark)))
+        outside_quotes = re.sub(r'"[^"]*"', "", line)
+        self._separator = max(_SEPARATORS, key=outside_quotes.count)
 
     @cached_property
     def format(self) -> Any:
-        from pyarrow.dataset import CsvFileFormat
+        from pyarrow.dataset import CsvFileFormat, CsvFragmentScanOptions
 
-        return CsvFileFormat(parse_options=self._parse_options())
+        options = CsvFragmentScanOptions(read_options=self._read_options)
+        return CsvFileFormat(parse_options=self._parse_options, default_fragment_scan_options=options)
 
+    @cached_property
     def _parse_options(self) -> Any:
         from pyarrow.csv import ParseOptions
 
         return ParseOptions(delimiter=self._separator)
+
+    @cached_property
+    def _read_options(self) -> Any:
+        """Blocks are at least as long as several lines: pyarrow needs one whole line in each."""
+        from pyarrow.csv import ReadOptions
+
+        with _opened(self.found.paths[0]) as file:
+            longest = max(len(file.readline(_HEADER_BYTES)) for _ in range(2))
+        return ReadOptions(block_size=max(_BLOCK_BYTES, _LINES * longest))
+
+    def _lines(self, i: int) -> Iterator[tuple[int, list[str]]]:
+        """The fields of each line of file i that is not empty, with the number of the line; the first is the header."""
+        return _rows(self.found.paths[i], self._separator)
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
@@ -72,7 +91,7 @@ class CsvFormat(FileFormat):
 
         names = self._header(0)
         for i, path in enumerate(self.found.paths):
-            with self._located(i, partial(open_csv, path, parse_options=self._parse_options())) as reader:
+            with self._located(i, partial(open_csv, path, self._read_options, self._parse_options)) as reader:
                 found = {field.name: field.type for field in reader.schema}
             if not all(pa.types.is_null(kind) for kind in found.values()):
                 break
@@ -107,7 +126,7 @@ class CsvFormat(FileFormat):
         header = self._header(0)
         waiting = {name: header.index(name) for name in columns}
         found = []
-        for count, (line, fields) in enumerate(islice(_rows(self.found.paths[0], self._separator), 1, _EXPLAINED_ROWS)):
+        for count, (line, fields) in enumerate(islice(self._lines(0), 1, _EXPLAINED_ROWS)):
             for name, j in list(waiting.items()):
                 text = fields[j] if j < len(fields) else ""
                 if not _is_number(text) and text.strip() not in _missing():
@@ -154,7 +173,7 @@ class CsvFormat(FileFormat):
         """The line of a row of file i, counted from 1 as editors do; None if it would take long to find."""
         if row > _COUNTED_ROWS:
             return None
-        return next((line for line, _ in islice(_rows(self.found.paths[i], self._separator), row + 1, None)), None)
+        return next((line for line, _ in islice(self._lines(i), row + 1, None)), None)
 
 
 def _first_line(path: str) -> str:
@@ -188,9 +207,11 @@ def _rows(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line that is not empty, with the number of the line in which they end."""
     with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
         reader = csv.reader(text, delimiter=separator)
-        for fields in reader:
-            if fields:
-                yield reader.line_num, fields
+        # A field that is too long for Python ends the search.
+        with suppress(csv.Error):
+            for fields in reader:
+                if fields:
+                    yield reader.line_num, fields
 
 
 def _opened(path: str) -> Any:

@@ -8,11 +8,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, reader_of
 
 
 class Hdf5Array(StoredArray):
@@ -78,7 +76,7 @@ class Hdf5Array(StoredArray):
             offsets = ((i * a, j * b) for i in range(counts[0]) for j in range(counts[1]))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
-            where = f"at row {first[0]}, column {first[1]}"
+            where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
             raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
 
 
@@ -98,15 +96,3 @@ class OpenedHdf5(StoredArray):
 def is_hdf5(X: Any) -> bool:
     """True for a dataset of h5py."""
     return type(X).__module__.partition(".")[0] == "h5py" and hasattr(X, "chunks")
-
-
-def reader_of(dataset: Any, place: str) -> Reader:
-    """The function that reads rows of a dataset; the error for chunks that cannot be decoded names the rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return np.asarray(dataset[i:j, first:last])
-        except (OSError, ValueError, RuntimeError) as error:
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read

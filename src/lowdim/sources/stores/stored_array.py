@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import array_is_no_table, array_without_numbers
-from ..found_files import Stamp, check_unchanged
+from ...errors import array_is_no_table, array_without_numbers, unreadable_file
+from ..stamps import Stamp, check_unchanged
 
 #: `read(i, j, first, last)` reads rows i to j and columns `first` to `last`, the ends not included.
 Reader = Callable[[int, int, int, int], np.ndarray]
@@ -22,6 +22,8 @@ class StoredArray(ABC):
     #: The file, and the array in it, for messages.
     place: str
     shape: tuple[int, int]
+    #: Whether the array has one axis, and is read as one column.
+    vector: bool = False
     dtype: np.dtype
     #: The number of rows that are stored together: reading one of them costs as much as reading all.
     chunk_rows: int = 1
@@ -49,10 +51,33 @@ class StoredArray(ABC):
         return ()
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
-        """Take shape and dtype, or refuse an array that is no table of numbers."""
+        """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
+        self.vector = len(shape) == 1
+        shape = (*shape, 1) if self.vector else shape
         if len(shape) != 2 or 0 in shape:
             raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
         self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+
+def reader_of(array: Any, place: str) -> Reader:
+    """The function that reads rows of an array of Zarr or h5py; the error for chunks that cannot be decoded names the
+    rows."""
+
+    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
+        try:
+            return rows_between(array, i, j, first, last)
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Each codec has errors of its own.
+            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
+
+    return read
+
+
+def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
+    """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
+    return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])

@@ -8,12 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from zipfile import ZipFile
 
-import numpy as np
-
 from ...errors import missing_chunks, missing_extra, unreadable_file
-from ..found_files import check_ordinary
+from ..special_files import check_ordinary
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, reader_of
 
 
 class ZarrArray(StoredArray):
@@ -109,19 +107,6 @@ class OpenedZarr(StoredArray):
 def is_zarr(X: Any) -> bool:
     """True for an array of Zarr."""
     return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks") and hasattr(X, "store_path")
-
-
-def reader_of(array: Any, place: str) -> Reader:
-    """The function that reads rows of an array of Zarr; the error for chunks that cannot be decoded names the rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return np.asarray(array[i:j, first:last])
-        except Exception as error:
-            # Each codec has errors of its own.
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read
 
 
 def _is_chunk(name: str) -> bool:
