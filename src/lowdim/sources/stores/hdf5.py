@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, reader_of
+from .stored_array import Reader, StoredArray, places, reader_of
 
 
 class Hdf5Array(StoredArray):
@@ -72,8 +72,7 @@ class Hdf5Array(StoredArray):
         counts = [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
         stored = {dataset.id.get_chunk_info(i).chunk_offset for i in range(dataset.id.get_num_chunks())}
         if len(stored) < prod(counts):
-            a, b = dataset.chunks
-            offsets = ((i * a, j * b) for i in range(counts[0]) for j in range(counts[1]))
+            offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in places(counts))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")

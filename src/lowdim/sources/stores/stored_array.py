@@ -62,6 +62,17 @@ class StoredArray(ABC):
         self.stamps = tuple(Stamp.of(path) for path in self._files())
 
 
+def places(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The places of chunks, of which there are so many along each axis. They are not listed: damaged metadata may name
+    more chunks than there could ever be."""
+    if not counts:
+        yield ()
+        return
+    for i in range(counts[0]):
+        for others in places(counts[1:]):
+            yield (i, *others)
+
+
 def reader_of(array: Any, place: str) -> Reader:
     """The function that reads rows of an array of Zarr or h5py; the error for chunks that cannot be decoded names the
     rows."""
