@@ -472,6 +472,15 @@ def test_missing_chunks_of_vectors(tmp_path):
             PLSRegression(1).fit(np.eye(20, 3), y=str(path))
 
 
+def test_chunks_of_single_rows_of_hdf5(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=X, chunks=(1, 6))
+        file.create_dataset("gap", X.shape, "f8", chunks=(1, 3))[:30] = X[:30]
+    np.testing.assert_array_equal(rows_of(opened(f"{tmp_path}/a.h5::data")), X)
+    with pytest.raises(ValueError, match=r"14 of 74 chunks are not stored, the first of them at row 30, column 0"):
+        opened(f"{tmp_path}/a.h5::gap")
+
+
 def write_zip_with_a_gap(path):
     with zarr.storage.ZipStore(path, mode="w") as store:
         array = zarr.create_array(store, shape=X.shape, chunks=(5, 6), dtype="f8")
