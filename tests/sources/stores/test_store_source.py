@@ -463,6 +463,24 @@ def test_missing_chunks_of_zarr(tmp_path):
         opened(tmp_path / "b.zarr.zip")
 
 
+def test_missing_chunks_of_vectors(tmp_path):
+    zarr.create_array(tmp_path / "y.zarr", shape=(20,), chunks=(5,), dtype="f8")[:10] = 1.0
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("y", (20,), "f8", chunks=(5,))[:10] = 1.0
+    for path, first in ((tmp_path / "y.zarr", "c/2"), (f"{tmp_path}/y.h5::y", "at row 10")):
+        with pytest.raises(ValueError, match=f"2 of 4 chunks are not stored, the first of them {first}"):
+            PLSRegression(1).fit(np.eye(20, 3), y=str(path))
+
+
+def test_chunks_of_single_rows_of_hdf5(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=X, chunks=(1, 6))
+        file.create_dataset("gap", X.shape, "f8", chunks=(1, 3))[:30] = X[:30]
+    np.testing.assert_array_equal(rows_of(opened(f"{tmp_path}/a.h5::data")), X)
+    with pytest.raises(ValueError, match=r"14 of 74 chunks are not stored, the first of them at row 30, column 0"):
+        opened(f"{tmp_path}/a.h5::gap")
+
+
 def write_zip_with_a_gap(path):
     with zarr.storage.ZipStore(path, mode="w") as store:
         array = zarr.create_array(store, shape=X.shape, chunks=(5, 6), dtype="f8")
