@@ -142,6 +142,23 @@ def csv_header(path: str, fields: Sequence[str]) -> ValueError:
     )
 
 
+def other_separator(path: str, separator: str, first: str, expected: str) -> ValueError:
+    """The error for one of several CSV files whose fields are separated by another character."""
+    words = {",": "commas", ";": "semicolons", "\t": "tabs"}
+    return ValueError(
+        f"{path} is separated by {words[separator]}, and the first file, {first}, by {words[expected]}. All CSV files "
+        "of a table must be separated by the same character: write this one again, or leave it out."
+    )
+
+
+def decimal_commas(where: str, columns: Sequence[str]) -> ValueError:
+    """The error for columns that 'numeric' would leave out because their decimals are written with a comma."""
+    return ValueError(
+        f"{where} has columns of numbers with a decimal comma: {list_names(columns, 20)}. They are read as text, so "
+        "columns='numeric' would leave them out: write decimals with a point, or leave these columns out with exclude=."
+    )
+
+
 def csv_encoding(path: str, encoding: str) -> ValueError:
     """The error for a CSV file that is not in UTF-8."""
     return ValueError(f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first.")

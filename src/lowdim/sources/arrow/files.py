@@ -14,7 +14,7 @@ from ...errors import missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import block_dtype, index_columns, is_number
+from .columns import block_dtype, is_number
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -36,7 +36,7 @@ class ArrowFiles(Contents):
         self._format = FORMATS[found.kind](found)
         schema = self._format.schema
         self.names = schema.names
-        self.index = index_columns(schema)
+        self.index = self._format.index
         self.numeric = [field.name for field in schema if is_number(field.type)]
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
@@ -44,6 +44,9 @@ class ArrowFiles(Contents):
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
+
+    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
+        return self._format.with_decimal_comma(columns)
 
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)
