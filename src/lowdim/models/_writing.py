@@ -78,15 +78,17 @@ class WritesResults:
         keep: Sequence[str],
         overwrite: bool,
         wanted: Sequence[str] | None = None,
+        y: Any = None,
     ) -> str:
         """Write the results of the maps of `X`, side by side.
 
         `method` is the name of the caller, and `wanted` are the columns that it needs, for files that have others too.
+        `y` may name further columns of `X` that the maps need.
         """
         check_is_fitted(self)
         keep = _checked_names(keep)
         find_output(path).kind.require()
-        maps = maps_of(self._open_keeping(X, keep, wanted) if keep else X)
+        maps = maps_of(self._open_keeping(X, keep, wanted, names_in(y)) if keep else X)
         names = result_names(maps)
         clashing = [name for name in keep if name in names]
         if clashing:
@@ -99,14 +101,9 @@ class WritesResults:
             progress.finish()
         return os.fspath(path)
 
-    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None) -> Any:
-        """`X` as a source that carries the columns `keep` along."""
-        return open_keeping(X, keep, wanted)
-
-    def _wanted_with(self: Any, y: Any) -> list[str] | None:
-        """The columns that the model expects, and those of `y` if it is given by names of columns of the same table."""
-        names = self._wanted()
-        return None if names is None else [*names, *names_in(y)]
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
+        """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
+        return open_keeping(X, keep, wanted, beside)
 
 
 def results(maps: Maps) -> Any:

@@ -20,7 +20,7 @@ from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
-from .found_files import is_path
+from .found_files import is_path, names_file
 from .gathered import gather
 from .known import KnownSource
 from .mapped import MappedSource
@@ -118,20 +118,24 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
+def open_keeping(
+    X: Any, names: Sequence[str], wanted: Sequence[str] | None = None, beside: Sequence[str] = ()
+) -> Source:
     """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
     of the source gives them.
 
     `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
-    Arrow; for `wanted` see `open_source`.
+    Arrow. Columns that are `wanted` (see `open_source`) are among the rows even if they are carried along as well.
+    `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
+    aside = [name for name in names if name not in (wanted or ())]
     if is_path(X) or isinstance(X, Scan):
-        return _open_files_keeping(scan(X) if is_path(X) else X, names, wanted)
+        return _open_files_keeping(scan(X) if is_path(X) else X, names, aside, wanted, beside)
     if is_table(X):
-        return TableSource(X, keep=names)
+        return TableSource(X, keep=names, aside=aside)
     if is_arrow_object(X):
-        return ArrowObject(X).open(without=names)
-    open_block = partial(open_keeping, names=names)
+        return ArrowObject(X).open(names, aside)
+    open_block = partial(open_keeping, names=names, wanted=wanted)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)
     if not is_dask(X) and not is_array(X) and _is_stream(X):
@@ -139,15 +143,22 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     raise cannot_keep("X", names)
 
 
-def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
-    """The source of files from which the columns `names` are carried along."""
+def _open_files_keeping(
+    files: Scan, names: Sequence[str], aside: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]
+) -> Source:
+    """The source of files from which the columns `names` are carried along; `aside` are those that are no rows."""
     if not all(isinstance(name, str) for name in files.columns):
         raise cannot_keep(files.found.where, names)
-    for name in names:
+    # What is no column may be the path of another table.
+    beside = [name for name in beside if name in files.columns or not names_file(name)]
+    for name in (*names, *beside):
         if name not in files.columns:
             raise unknown_column(files.found.where, name, files.columns)
-    files = files if wanted is None else with_columns(files, wanted)
-    return files.without(names).open()
+    files = (files if wanted is None else with_columns(files, wanted)).without(aside)
+    if beside:
+        chosen = files.chosen
+        files = files.select([*chosen, *(name for name in beside if name not in chosen)])
+    return files.open()
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
@@ -206,13 +217,14 @@ def _named_table(X: Any) -> NamedTable | None:
     return None if table is None or not table.has_names else table
 
 
-def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
+def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Sequence[str] | None = None) -> Source:
     """The source of responses, or of any further table: as `open_source`, but a vector is one column.
 
     With `stream`, a list is a list of blocks, as it is for the first table.
     """
     in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
+        y = y if wanted is None else with_columns(y, wanted)
         if in_blocks or ((callable(y) or hasattr(y, "__next__")) and _opener(y) is _open_stream):
             # The blocks may be vectors, too.
             source: Source = StreamSource(y, _open_column)
@@ -224,6 +236,11 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
         raise type(error)(text if text.startswith(table) else f"{table}: {text}") from error
     source.table = table
     return source
+
+
+def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
+    """Responses in files as an array; anything else as it is."""
+    return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
 
 
 def _open_column(y: Any) -> Source:
@@ -290,6 +307,7 @@ __all__ = [
     "by_name",
     "can_be_opened",
     "gather",
+    "hold_files",
     "holds_objects",
     "names_in",
     "open_keeping",
