@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .messages import list_names
 
-def array_is_no_table(place: str, shape: tuple[int, ...]) -> ValueError:
-    """The error for a stored array that does not have two axes, or has no entries."""
+
+def array_is_no_table(place: str, shape: tuple[int, ...], fields: Sequence[str] | None = None) -> ValueError:
+    """The error for a stored array that does not have two axes, has no entries, or has fields with names."""
     if 0 in shape:
         return ValueError(f"{place}: the array has shape {shape} and so no entries; at least one row is needed.")
+    if fields:
+        return ValueError(
+            f"{place}: the array holds records with the fields {list_names(fields)}, and rows are an array of numbers "
+            "with two axes. Load it and convert it with numpy.lib.recfunctions.structured_to_unstructured, or pass "
+            "pandas.DataFrame(array)."
+        )
     one = " If these are the values of one column, store them as shape (n, 1)." if len(shape) == 1 else ""
+    axes = "one axis" if len(shape) == 1 else f"{len(shape)} axes"
     return ValueError(
-        f"{place}: the array has shape {shape}, that is {len(shape)} axes, and rows need two: (rows, columns).{one} Or "
-        "load it, reshape it, and pass the array."
+        f"{place}: the array has shape {shape}, that is {axes}, and rows need two: (rows, columns).{one} Or load it, "
+        "reshape it, and pass the array."
     )
 
 

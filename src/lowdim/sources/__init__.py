@@ -38,7 +38,7 @@ from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
-from .stores import is_store_object, open_store_object
+from .stores import StoreSource, is_store_object, open_store_object
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table, open_table
 
@@ -72,6 +72,24 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
+def _is_stored(X: Any) -> bool:
+    """True for files, and for arrays in files that the user has opened."""
+    return is_path(X) or isinstance(X, Scan) or is_store_object(X)
+
+
+def _open_stored(X: Any) -> Source:
+    """The source of files, or of an array in a file; the array may have one axis, which is one column."""
+    return open_store_object(X) if is_store_object(X) else (scan(X) if is_path(X) else X).open()
+
+
+def _open_table_in_file(X: Any) -> Source:
+    """As `_open_stored`, but an array must have two axes."""
+    source = _open_stored(X)
+    if isinstance(source, StoreSource):
+        source.require_table()
+    return source
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -80,14 +98,12 @@ def _open_stream(X: Any) -> Source:
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
-    (is_path, lambda X: scan(X).open()),
-    (lambda X: isinstance(X, Scan), lambda X: X.open()),
+    (_is_stored, _open_table_in_file),
     (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, open_store_object),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -247,6 +263,8 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    if _is_stored(y):
+        return _open_stored(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import zarr
 
-from lowdim import PCA, open_source, scan
+from lowdim import PCA, PLSRegression, open_source, scan
 from lowdim.sources.found_files import SUFFIXES
 from lowdim.sources.stores import STORES, StoreSource
 from lowdim.sources.stores.npy import NpyArray
@@ -256,6 +256,7 @@ def test_one_of_several_tables(tmp_path):
 
 def test_no_table(tmp_path):
     write_hdf5(tmp_path / "a.h5", X[:, 0], "labels")
+    write_hdf5(tmp_path / "a.h5", X[:, 1], "weights")
     zarr.open_group(tmp_path / "a.zarr", mode="w")
     for store in ("a.zarr", "a.h5"):
         with pytest.raises(ValueError, match=rf"{store} holds no array with two axes"):
@@ -263,6 +264,36 @@ def test_no_table(tmp_path):
     np.save(tmp_path / "a.npy", X)
     with pytest.raises(ValueError, match=r"a\.npy holds no array 'train'"):
         scan(f"{tmp_path / 'a.npy'}::train")
+
+
+@pytest.mark.parametrize("ending", [".npy", ".zarr", ".h5"])
+def test_an_array_with_one_axis_is_a_response(ending, tmp_path):
+    rows, y = tmp_path / "rows.npy", X @ np.arange(6.0)
+    np.save(rows, X)
+    expected = PLSRegression(2).fit(X, y)
+    # Predictions of one response are written as an array with one axis, too.
+    written = expected.predict_to(X, tmp_path / f"predicted{ending}")
+    path = tmp_path / f"y{ending}"
+    if ending == ".npy":
+        np.save(path, y)
+    elif ending == ".zarr":
+        zarr.create_array(path, data=y, chunks=(5,))
+    else:
+        write_hdf5(path, y, chunks=(5,))
+    for target, values in ((path, y), (str(path), y), (scan(path), y), (written, expected.predict(X))):
+        model, reference = PLSRegression(2).fit(rows, target), PLSRegression(2).fit(X, values)
+        np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-12)
+        assert model.predict(rows).shape == (37,)
+        assert model.score(rows, target) == pytest.approx(reference.score(X, values))
+    with pytest.raises(ValueError, match=r"that is one axis, and rows need two"):
+        PCA(1).fit(path)
+
+
+def test_missing_chunks_of_an_array_with_one_axis(tmp_path):
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("y", (37,), "f8", chunks=(5,))[:30] = 1.0
+    with pytest.raises(ValueError, match=r"2 of 8 chunks are not stored, the first of them at row 30\."):
+        PLSRegression(2).fit(X, tmp_path / "y.h5")
 
 
 # ---- Objects that the user has opened
@@ -298,24 +329,31 @@ def test_opened_objects_keep_the_rules_of_their_library(tmp_path):
 def test_arrays_that_are_no_tables(shape, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros(shape))
     with pytest.raises(ValueError, match=r"a\.npy: the array has shape"):
-        opened(tmp_path / "a.npy")
+        open_source(tmp_path / "a.npy")
     write_hdf5(tmp_path / "a.h5", np.zeros(shape))
     with pytest.raises(ValueError, match=r"a\.h5"):
-        scan(f"{tmp_path / 'a.h5'}::data")
+        open_source(f"{tmp_path / 'a.h5'}::data")
     write_zarr_of(shape, tmp_path / "a.zarr")
     with pytest.raises(ValueError, match=r"a\.zarr"):
-        opened(tmp_path / "a.zarr")
+        open_source(tmp_path / "a.zarr")
 
 
 def write_zarr_of(shape, path):
     zarr.create_array(path, shape=shape, chunks=tuple(max(n, 1) for n in shape), dtype="f8")
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "datetime64[s]", "S5", "U5", [("a", "f8"), ("b", "i4")]])
+@pytest.mark.parametrize("dtype", ["complex128", "datetime64[s]", "S5", "U5"])
 def test_arrays_without_numbers(dtype, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2), dtype=dtype))
     with pytest.raises(ValueError, match=r"a\.npy: the array has dtype .*; rows are real numbers"):
         opened(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_records(shape, tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(shape, dtype=[("a", "f8"), ("b", "i4")]))
+    with pytest.raises(ValueError, match=r"a\.npy: the array holds records with the fields 'a', 'b', .*_unstructured"):
+        open_source(tmp_path / "a.npy")
 
 
 def test_objects_are_never_unpickled(tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, rows_between
 
 
 class Hdf5Array(StoredArray):
@@ -77,7 +77,7 @@ class Hdf5Array(StoredArray):
             offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in np.ndindex(*counts))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
-            where = f"at row {first[0]}, column {first[1]}"
+            where = f"at row {first[0]}" + "".join(f", column {j}" for j in first[1:2])
             raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
 
 
@@ -104,7 +104,7 @@ def reader_of(dataset: Any, place: str) -> Reader:
 
     def read(i: int, j: int, first: int, last: int) -> np.ndarray:
         try:
-            return np.asarray(dataset[i:j, first:last])
+            return rows_between(dataset, i, j, first, last)
         except (OSError, ValueError, RuntimeError) as error:
             raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
 

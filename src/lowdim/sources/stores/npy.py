@@ -38,7 +38,7 @@ class NpyArray(StoredArray):
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
-        X = np.asarray(self._map)
+        X = np.asarray(self._map).reshape(self.shape)
         return nullcontext(lambda i, j, first, last: X[i:j, first:last])
 
     def _refused(self, error: Exception) -> ValueError:

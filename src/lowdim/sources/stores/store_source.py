@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import column_label, inexact_integer, other_store_width
+from ...errors import array_is_no_table, column_label, inexact_integer, other_store_width
 from ..array import ArraySource
 from ..base import Source, Traits, cut
 from ..gathered import StoredSource, fits_easily
@@ -50,6 +50,7 @@ class StoreSource(StoredSource):
         self._columns = columns
         self._mapped = all(a.mapped for a in arrays)
         self.kind = "store"
+        self.vector = all(a.vector for a in arrays)
         self.files = [path for array in arrays for path in array.paths]
         self.dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
         self._cut(0, self._edges[-1])
@@ -67,6 +68,12 @@ class StoreSource(StoredSource):
             n_bytes=n * p * itemsize if self._mapped else 0,
             itemsize=itemsize,
         )
+
+    def require_table(self) -> None:
+        """Raise an error if one of the arrays has one axis only."""
+        for array in self._arrays:
+            if array.vector:
+                raise array_is_no_table(array.place, array.shape[:1])
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         pieces = self._pieces(rows)

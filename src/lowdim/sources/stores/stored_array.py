@@ -22,6 +22,8 @@ class StoredArray(ABC):
     #: The file, and the array in it, for messages.
     place: str
     shape: tuple[int, int]
+    #: Whether the array has one axis, and is read as one column.
+    vector: bool = False
     dtype: np.dtype
     #: The number of rows that are stored together: reading one of them costs as much as reading all.
     chunk_rows: int = 1
@@ -49,10 +51,16 @@ class StoredArray(ABC):
         return ()
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
-        """Take shape and dtype, or refuse an array that is no table of numbers."""
-        if len(shape) != 2 or 0 in shape:
-            raise array_is_no_table(self.place, shape)
+        """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
+        if len(shape) not in (1, 2) or 0 in shape or getattr(dtype, "names", None):
+            raise array_is_no_table(self.place, shape, getattr(dtype, "names", None))
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
-        self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
+        self.vector = len(shape) == 1
+        self.shape, self.dtype = (int(shape[0]), 1 if self.vector else int(shape[1])), np.dtype(dtype)
         self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+
+def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
+    """Rows i to j and columns `first` to `last` of an array; one axis is one column."""
+    return np.asarray(array[i:j])[:, None] if len(array.shape) == 1 else np.asarray(array[i:j, first:last])

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import missing_chunks, missing_extra, unreadable_file
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, rows_between
 
 
 class ZarrArray(StoredArray):
@@ -108,7 +108,7 @@ def reader_of(array: Any, place: str) -> Reader:
 
     def read(i: int, j: int, first: int, last: int) -> np.ndarray:
         try:
-            return np.asarray(array[i:j, first:last])
+            return rows_between(array, i, j, first, last)
         except Exception as error:
             # Each codec has errors of its own.
             raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
