@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from .._version import __version__
 from .._whole_files import moved_when_whole
+from ..errors import directory_is_missing
 from .format import ADDED, BEGIN, DTYPE_NAMES, LONGEST_HEADER, NAME, NO_CHECKSUM, VERSION
 from .json_text import dump
 
@@ -27,6 +29,9 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
     added = {"format": NAME, "version": f"{VERSION[0]}.{VERSION[1]}", "lowdim": __version__}
     ordered = {name: _plain(name, arrays[name]) for name in sorted(arrays, key=lambda name: -arrays[name].itemsize)}
     header = _header(dump({**added, **document}), ordered)
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise directory_is_missing(path, folder)
     with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
         checksum = hashlib.sha256()
         for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):

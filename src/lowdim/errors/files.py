@@ -40,6 +40,13 @@ def not_a_path(got: Any) -> TypeError:
     )
 
 
+def list_of_paths(path: Any) -> ValueError:
+    """The error for a list of paths in place of rows."""
+    return ValueError(
+        f"X is a list of text, such as {str(path)!r}, and not rows of numbers. If these are files, pass lowdim.scan(X)."
+    )
+
+
 def no_such_file(path: Any) -> FileNotFoundError:
     """The error for a path where there is nothing."""
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")

@@ -66,6 +66,11 @@ def no_such_array(path: Any, name: str, found: Sequence[str]) -> ValueError:
     return ValueError(f"{path} holds no array {name!r}. {there}.")
 
 
+def inside_store(path: Any, store: str, name: str) -> ValueError:
+    """The error for a path that goes on with a slash behind the name of a store."""
+    return ValueError(f"{path} is inside of a store: name an array in it behind two colons, as in '{store}::{name}'.")
+
+
 def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, accept: str) -> ValueError:
     """The error for chunks that a store does not hold, and that would be read as its fill value."""
     return ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, unknown_column
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, unknown_column
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -47,7 +47,8 @@ def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
-    if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
+    # Whatever has keys is no sequence of blocks: it would give the keys.
+    if isinstance(X, str | bytes) or hasattr(X, "keys") or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
@@ -60,6 +61,13 @@ def _has_columns(X: Any) -> bool:
 def _is_nested_list(X: Any) -> bool:
     """True for a list of numbers or of lists of numbers."""
     return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and _is_delayed(X[0]))
+
+
+def _open_list(X: Any) -> Source:
+    """The source of a list of lists of numbers."""
+    if len(X) > 0 and is_path(X[0]) and names_file(str(X[0])):
+        raise list_of_paths(X[0])
+    return ArraySource(np.asarray(X))
 
 
 def _is_delayed(X: Any) -> bool:
@@ -99,7 +107,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
     (_is_stored, _open_table_in_file),
-    (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
+    (_is_nested_list, _open_list),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
@@ -297,9 +305,11 @@ def _unknown(X: Any) -> TypeError:
             "dask.array.from_delayed, or X.to_dataframe(), make one."
         )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
+    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
+    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
     return TypeError(
         f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        f"such blocks.{lazy}"
+        f"such blocks.{lazy}{parts}"
     )
 
 

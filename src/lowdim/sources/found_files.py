@@ -14,6 +14,7 @@ from ..errors import (
     changed_file,
     deleted_file,
     empty_directory,
+    inside_store,
     mixed_kinds,
     no_match,
     no_such_file,
@@ -43,6 +44,8 @@ SUFFIXES: dict[str, str] = {
 }
 #: Kinds that may be directories.
 _STORES = ("zarr",)
+#: Kinds that hold arrays with names.
+_WITH_NAMES = ("zarr", "hdf5")
 #: What separates the path of a store from the name of an array in it.
 _INSIDE = "::"
 #: What is neither a file nor a directory.
@@ -125,6 +128,7 @@ def find_files(where: Any) -> Found:
             raise not_a_path(place)
         path, name = _split(os.path.expanduser(os.fspath(place)))
         inside = inside if name is None else name
+        _refuse_inside(path)
         paths += list(_expanded(path))
     kinds: dict[str, str] = {}
     for path in paths:
@@ -160,6 +164,13 @@ def _split(path: str) -> tuple[str, str | None]:
     """A path, and the name of an array in the file if one is given behind "::"."""
     before, separator, name = path.partition(_INSIDE)
     return (path, None) if not separator or os.path.exists(path) else (before, name)
+
+
+def _refuse_inside(path: str) -> None:
+    """Raise an error for the path of an array in a store that is written as if the store were a directory."""
+    for parent in Path(path).parents if kind_of(path) is None else ():
+        if kind_of(parent.name) in _WITH_NAMES and parent.exists():
+            raise inside_store(path, str(parent), Path(path).relative_to(parent).as_posix())
 
 
 def _expanded(path: str) -> Iterator[str]:
