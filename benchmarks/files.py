@@ -106,7 +106,8 @@ def read_and_write(data, k):
     names = [f"pc{j}" for j in range(k)]
 
     def write():
-        with parquet.ParquetWriter(out, arrow_table({name: np.zeros(0) for name in names}).schema) as file:
+        schema = arrow_table({name: np.zeros(0) for name in names}).schema
+        with parquet.ParquetWriter(out, schema, use_dictionary=False) as file:
             for batch in batches(data, "parquet"):
                 file.write_table(arrow_table(dict(zip(names, batch.columns, strict=False))))
         return out

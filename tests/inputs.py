@@ -152,10 +152,15 @@ def record_batches(X: np.ndarray) -> Any:
     return stored.arrow_table(X).to_reader(max_chunksize=5)
 
 
-def relation(X: np.ndarray) -> Any:
-    """A relation of DuckDB, with a connection of its own."""
+#: In older versions of DuckDB, a relation does not keep its connection open.
+_CONNECTIONS: list[Any] = []
+
+
+def relation(table: Any) -> Any:
+    """A relation of DuckDB with the rows of a table of pyarrow, and with a connection of its own."""
     connection = importlib.import_module("duckdb").connect()
-    connection.register("X", stored.arrow_table(X))
+    _CONNECTIONS.append(connection)
+    connection.register("X", table)
     return connection.sql("SELECT * FROM X")
 
 
@@ -202,7 +207,7 @@ INPUTS: dict[str, Input] = {
     "HDF5": Input(stored.hdf5, stored=True),
     "record batches": Input(record_batches, again=False, by_column=False, named=True, queried=True),
     "polars lazy frame": Input(lambda X: table("polars", X).lazy(), by_column=False, named=True, queried=True),
-    "DuckDB relation": Input(relation, by_column=False, named=True, queried=True),
+    "DuckDB relation": Input(lambda X: relation(stored.arrow_table(X)), by_column=False, named=True, queried=True),
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),

@@ -110,14 +110,34 @@ def directory(path, content):
 
 def test_a_directory_is_replaced_by_a_directory_and_by_a_file(tmp_path):
     directory(tmp_path / "parts", "old")
-    with moved_when_whole(tmp_path / "parts") as path:
+    with moved_when_whole(tmp_path / "parts", over_directory=True) as path:
         directory(path, "new")
         assert (tmp_path / "parts" / "0").read_text() == "old"
     assert (tmp_path / "parts" / "0").read_text() == "new"
-    with moved_when_whole(tmp_path / "parts") as path:
+    with moved_when_whole(tmp_path / "parts", over_directory=True) as path:
         path.write_text("a file")
     assert (tmp_path / "parts").read_text() == "a file"
     assert names(tmp_path) == ["parts"]
+
+
+@pytest.mark.parametrize("given", ["", ".", "..", "../inner", "parts", "parts/", "link"])
+def test_a_directory_is_not_replaced_unless_that_is_asked_for(given, tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    directory(tmp_path / "inner" / "parts", "old")
+    (tmp_path / "inner" / "link").symlink_to("parts")
+    monkeypatch.chdir(tmp_path / "inner")
+    with pytest.raises(IsADirectoryError, match=f"the path '{given}'"), moved_when_whole(given):
+        pytest.fail("something could be written")
+    assert names(tmp_path) == ["inner"] and names(tmp_path / "inner") == ["link", "parts"]
+    assert (tmp_path / "inner" / "parts" / "0").read_text() == "old"
+
+
+def test_a_directory_that_appears_meanwhile_is_not_replaced(tmp_path):
+    with pytest.raises(IsADirectoryError), moved_when_whole(tmp_path / "parts") as path:
+        path.write_text("a file")
+        directory(tmp_path / "parts", "of somebody else")
+    assert names(tmp_path) == ["parts"]
+    assert (tmp_path / "parts" / "0").read_text() == "of somebody else"
 
 
 def test_between_the_two_steps_of_replacing_a_directory_an_error_undoes_the_first(tmp_path, monkeypatch):
@@ -130,7 +150,8 @@ def test_between_the_two_steps_of_replacing_a_directory_an_error_undoes_the_firs
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", fail_at_the_second)
-    with pytest.raises(PermissionError, match="moved away"), moved_when_whole(tmp_path / "parts") as path:
+    replacing = moved_when_whole(tmp_path / "parts", over_directory=True)
+    with pytest.raises(PermissionError, match="moved away"), replacing as path:
         directory(path, "new")
     assert names(tmp_path) == ["parts"]
     assert (tmp_path / "parts" / "0").read_text() == "old"

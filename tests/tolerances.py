@@ -20,7 +20,7 @@ TOLERANCES: dict[str, tuple[float, float | None, float | None]] = {
     "PLSSVD": (1e-12, 1e-12, 1e-12),
     "CCA": (1e-12, 1e-12, 1e-12),
     "GCCA": (1e-12, 1e-12, 1e-12),
-    "KernelCCA": (1e-10, None, None),
+    "KernelCCA": (1e-10, 1e-10, None),
 }
 
 

@@ -23,8 +23,11 @@ _REPLACED = ".replaced"
 
 
 @contextmanager
-def moved_when_whole(path: str | PathLike[str]) -> Iterator[Path]:
+def moved_when_whole(path: str | PathLike[str], *, over_directory: bool = False) -> Iterator[Path]:
     """A path of the same name in a temporary directory beside `path`. Write a file or a directory there.
+
+    A file at `path` is replaced. A directory is replaced, with all that it holds, only with `over_directory`; otherwise
+    it is an error.
 
     When the block ends, what was written is flushed to the disk and moved to `path` in one step: whoever opens `path`
     finds what was there before, or all of the new content. If the block raises an error, `path` stays as it was. In
@@ -37,12 +40,16 @@ def moved_when_whole(path: str | PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     _refuse_special(target)
+    if not over_directory:
+        _refuse_directory(path, target)
     _remove_leftovers(target)
     directory, lock = _locked_directory(target)
     try:
         unfinished = directory / target.name
         yield unfinished
         _flush(unfinished)
+        if not over_directory:
+            _refuse_directory(path, target)
         _move(unfinished, target)
         _flush_entry(target.parent)
     finally:
@@ -57,6 +64,15 @@ def _refuse_special(target: Path) -> None:
         mode = target.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise OSError(f"{target} is a device, a socket or a pipe, and cannot be replaced by a file.")
+
+
+def _refuse_directory(path: str | PathLike[str], target: Path) -> None:
+    """Raise an IsADirectoryError if `target` is a directory. The empty path stands for the working directory."""
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"cannot write to the path {os.fspath(path)!r}: {target} is a directory, which is not replaced. Add the "
+            "name of a file."
+        )
 
 
 def _prefix(target: Path) -> str:

@@ -54,6 +54,16 @@ def refused(path, message, error=ValueError):
 # ---- What is written can be read
 
 
+@pytest.mark.parametrize("given", ["", ".", "models"])
+def test_directories_are_not_replaced_by_files(given, tmp_path, monkeypatch):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "thesis.tex").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(IsADirectoryError, match="is a directory, which is not replaced"):
+        container.write(given, DOCUMENT, ARRAYS)
+    assert os.listdir(tmp_path) == ["models"] and os.listdir(tmp_path / "models") == ["thesis.tex"]
+
+
 def test_everything_comes_back_with_every_bit(path):
     document, arrays = container.read(path)
     assert document == DOCUMENT | {"format": "lowdim", "version": "1.0", "lowdim": __version__}

@@ -121,7 +121,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=int, default=1, help="take only every so-manieth model")
     given = parser.parse_args()
-    warnings.simplefilter("error")
     # Nothing here must survive a power failure.
     os.fsync = lambda descriptor: None
     objects = saved_objects(given.every)
@@ -129,7 +128,9 @@ def main() -> None:
     if pages:
         limit = pages * resource.getpagesize() + MORE_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    loading = run(objects, given.count, given.seconds, given.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loading = run(objects, given.count, given.seconds, given.seed)
     outcomes = loading.outcomes
     print(f"{sum(outcomes.values())} files of {len(objects)} objects")
     for name in dict.fromkeys(name for name, _ in outcomes):

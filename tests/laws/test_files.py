@@ -120,6 +120,14 @@ def test_shapes_and_dtypes_are_checked_before_arrays_are_read(label, tmp_path, m
 
 
 @each
+def test_arrays_of_whole_numbers_in_the_place_of_floats_are_refused(label, tmp_path):
+    path, cls, tree = saved(label, tmp_path)
+    for place, leaf in floats(tree).items():
+        if isinstance(leaf, np.ndarray) and place[-1] not in cls.kinds:
+            refused(path, cls, changed(tree, place, leaf.view(np.int64)), "must hold floats")
+
+
+@each
 def test_text_and_truth_in_the_place_of_numbers_are_refused(label, tmp_path):
     path, cls, tree = saved(label, tmp_path)
     for place, leaf in floats(tree).items():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lowdim
+from inputs import relation
 from lowdim import (
     CCA,
     GCCA,
@@ -50,12 +51,6 @@ def stored_table(frame):
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
-def duckdb_relation():
-    connection = pytest.importorskip("duckdb").connect()
-    connection.register("T", stored_table(FRAME))
-    return connection.sql("SELECT * FROM T")
-
-
 #: Everything whose columns have names. Those of files and queries hold text as well, which is a label here.
 TABLES = {
     "pandas": lambda folder: FRAME,
@@ -66,7 +61,7 @@ TABLES = {
     "Path": lambda folder: folder / "table.csv",
     "scan": lambda folder: scan(folder / "table.csv"),
     "lazy frame": lambda folder: pytest.importorskip("polars").from_pandas(FRAME).lazy(),
-    "DuckDB": lambda folder: duckdb_relation(),
+    "DuckDB": lambda folder: relation(stored_table(FRAME)),
 }
 each_table = pytest.mark.parametrize("kind", list(TABLES))
 #: What else has to be named, so that all other columns are rows.

@@ -214,6 +214,20 @@ def test_what_is_there_is_replaced_only_if_that_is_allowed(ending, tmp_path):
     assert len(os.listdir(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".zarr", ".parquet/"])
+def test_what_somebody_else_writes_meanwhile_is_not_replaced(ending, tmp_path):
+    path = f"{tmp_path}/out{ending}"
+
+    def blocks():
+        yield X
+        write(path, [X + 1])
+
+    with pytest.raises(FileExistsError, match=r"it exists already\. Pass overwrite=True"):
+        write(path, blocks())
+    np.testing.assert_array_equal(read_back(path)[0], X + 1)
+    assert len(os.listdir(tmp_path)) == 1
+
+
 def test_a_directory_of_other_things_is_never_replaced(tmp_path):
     (tmp_path / "out.parquet").mkdir()
     (tmp_path / "out.parquet" / "thesis.tex").write_text("")
@@ -232,10 +246,10 @@ def test_a_file_with_other_arrays_is_never_replaced(ending, inner, tmp_path):
             file["group/rows"] = X
             file["elsewhere"] = h5py.ExternalLink("other.h5", "rows")
     else:
-        zarr.open_group(path, mode="w").create_array("group/rows", data=X)
+        zarr.open_group(path, mode="w").create_array("group/rows", shape=X.shape, dtype=X.dtype)[:] = X
     with pytest.raises(FileExistsError, match=f"out{ending}.* exists already"):
         write(path + inner, [X])
-    with pytest.raises(FileExistsError, match=r"also holds .*'group/rows', which would be lost"):
+    with pytest.raises(FileExistsError, match=r"also holds .*'group/rows'.* would be lost"):
         write(path + inner, [X], overwrite=True)
     kept = (h5py.File(path) if ending == ".h5" else zarr.open_group(path))["group/rows"][:]
     np.testing.assert_array_equal(kept, X)

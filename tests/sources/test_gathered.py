@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from lowdim.reading import Rows
-from lowdim.sources import Traits, gather, open_source
+from lowdim.sources import Traits, gather, open_source, with_known_length
 from lowdim.sources.gathered import StoredSource, fits_easily
 
 X = np.random.default_rng(0).standard_normal((11, 4))
@@ -74,6 +74,18 @@ def test_too_many_rows_are_refused_before_they_are_read(monkeypatch):
     assert source.passes == 0
     assert not fits_easily(*X.shape, 8)
     assert fits_easily(2, 4, 8)
+
+
+def test_rows_of_unknown_number(monkeypatch):
+    source = Stored(X)
+    source.shape = (None, 4)
+    assert with_known_length(open_source(iter([X])), "for a test").shape == (None, 4)
+    found = with_known_length(source, "for a test")
+    assert found.shape == (11, 4)
+    np.testing.assert_array_equal(rows_of(found), X)
+    monkeypatch.setattr("lowdim.sources.gathered.free_bytes", lambda: 200)
+    with pytest.raises(MemoryError, match=r"of shape \(9, 4\), .* for a test"):
+        with_known_length(source, "for a test")
 
 
 def test_what_needs_all_rows_says_so(monkeypatch):

@@ -82,3 +82,10 @@ def test_a_column_may_be_the_name_of_a_file():
     assert by_name(FRAME, "responses.npy")[1] == "responses.npy"
     with pytest.raises(ValueError, match="X has no column 'responses'"):
         by_name(FRAME, "responses")
+
+
+def test_a_response_that_is_named_twice(tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    for X in (FRAME, TABLE, tmp_path / "rows.csv"):
+        with pytest.raises(ValueError, match="y names 'y' more than once"):
+            PLSRegression(1).fit(X, y=["y", "y"])

@@ -166,6 +166,14 @@ def decimal_commas(where: str, columns: Sequence[str]) -> ValueError:
     )
 
 
+def csv_line_break_in_header(path: str) -> ValueError:
+    """The error for a CSV file with a line break, or only one quote, in the name of a column."""
+    return ValueError(
+        f"{path} has a header that does not end with the first line: a quote is open there. Line breaks within the "
+        "name of a column are not supported; rename it."
+    )
+
+
 def csv_encoding(path: str, encoding: str) -> ValueError:
     """The error for a CSV file that is not in UTF-8."""
     return ValueError(f"{path} is written in {encoding}; CSV files must be in UTF-8. Convert it first.")
@@ -213,6 +221,12 @@ def duplicate_columns(where: str, names: Sequence[str]) -> ValueError:
         f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them, "
         "or leave them out."
     )
+
+
+def named_twice(argument: str, names: Sequence[str]) -> ValueError:
+    """The error for a column that is named several times."""
+    twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    return ValueError(f"{argument} names {list_names(twice)} more than once. Name each column once.")
 
 
 def bad_columns(argument: str, got: Any) -> TypeError:

@@ -45,7 +45,8 @@ def would_lose_arrays(path: Any, file: Any, names: Sequence[str]) -> FileExistsE
     """The error for a file with several arrays, of which all would be replaced by one."""
     return cannot_be_replaced(
         path,
-        f"{str(file)!r} also holds {list_names(names)}, which would be lost: results are a file of their own",
+        f"{str(file)!r} also holds {list_names(names)}. A result is written as a file of its own, and they would be "
+        "lost",
     )
 
 

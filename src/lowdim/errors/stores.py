@@ -8,16 +8,10 @@ from typing import Any
 from .messages import list_names
 
 
-def array_is_no_table(place: str, shape: tuple[int, ...], fields: Sequence[str] | None = None) -> ValueError:
-    """The error for a stored array that does not have two axes, has no entries, or has fields with names."""
+def array_is_no_table(place: str, shape: tuple[int, ...]) -> ValueError:
+    """The error for a stored array that does not have two axes, or has no entries."""
     if 0 in shape:
         return ValueError(f"{place}: the array has shape {shape} and so no entries; at least one row is needed.")
-    if fields:
-        return ValueError(
-            f"{place}: the array holds records with the fields {list_names(fields)}, and rows are an array of numbers "
-            "with two axes. Load it and convert it with numpy.lib.recfunctions.structured_to_unstructured, or pass "
-            "pandas.DataFrame(array)."
-        )
     one = " If these are the values of one column, store them as shape (n, 1)." if len(shape) == 1 else ""
     axes = "one axis" if len(shape) == 1 else f"{len(shape)} axes"
     return ValueError(
@@ -28,9 +22,15 @@ def array_is_no_table(place: str, shape: tuple[int, ...], fields: Sequence[str] 
 
 def array_without_numbers(place: str, dtype: Any) -> ValueError:
     """The error for a stored array of strings, dates, complex numbers or records."""
+    fields = getattr(dtype, "names", None)
+    advice = (
+        f"Of records with the fields {list_names(fields)}, pass pandas.DataFrame(array), or convert them with "
+        "numpy.lib.recfunctions.structured_to_unstructured"
+        if fields
+        else "Convert the array and store it again, or load it and pass the numbers in it"
+    )
     return ValueError(
-        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). Convert the "
-        "array and store it again, or load it and pass the numbers in it."
+        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). {advice}."
     )
 
 

@@ -20,7 +20,7 @@ from ..reading import RowMap, Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel import require_symmetric
 from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, MappedSource, Source, open_target
+from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
 from ._base import Model
 from ._canonical import warn_if_forced
 from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
@@ -202,7 +202,8 @@ class KernelCCA(Model):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        x, other = self._open(X, reset=reset), open_target(y, wanted=None if reset else known_targets(self))
+        opened = self._open(X, reset=reset), open_target(y, wanted=None if reset else known_targets(self))
+        x, other = (with_known_length(source, "for KernelCCA") for source in opened)
         for source in (x, other):
             _require_all_rows(source)
         if other.shape[0] != x.shape[0]:

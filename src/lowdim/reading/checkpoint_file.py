@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -52,9 +52,9 @@ def write_state(path: str | PathLike[str], described: dict[str, Any], state: Sta
     tree = {
         "holds": "checkpoint",
         "pass": described,
-        "cut": asdict(state.cut),
-        "places": [asdict(place) for place in state.places],
-        "begin": asdict(state.begin),
+        "cut": state.cut._asdict(),
+        "places": [place._asdict() for place in state.places],
+        "begin": state.begin._asdict(),
         "summaries": [summary._tree() for summary in state.summaries],
     }
     container.write(path, *container.flatten(tree))
@@ -87,7 +87,7 @@ def _state(tree: dict[str, Any], kind: type[Summary]) -> State:
     cut, begin, trees = Cut(**tree["cut"]), Begin(**tree["begin"]), tree["summaries"]
     places = [Place(**place) for place in tree["places"]]
     n = cut.summaries
-    numbers = [*asdict(cut).values(), begin.block, begin.row, *(v for place in places for v in asdict(place).values())]
+    numbers = [*cut, begin.block, begin.row, *(number for place in places for number in place)]
     if not all(type(number) is int and number >= 0 for number in numbers) or min(cut.rows, cut.parts, n) < 1:
         raise ValueError("its places are not numbers of rows and pieces")
     if any(place.piece % n != i for i, place in enumerate(places)) or len(trees) != (n if places else 1):

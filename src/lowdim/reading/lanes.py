@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..summaries.base import Summary
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(NamedTuple):
     """How the rows of a pass are cut. The sums depend on it through rounding, and on nothing else beside the rows."""
 
     #: The number of rows of a block.
@@ -19,16 +18,14 @@ class Cut:
     summaries: int
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """How far a lane is: its pieces before number `piece` have been added, and so many rows of that one."""
 
     piece: int
     rows: int = 0
 
 
-@dataclass(frozen=True)
-class Begin:
+class Begin(NamedTuple):
     """Where a block begins: its number, its first row, and a digest of the blocks before it if they are of a stream."""
 
     block: int = 0

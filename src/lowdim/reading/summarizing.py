@@ -97,7 +97,9 @@ def summarize_source(
 ) -> S:
     """As `summarize`, with weights that have been checked. With `keep`, the file of the checkpoint holds the sums of
     all rows at the end, and the caller removes it."""
-    summary.names = agreed_names(summary.names, column_names(source), "the table to be added")
+    names = agreed_names(summary.names, column_names(source), "the table to be added")
+    if names is not summary.names:
+        summary.names = names
     keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary)
     if source.traits.remote:
         _add_remotely(source, summary, weights, progress)
@@ -110,10 +112,15 @@ def summarize_source(
 
 def column_names(source: Source) -> Names:
     """The names of the columns of all tables of a source, side by side; None if no table has names."""
-    if source.transposed or all(member.names is None for member in source.members):
+    if source.transposed:
+        return None
+    members = source.members
+    if len(members) == 1:
+        return None if members[0].names is None else tuple(members[0].names)
+    if all(member.names is None for member in members):
         return None
     names: list[str | None] = []
-    for member in source.members:
+    for member in members:
         names += [None] * member.shape[1] if member.names is None else list(member.names)
     return tuple(names)
 
@@ -125,8 +132,28 @@ def _add_here(
     found = None if keeper is None else keeper.found
     cut = _cut_of(source, summary) if found is None else found.cut
     parts = cut_into(source, cut.parts)
+    in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
     if progress is not None:
         progress.begin(type(summary).__name__, count_blocks(parts, cut.rows))
+    tick = _ticks(progress, keeper)
+    if keeper is None and not in_threads:
+        _add_part(source, weights, 0, cut.rows, 0, Lane(summary, Place(0), 1), tick or _nothing)
+    else:
+        _add_in_lanes(parts, summary, weights, cut, keeper, tick, in_threads)
+    if progress is not None:
+        progress.end()
+
+
+def _add_in_lanes(
+    parts: list[Source],
+    summary: Summary,
+    weights: Array | None,
+    cut: Cut,
+    keeper: Keeper | None,
+    tick: Callable[[], None] | None,
+    in_threads: bool,
+) -> None:
+    """Add parts, or the blocks of the only part, to several summaries in turn, and merge these."""
     if keeper is None:
         lanes, first = _new_lanes(summary, cut.summaries), 0
     else:
@@ -134,12 +161,11 @@ def _add_here(
     if len(parts) > 1:
         pieces = _parts_to_add(parts, weights, cut.rows, first)
     elif keeper is None:
-        pieces = _blocks_to_add(source, weights, _with_begins(source.blocks(cut.rows)), 0)
+        pieces = _blocks_to_add(parts[0], weights, _with_begins(parts[0].blocks(cut.rows)), 0)
     else:
-        pieces = _blocks_to_add(source, weights, keeper.blocks(), keeper.row)
-    in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
+        pieces = _blocks_to_add(parts[0], weights, keeper.blocks(), keeper.row)
     try:
-        _add_in_turn(pieces, lanes, first, _ticks(progress, keeper), in_threads)
+        _add_in_turn(pieces, lanes, first, tick, in_threads)
     except BaseException:
         if keeper is not None:
             # What has been added is kept. If the file cannot be written, the first error says more.
@@ -151,8 +177,6 @@ def _add_here(
         pieces.close()
     for lane in lanes[1:]:
         summary.merge(lane.summary)
-    if progress is not None:
-        progress.end()
 
 
 def _cut_of(source: Source, summary: Summary) -> Cut:
@@ -165,11 +189,11 @@ def _cut_of(source: Source, summary: Summary) -> Cut:
     rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
     wanted = n_parts(source, summary.threaded_blas)
     parts = len(cut_into(source, wanted))
+    if parts == 1 and not _comes_in_blocks(source, summary):
+        return Cut(rows, 1, 1)
     n_threads = _blas.available()
     in_turn = n_threads + max(1, n_threads // 2) if n_threads > 1 else 1
-    if parts > 1:
-        return Cut(rows, wanted, min(in_turn, parts))
-    return Cut(rows, 1, in_turn if _comes_in_blocks(source, summary) else 1)
+    return Cut(rows, 1, in_turn) if parts == 1 else Cut(rows, wanted, min(in_turn, parts))
 
 
 def _comes_in_blocks(source: Source, summary: Summary) -> bool:

@@ -117,13 +117,15 @@ class _Job:
             yield from self._reader.pieces(self.source, 0)
             return
         n_threads = _blas.available()
-        # One task more than there are threads, so that none of them has to wait for the caller.
-        done: Any = _threads.run_in_parallel(self._tasks(), n_threads=n_threads, at_most=n_threads + 1)
-        with closing(done):
-            for pieces in done:
-                yield from pieces
+        # Both are closed at once after an error, so that no file stays open.
+        with closing(self._tasks()) as todo:
+            # One task more than there are threads, so that none of them has to wait for the caller.
+            done: Any = _threads.run_in_parallel(todo, n_threads=n_threads, at_most=n_threads + 1)
+            with closing(done):
+                for pieces in done:
+                    yield from pieces
 
-    def _tasks(self) -> Iterator[Callable[..., list[Piece]]]:
+    def _tasks(self) -> Generator[Callable[..., list[Piece]], None, None]:
         """Functions that return the results for one or more blocks."""
         reader, parts = self._reader, self._parts
         if self.source.traits.remote:

@@ -137,12 +137,15 @@ def open_sink(
     _check_place(output, overwrite, reading)
     failed: list[BaseException] = []
     try:
-        with moved_when_whole(output.path) as unfinished:
+        with moved_when_whole(output.path, over_directory=overwrite) as unfinished:
             sink = output.sink(str(unfinished), names)
             try:
                 with _noting_errors(failed):
                     yield Writer(sink, output.given)
                 sink.close()
+                with _noting_errors(failed):
+                    # Somebody else may have written there meanwhile.
+                    _check_place(output, overwrite, reading)
             except BaseException:
                 with suppress(Exception):
                     sink.abandon()

@@ -21,7 +21,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path, names_file
-from .gathered import gather
+from .gathered import gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -38,7 +38,7 @@ from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, with_columns
 from .shaped import ShapedSource
 from .sparse import SparseSource
-from .stores import StoreSource, is_store_object, open_store_object
+from .stores import is_store_object, open_store_object
 from .stream import StreamSource
 from .table import TableSource, is_column, is_table, open_table
 
@@ -80,21 +80,9 @@ def _is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") and not is_column(X) and not np.isscalar(X)
 
 
-def _is_stored(X: Any) -> bool:
-    """True for files, and for arrays in files that the user has opened."""
-    return is_path(X) or isinstance(X, Scan) or is_store_object(X)
-
-
-def _open_stored(X: Any) -> Source:
-    """The source of files, or of an array in a file; the array may have one axis, which is one column."""
-    return open_store_object(X) if is_store_object(X) else (scan(X) if is_path(X) else X).open()
-
-
-def _open_table_in_file(X: Any) -> Source:
-    """As `_open_stored`, but an array must have two axes."""
-    source = _open_stored(X)
-    if isinstance(source, StoreSource):
-        source.require_table()
+def _open_opened_rows(X: Any) -> Source:
+    source = open_store_object(X)
+    source.require_two_axes()
     return source
 
 
@@ -106,12 +94,14 @@ def _open_stream(X: Any) -> Source:
 SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, np.ndarray), ArraySource),
     (is_sparse, SparseSource),
-    (_is_stored, _open_table_in_file),
+    (is_path, lambda X: scan(X).open()),
+    (lambda X: isinstance(X, Scan), lambda X: X.open()),
     (_is_nested_list, _open_list),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
     (is_arrow_object, lambda X: ArrowObject(X).open()),
+    (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
 ]
@@ -122,8 +112,9 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `X` is a NumPy array or memory map, any array-API array (torch, CuPy), a SciPy sparse matrix, a pandas, polars or
     pyarrow table, a Dask array or data frame, a nested list of numbers, or an iterable of blocks of these (a callable
-    that returns one can be read again and again). It may also be the path of a file or a directory, or what
-    `lowdim.scan` returns.
+    that returns one can be read again and again). It may also be the path of a file or a directory, what `lowdim.scan`
+    returns, or an object that speaks Arrow: a reader of record batches, a dataset, a lazy frame of polars, a relation
+    of DuckDB, or whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
@@ -271,8 +262,10 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
-    if _is_stored(y):
-        return _open_stored(y)
+    if is_path(y) or isinstance(y, Scan):
+        return (scan(y) if is_path(y) else y).open(vectors=True)
+    if is_store_object(y):
+        return open_store_object(y)
     if is_dask(y):
         vector = getattr(y, "ndim", 2) == 1
         if vector:
@@ -308,8 +301,8 @@ def _unknown(X: Any) -> TypeError:
     keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
     parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
     return TypeError(
-        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, or an iterable of "
-        f"such blocks.{lazy}{parts}"
+        f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
+        f"or an iterable of blocks.{lazy}{parts}"
     )
 
 
@@ -346,4 +339,5 @@ __all__ = [
     "tasks",
     "tree",
     "unusable_block_error",
+    "with_known_length",
 ]

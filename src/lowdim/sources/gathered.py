@@ -13,25 +13,34 @@ from .sparse import SparseSource
 
 #: A table fits easily into memory if it takes at most this share of what is free.
 _EASILY = 0.25
+#: Rows of unknown number are gathered in blocks of this size.
+_BLOCK_BYTES = 8 << 20
 
 
 def gather(source: Source, purpose: str) -> Source:
-    """The rows of a source of known length as a source in memory; `source` itself if its rows are there already.
+    """The rows of a source as a source in memory; `source` itself if its rows are there already.
 
-    One pass. The memory is that of all rows; an error says how much is missing, before anything is read, and names the
+    One pass. The memory is that of all rows, and twice as much while they are gathered if their number is not known
+    beforehand. An error says how much is missing, before anything is read if the number is known, and names the
     `purpose` for which the rows are needed.
     """
     if source.traits.in_memory:
         return source
-    n, p = int(source.shape[0] or 0), source.shape[1]
-    needed, free = int(n * p * source.traits.stored * source.traits.itemsize), free_bytes()
-    if free and needed > free:
-        raise rows_exceed_memory(source.table, (n, p), needed, free, purpose)
-    rows = _all_rows(source, n)
+    if source.shape[0] is None:
+        rows = _growing_rows(source, purpose)
+    else:
+        _require_memory(source, source.shape[0], purpose)
+        rows = _all_rows(source, source.shape[0])
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
     held.origin = source
     return held
+
+
+def with_known_length(source: Source, purpose: str) -> Source:
+    """The source, or its rows in memory if they come from a file or a query that does not tell their number."""
+    stored = isinstance(getattr(source, "parent", source), StoredSource)
+    return gather(source, purpose) if source.shape[0] is None and stored and source.traits.rereadable else source
 
 
 def fits_easily(n: int, p: int, itemsize: int) -> bool:
@@ -40,7 +49,7 @@ def fits_easily(n: int, p: int, itemsize: int) -> bool:
 
 
 class StoredSource(Source):
-    """Base class of sources of known length whose rows are in files.
+    """Base class of sources whose rows are in files, or are the result of a query.
 
     To be read by columns (trait `by_feature`), the table is gathered in memory once. Fewer rows than columns take less
     memory than the covariance matrix of the columns, which is the alternative.
@@ -55,6 +64,25 @@ class StoredSource(Source):
         if self._held is None or self._held.shape != self.shape:
             self._held = gather(self, "to read it by columns")
         return self._held.features()
+
+
+def _require_memory(source: Source, n: int, purpose: str) -> None:
+    """Raise an error if n rows of the source do not fit into the free memory."""
+    needed = int(n * source.shape[1] * source.traits.stored * source.traits.itemsize)
+    free = free_bytes()
+    if free and needed > free:
+        raise rows_exceed_memory(source.table, (n, source.shape[1]), needed, free, purpose)
+
+
+def _growing_rows(source: Source, purpose: str) -> Array:
+    """All rows of a source of unknown length; for each block there must be room for it and for all blocks joined."""
+    blocks: list[Array] = []
+    n = 0
+    for block in source.blocks(max(1, _BLOCK_BYTES // (source.shape[1] * source.traits.itemsize))):
+        blocks.append(block)
+        n += block.shape[0]
+        _require_memory(source, n, purpose)
+    return concat_rows(blocks)
 
 
 def _all_rows(source: Source, n: int) -> Array:

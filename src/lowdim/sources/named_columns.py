@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from .._xp import to_numpy
-from ..errors import needs_second_reading, unknown_column
+from ..errors import named_twice, needs_second_reading, unknown_column
 from .base import Source
 from .column_choice import ColumnChoice, check_columns
 from .columns_of import ColumnsSource
@@ -170,6 +170,8 @@ def columns_by_name(
     for name in (*targets, *named.values()):
         if name not in table.names:
             raise unknown_column(table.label, name, list(table.names))
+    if len(set(targets)) < len(targets):
+        raise named_twice("y", targets)
     if not targets and not named:
         return X, y, *vectors.values()
     rest = table.rest([*targets, *named.values()], wanted)

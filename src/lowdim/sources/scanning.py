@@ -13,7 +13,7 @@ from .base import Source
 from .column_choice import ColumnChoice
 from .contents import Contents
 from .found_files import Found, find_files, is_path
-from .stores import StoredArrays
+from .stores import StoredArrays, StoreSource
 
 #: What reads each kind of file; the kinds are the values of `found_files.SUFFIXES`.
 READERS: dict[str, Any] = {
@@ -62,9 +62,11 @@ class Scan:
         """The same choice without some columns."""
         return self._choosing(self.choice.without(names))
 
-    def open(self) -> Source:
-        """The source of the rows."""
+    def open(self, *, vectors: bool = False) -> Source:
+        """The source of the rows. With `vectors`, arrays with one axis are taken too, as one column."""
         source = self.contents.source(self.chosen)
+        if isinstance(source, StoreSource) and not vectors:
+            source.require_two_axes()
         source.files = self.found.paths
         return source
 

@@ -58,8 +58,8 @@ class Summary(ABC):
     added: ClassVar[tuple[str, ...]] = ()
     #: Names of parameters that may be None.
     optional: ClassVar[tuple[str, ...]] = ()
-    #: Names of sums that are whole numbers without a sign; all others are floats.
-    unsigned: ClassVar[tuple[str, ...]] = ()
+    #: Kinds of dtypes, as NumPy names them, of arrays that are not floats, or need not be.
+    kinds: ClassVar[dict[str, str]] = {}
     #: Names of values that are never negative, and of symmetric matrices whose diagonal is never negative.
     nonnegative: ClassVar[tuple[str, ...]] = ()
     symmetric: ClassVar[tuple[str, ...]] = ()

@@ -115,6 +115,7 @@ class Gram(Summary):
 
     parameters = ("n_samples", "sample_weight", "ddof")
     state = ("n_samples", "sample_weight", "ddof", "n_rows", "product")
+    kinds: ClassVar[dict[str, str]] = {"sample_weight": "fiub"}
     optional: ClassVar[tuple[str, ...]] = ("sample_weight", "ddof")
     nonnegative: ClassVar[tuple[str, ...]] = ("sample_weight",)
     symmetric: ClassVar[tuple[str, ...]] = ("product",)

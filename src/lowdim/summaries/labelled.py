@@ -39,6 +39,7 @@ class Labelled(Summary, Generic[S]):
 
     parameters = ("like", "counts")
     state = ("like", "counts", "parts")
+    kinds = {"counts": "i"}
     takes_pieces = True
 
     def __init__(self, like: S, counts: Sequence[int]) -> None:

@@ -87,8 +87,7 @@ def check_shapes(summary: Summary) -> None:
     for name, shape in layout.items():
         value = getattr(summary, name)
         if value is not None:
-            kinds = "fiub" if not shape or name in given else "u" if name in summary.unsigned else "f"
-            _check_shape(name, value, shape, kinds)
+            _check_shape(name, value, shape, summary.kinds.get(name, "f") if shape else "fiub")
         elif name not in summary.optional and (not shape or name in given):
             raise ValueError(f"{name} is missing")
     for name in summary.state:
@@ -124,7 +123,7 @@ def _check_shape(name: str, value: Any, shape: tuple[int | None, ...], kinds: st
     Arrays may not have been read yet, so that only numbers must be finite."""
     numbers = _numbers(value)
     if numbers.dtype.kind not in kinds:
-        allowed = {"f": "floats", "u": "whole numbers without a sign"}.get(kinds, "real numbers")
+        allowed = {"f": "floats", "u": "whole numbers without a sign", "i": "whole numbers"}.get(kinds, "real numbers")
         raise ValueError(f"{name} has dtype {numbers.dtype}, and must hold {allowed}")
     got = tuple(value.shape) if is_sparse(value) else numbers.shape
     if len(got) != len(shape) or any(s is not None and s != g for g, s in zip(got, shape, strict=True)):

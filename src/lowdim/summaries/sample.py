@@ -47,7 +47,7 @@ class Sample(Summary):
 
     parameters = ("n_features", "size", "seed")
     state = ("n_features", "size", "seed", "rows", "weights", "keys")
-    unsigned = ("keys",)
+    kinds = {"keys": "u"}
     nonnegative = ("n_features", "size", "seed", "weights")
 
     def __init__(self, n_features: int, size: int, *, seed: int = 0) -> None:

@@ -14,6 +14,7 @@ class ScatterSummary(Summary):
     """Total weight, mean and scatter about the mean of p columns, which may be those of several tables side by side."""
 
     parameters = ("n_features", "groups")
+    kinds: ClassVar[dict[str, str]] = {"groups": "i"}
     nonnegative: ClassVar[tuple[str, ...]] = ("weight",)
     #: sum_i w_i (x_i - mean)(x_i - mean)^T, not divided by the weight.
     scatter: Any

@@ -41,6 +41,7 @@ class StandardizedGrams(Summary):
 
     parameters = ("training", "ddof", "root")
     state = ("training", "ddof", "root", "n_rows", "product", "log_scale")
+    kinds: ClassVar[dict[str, str]] = {"training": "fiub"}
     nonnegative: ClassVar[tuple[str, ...]] = ("training",)
 
     def __init__(self, training: Array, ddof: int, root: bool = False) -> None:

@@ -32,7 +32,7 @@ def rows(path, **options):
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.tsv"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
 def test_separators_compression_and_marks(csv, separator, name, end, mark):
     lines = [["a", "b c"], ["1", "2.5"], ['"3"', "-4e2"], ["", "NA"]]
@@ -88,6 +88,12 @@ def test_text_behind_the_first_block_is_named_with_its_line(csv):
     many = 300_000
     path = csv("a,b\n" + "1,2\n" * many + "1,two\n" + "1,2\n" * 5)
     with pytest.raises(ValueError, match=rf"rows\.csv cannot be read in line {many + 2}: 'two' in column 'b' is not a"):
+        PCA(1).fit(path)
+
+
+def test_underscores_between_digits_are_text(csv):
+    path = csv("a,b\n" + "1,2\n" * 300_000 + "1_000,2\n")
+    with pytest.raises(ValueError, match=r"cannot be read in line 300002: '1_000' in column 'a' is not a number"):
         PCA(1).fit(path)
 
 
@@ -188,6 +194,31 @@ def test_a_header_is_needed(csv, tmp_path):
     assert scan(tmp_path / "a.csv").columns == ["2019", "total"]
 
 
+def test_a_header_ends_with_its_line(csv, tmp_path):
+    with pytest.raises(ValueError, match=r"rows\.csv has a header that does not end with the first line"):
+        scan(csv('"a\nb",c\n1,2\n'))
+    with pytest.raises(ValueError, match=r"rows\.csv has a header that does not end with the first line"):
+        scan(csv('"a\rb",c\n1,2\n'))
+    csv("a,c\n1,2\n", "a.csv")
+    csv('c,a,"d\ne"\n1,2,3\n', "b.csv")
+    with pytest.raises(ValueError, match=r"b\.csv has a header that does not end with the first line"):
+        PPCA(1).fit(scan([tmp_path / "a.csv", tmp_path / "b.csv"]))
+    assert scan(csv('"a,""b""",c\n1,2\n')).columns == ['a,"b"', "c"]
+
+
+def test_a_name_that_occurs_twice_in_another_file(csv, tmp_path):
+    paths = [csv("a,b\n1,2\n", "a.csv"), csv("a,b,b\n1,2,3\n", "b.csv")]
+    with pytest.raises(ValueError, match=r"b\.csv has several columns with the name 'b'"):
+        PCA(1).fit(scan(paths))
+
+
+def test_what_is_neither_true_nor_false_is_named_with_its_file_and_line(csv, tmp_path):
+    csv("a,b\n1,true\n3,false\n", "a.csv")
+    csv("a,b\n1,1\n3,0.5\n", "b.csv")
+    with pytest.raises(ValueError, match=r"b\.csv cannot be read in line 3: '0\.5' in column 'b' is neither true nor"):
+        PCA(1).fit(tmp_path)
+
+
 def test_encodings(csv):
     with pytest.raises(ValueError, match="is written in UTF-16; CSV files must be in UTF-8"):
         scan(csv("a,b\n1,2\n", encoding="utf-16"))
@@ -214,6 +245,15 @@ def test_columns_in_another_order_and_missing_ones(csv, tmp_path):
         PCA(1).fit(tmp_path)
 
 
+def test_lines_that_are_longer_than_a_block(csv, monkeypatch):
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1 << 10)
+    values = np.random.default_rng(0).standard_normal((5, 300))
+    lines = [",".join(repr(float(value)) for value in row) for row in values]
+    path = csv("\n".join([",".join(f"x{j}" for j in range(300)), *lines]))
+    assert len(lines[0]) > 4 << 10
+    np.testing.assert_array_equal(rows(path), values)
+
+
 def test_paths_from_here(csv, tmp_path, monkeypatch):
     csv("a,b\n1,2\n", "a.csv")
     csv("a,b\n3,4\n", "b.csv")
@@ -228,6 +268,19 @@ def test_a_truncated_compressed_file(csv):
     path = path.rename(path.with_name("rows.csv.gz"))
     with pytest.raises(ValueError, match=r"rows\.csv\.gz cannot be read"):
         PCA(1).fit(path)
+
+
+def test_a_damaged_compressed_file(csv):
+    """Random text, so that most of the file is not a header of a block."""
+    values = np.random.default_rng(0).integers(0, 10**9, (50_000, 2))
+    data = bytearray(gzip.compress(("a,b\n" + "".join(f"{a},{b}\n" for a, b in values)).encode()))
+    path = csv(b"", "rows.csv").rename(csv("a\n", "rows.csv.gz"))
+    for place in np.random.default_rng(1).integers(20, len(data), 8):
+        data[place] ^= 0xFF
+        path.write_bytes(data)
+        data[place] ^= 0xFF
+        with pytest.raises(ValueError, match=r"rows\.csv\.gz cannot be read"):
+            PCA(1).fit(path)
 
 
 def test_large_files_are_not_counted_first(csv, monkeypatch):

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as one table: rows, columns, damaged files, and files that change."""
+"""Parquet and Arrow files as one table: rows, columns, and files that change."""
 
 import os
 import sys
@@ -275,67 +275,6 @@ def test_several_columns_of_one_name(tmp_path):
     np.testing.assert_array_equal(whole(open_source(scan(tmp_path, columns="b"))), X[:, [1]])
 
 
-# ---- Damaged files
-
-
-@each_kind
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_is_named(kind, share, tmp_path):
-    write(kind, tmp_path / f"a.{kind}", table(X))
-    path = tmp_path / f"b.{kind}"
-    write(kind, path, table(X))
-    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(ValueError, match=rf"b\.{kind} cannot be read: .* write it again, or leave it out"):
-        PCA(1).fit(tmp_path)
-
-
-def test_a_corrupt_row_group_is_named(tmp_path):
-    for name in "ab":
-        write("parquet", tmp_path / f"{name}.parquet", table(X))
-    path = tmp_path / "b.parquet"
-    chunk = pa.parquet.ParquetFile(path).metadata.row_group(3).column(2)
-    start = chunk.dictionary_page_offset or chunk.data_page_offset
-    data = bytearray(path.read_bytes())
-    data[start : start + 40] = bytes(40)
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"b\.parquet cannot be read in row group 3: "):
-        PCA(1).fit(tmp_path)
-    # The column is not read, so it does no harm.
-    np.testing.assert_array_equal(whole(open_source(scan(tmp_path, columns="a")))[:, 0], np.tile(X[:, 0], 2))
-
-
-def test_a_page_whose_checksum_is_wrong_is_named(tmp_path):
-    path = tmp_path / "a.parquet"
-    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-    pa.parquet.write_table(table(X), path, row_group_size=50, **options)
-    chunk = pa.parquet.ParquetFile(path).metadata.row_group(1).column(0)
-    data = bytearray(path.read_bytes())
-    data[chunk.data_page_offset + chunk.total_compressed_size - 3] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"a\.parquet cannot be read in row group 1: .*CRC"):
-        PCA(1).fit(tmp_path)
-
-
-def test_a_corrupt_record_batch_is_named(tmp_path):
-    path = tmp_path / "a.feather"
-    pa.feather.write_feather(table(X), str(path), chunksize=100, compression="zstd")
-    data = bytearray(path.read_bytes())
-    place = data.rindex(b"\x28\xb5\x2f\xfd")  # where the last column begins, compressed
-    data[place : place + 16] = bytes(16)
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"a\.feather cannot be read in record batch 4: "):
-        PCA(1).fit(path)
-
-
-def test_a_file_that_is_not_what_its_name_says(tmp_path):
-    (tmp_path / "a.parquet").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"a\.parquet cannot be read: .*not what its name says"):
-        scan(tmp_path)
-    (tmp_path / "b.arrow").write_bytes(b"ARROW1 and so on")
-    with pytest.raises(ValueError, match=r"b\.arrow cannot be read"):
-        scan(tmp_path / "b.arrow")
-
-
 # ---- Files that change
 
 
@@ -366,3 +305,13 @@ def test_a_scan_is_of_the_files_as_they_were(folder):
     os.utime(sorted(folder.iterdir())[2], ns=(0, 1))
     with pytest.raises(ValueError, match="has changed since it was scanned"):
         PCA(1).fit(found)
+
+
+@each_kind
+def test_a_name_that_occurs_twice_in_another_file(kind, tmp_path):
+    write(kind, tmp_path / f"0.{kind}", table(X))
+    twice = pa.Table.from_arrays([pa.array(X[:, 0])] * 5, names=[*NAMES, "d"])
+    write(kind, tmp_path / f"1.{kind}", twice)
+    with pytest.raises(ValueError, match=rf"1\.{kind} has several columns with the name 'd'"):
+        PCA(1).fit(tmp_path)
+    assert PCA(1).fit(scan(tmp_path, columns=["a", "e"])).n_samples_ == 1000

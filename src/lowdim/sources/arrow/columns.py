@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,12 @@ def is_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def numeric_columns(schema: Any) -> list[str]:
+    """The names of the columns that are numbers."""
+    numbers = {kind for kind in set(schema.types) if is_number(kind)}
+    return [field.name for field in schema if field.type in numbers]
+
+
 def index_columns(schema: Any) -> list[str]:
     """The columns that are the index of a data frame of pandas, as a note in the schema says."""
     noted = (schema.pandas_metadata or {}).get("index_columns", [])
@@ -49,7 +55,7 @@ def index_columns(schema: Any) -> list[str]:
     return [name for name in noted if isinstance(name, str) and name in schema.names]
 
 
-def block_dtype(kinds: Sequence[Any]) -> type[np.floating[Any]]:
+def block_dtype(kinds: Iterable[Any]) -> type[np.floating[Any]]:
     """The dtype of a block of columns of these types: float32 if float32 holds all their values exactly."""
     return np.float32 if all(_is_narrow(kind) for kind in kinds) else np.float64
 

@@ -7,12 +7,14 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from ...errors import csv_encoding, csv_header, other_separator
+from ...errors import csv_encoding, csv_header, csv_line_break_in_header, other_separator
 from ..found_files import Found
 from .formats import FileFormat
 
@@ -26,6 +28,8 @@ _COUNTED_BYTES = 16 << 20
 _COMPRESSION = 8
 #: The line of an entry is looked for up to this many rows.
 _COUNTED_ROWS = 5_000_000
+#: Blocks of text that pyarrow parses have at least this many bytes, and at least the length of so many lines.
+_BLOCK_BYTES, _LINES = 1 << 20, 16
 #: Text in a column of numbers is looked for in this many rows.
 _EXPLAINED_ROWS = 200_000
 #: Numbers with a decimal comma are looked for in this many rows.
@@ -43,14 +47,29 @@ class CsvFormat(FileFormat):
 
     @cached_property
     def format(self) -> Any:
-        from pyarrow.dataset import CsvFileFormat
+        from pyarrow.dataset import CsvFileFormat, CsvFragmentScanOptions
 
-        return CsvFileFormat(parse_options=self._parse_options())
+        options = CsvFragmentScanOptions(read_options=self._read_options)
+        return CsvFileFormat(parse_options=self._parse_options, default_fragment_scan_options=options)
 
+    @cached_property
     def _parse_options(self) -> Any:
         from pyarrow.csv import ParseOptions
 
         return ParseOptions(delimiter=self._separator)
+
+    @cached_property
+    def _read_options(self) -> Any:
+        """Blocks are at least as long as several lines: pyarrow needs one whole line in each."""
+        from pyarrow.csv import ReadOptions
+
+        with _opened(self.found.paths[0]) as file:
+            longest = max(len(file.readline(_HEADER_BYTES)) for _ in range(2))
+        return ReadOptions(block_size=max(_BLOCK_BYTES, _LINES * longest))
+
+    def _lines(self, i: int) -> Iterator[tuple[int, list[str]]]:
+        """The fields of each line of file i that is not empty, with the number of the line; the first is the header."""
+        return _rows(self.found.paths[i], self._separator)
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
@@ -58,6 +77,8 @@ class CsvFormat(FileFormat):
             path = self.found.paths[i]
             line = self.opened(i, lambda: _first_line(path))
             names = _fields(line, self._separator)
+            if not _is_whole(line, self._separator):
+                raise csv_line_break_in_header(path)
             own = _separator_of(line)
             if len(names) == 1 and own != self._separator:
                 raise other_separator(path, own, self.found.paths[0], self._separator)
@@ -74,7 +95,7 @@ class CsvFormat(FileFormat):
 
         names = self._header(0)
         for i, path in enumerate(self.found.paths):
-            with self._located(i, partial(open_csv, path, parse_options=self._parse_options())) as reader:
+            with self._located(i, partial(open_csv, path, self._read_options, self._parse_options)) as reader:
                 found = {field.name: field.type for field in reader.schema}
             if not all(pa.types.is_null(kind) for kind in found.values()):
                 break
@@ -114,7 +135,7 @@ class CsvFormat(FileFormat):
         """Those of these columns of text that are numbers with a decimal comma, as far as the first rows tell."""
         header = self._header(0)
         entries: dict[str, list[str]] = {name: [] for name in columns}
-        for _, fields in islice(_rows(self.found.paths[0], self._separator), 1, _COMPARED_ROWS):
+        for _, fields in islice(self._lines(0), 1, _COMPARED_ROWS):
             for name, texts in entries.items():
                 texts += fields[header.index(name) :][:1]
         return [name for name, texts in entries.items() if _have_decimal_commas(texts)]
@@ -124,7 +145,7 @@ class CsvFormat(FileFormat):
         header = self._header(0)
         waiting = {name: header.index(name) for name in columns}
         found = []
-        for count, (line, fields) in enumerate(islice(_rows(self.found.paths[0], self._separator), 1, _EXPLAINED_ROWS)):
+        for count, (line, fields) in enumerate(islice(self._lines(0), 1, _EXPLAINED_ROWS)):
             for name, j in list(waiting.items()):
                 text = fields[j] if j < len(fields) else ""
                 if not _is_number(text) and text not in _missing():
@@ -150,7 +171,8 @@ class CsvFormat(FileFormat):
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         """The first line with another number of fields, or with text where numbers were expected."""
-        numbers = {name for name in names if _is_float(self.schema.field(name).type)}
+        kinds = {name: self.schema.field(name).type for name in names}
+        missing = set(_missing())
         try:
             lines = _rows(path, self._separator)
             header = next(lines)[1]
@@ -159,9 +181,10 @@ class CsvFormat(FileFormat):
                     reason = f"it has {len(fields)} fields, and the header names {len(header)} columns"
                     return f" in line {line}", reason
                 for name, text in zip(header, fields, strict=True):
-                    if name in numbers and not _is_number(text) and text not in _missing():
-                        return f" in line {line}", f"{text!r} in column {name!r} is not a number{_advice(text)}"
-        except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
+                    wrong = name in kinds and text not in missing and _why_not(text, kinds[name])
+                    if wrong:
+                        return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
+        except (OSError, EOFError, csv.Error, zlib.error) as error:
             return "", error
         return None
 
@@ -169,7 +192,7 @@ class CsvFormat(FileFormat):
         """The line of a row of file i, counted from 1 as editors do; None if it would take long to find."""
         if row > _COUNTED_ROWS:
             return None
-        return next((line for line, _ in islice(_rows(self.found.paths[i], self._separator), row + 1, None)), None)
+        return next((line for line, _ in islice(self._lines(i), row + 1, None)), None)
 
 
 def _first_line(path: str) -> str:
@@ -179,7 +202,8 @@ def _first_line(path: str) -> str:
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise csv_encoding(path, "UTF-16")
     try:
-        text = line.decode("utf-8-sig").rstrip("\r\n")
+        # Lines may also end with a single "\r".
+        text = re.split("[\r\n]", line.decode("utf-8-sig"), maxsplit=1)[0]
     except UnicodeDecodeError:
         raise csv_encoding(path, "another encoding than UTF-8") from None
     if not text:
@@ -188,21 +212,30 @@ def _first_line(path: str) -> str:
 
 
 def _separator_of(header: str) -> str:
-    """The separator that gives the most names; a comma if there is just one name."""
-    return max(_SEPARATORS, key=lambda mark: len(_fields(header, mark)))
+    """The separator that is found most often outside of quotes; a comma if there is none."""
+    return max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator))
 
 
+def _is_whole(line: str, separator: str) -> bool:
+    """Whether no field goes on in the next line, as one between quotes could."""
+    reader = csv.reader([line, ""], delimiter=separator)
+    next(reader)
+    return reader.line_num == 1
+
+
 def _rows(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line that is not empty, with the number of the line in which they end."""
     with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
         reader = csv.reader(text, delimiter=separator)
-        for fields in reader:
-            if fields:
-                yield reader.line_num, fields
+        # A field that is too long for Python ends the search.
+        with suppress(csv.Error):
+            for fields in reader:
+                if fields:
+                    yield reader.line_num, fields
 
 
 def _opened(path: str) -> Any:
@@ -218,7 +251,21 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    # In Python, but not in files, 1_000 is a number.
+    return "_" not in text
+
+
+def _why_not(text: str, kind: Any) -> str:
+    """Why a text is not of the type of its column; empty if it is."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions
+
+    if _is_float(kind):
+        return "" if _is_number(text) else f"is not a number{_advice(text)}"
+    if pa.types.is_boolean(kind):
+        known = [*ConvertOptions().true_values, *ConvertOptions().false_values]
+        return "" if text.strip() in known else "is neither true nor false, as the entries before it are"
+    return ""
 
 
 def _missing() -> list[str]:

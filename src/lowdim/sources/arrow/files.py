@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import missing_columns, no_rows_in_files, not_numbers
+from ...errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..found_files import Found, check_unchanged
-from .columns import block_dtype, is_number
+from .columns import block_dtype, numeric_columns
 from .csv_files import CsvFormat
 from .formats import ArrowFormat, FileFormat, ParquetFormat
 from .library import pyarrow
@@ -37,7 +37,7 @@ class ArrowFiles(Contents):
         schema = self._format.schema
         self.names = schema.names
         self.index = self._format.index
-        self.numeric = [field.name for field in schema if is_number(field.type)]
+        self.numeric = numeric_columns(schema)
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
         return ArrowFilesSource(self._found, self._format, columns)
@@ -67,7 +67,7 @@ class ArrowFilesSource(ArrowSource):
         self._found, self._format = found, format
         check_unchanged(found.files)
         self._schemas = [self._checked(i, columns) for i in range(len(found.files))]
-        kinds = [schema.field(name).type for schema in self._schemas for name in columns]
+        kinds = {schema.field(name).type for schema in self._schemas for name in columns}
         counts = format.counts()
         if counts is not None and sum(counts) == 0:
             raise no_rows_in_files(found.where)
@@ -79,17 +79,23 @@ class ArrowFilesSource(ArrowSource):
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
         schema, path = self._require(i, columns), self._found.paths[i]
-        others = [name for name in columns if not is_number(schema.field(name).type)]
+        numeric = numeric_columns(schema)
+        known = set(numeric)
+        others = [name for name in columns if name not in known]
         if others:
-            raise not_numbers(path, others, [field.name for field in schema if is_number(field.type)])
+            raise not_numbers(path, others, numeric)
         return schema
 
     def _require(self, i: int, names: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has these columns."""
         schema = self._format.schema_of(i)
-        missing = [name for name in names if name not in schema.names]
+        known = set(schema.names)
+        missing = [name for name in names if name not in known]
         if missing:
             raise missing_columns(self._found.paths[i], missing, schema.names)
+        twice = [name for name in dict.fromkeys(names) if len(schema.get_all_field_indices(name)) > 1]
+        if twice:
+            raise duplicate_columns(self._found.paths[i], twice)
         return schema
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
@@ -159,7 +165,8 @@ class ArrowFilesSource(ArrowSource):
         import pyarrow as pa
 
         rows, kept = self._schemas[i], self._format.schema
-        return pa.schema([(rows if name in self._names else kept).field(name) for name in names])
+        columns = set(self._names)
+        return pa.schema([(rows if name in columns else kept).field(name) for name in names])
 
     def _of_same_types(self, files: Sequence[int], names: Sequence[str]) -> Iterator[list[int]]:
         """Numbers of files one after another whose columns have the same types."""

@@ -18,7 +18,7 @@ from ..base import Source
 from ..column_choice import ColumnChoice, check_columns, require_columns
 from ..contents import Contents
 from ..table import is_column
-from .columns import block_dtype, is_number
+from .columns import block_dtype, numeric_columns
 from .library import pyarrow
 from .source import ArrowSource
 
@@ -197,7 +197,7 @@ class ArrowObject(Contents):
         self._producer = next((make for fits, make in PRODUCERS if fits(X)), Stream)(X)
         self._schema = self._producer.schema
         self.names = self._schema.names
-        self.numeric = [field.name for field in self._schema if is_number(field.type)]
+        self.numeric = numeric_columns(self._schema)
 
     def source(self, columns: Sequence[str]) -> ArrowObjectSource:
         check_columns(columns, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ class ArrowSource(StoredSource):
     ----------
     names : sequence of str
         The columns, in the order of the blocks.
-    kinds : sequence of Arrow types
+    kinds : iterable of Arrow types
         All types that occur in these columns.
     n : int, optional
         The number of rows, if it is known.
@@ -31,7 +31,7 @@ class ArrowSource(StoredSource):
 
     kind = "table"
 
-    def __init__(self, names: Sequence[str], kinds: Sequence[Any], n: int | None, *, rereadable: bool = True) -> None:
+    def __init__(self, names: Sequence[str], kinds: Iterable[Any], n: int | None, *, rereadable: bool = True) -> None:
         self.names = list(names)
         self.shape = (n, p) = (n, len(self.names))
         self.dtype = block_dtype(kinds)

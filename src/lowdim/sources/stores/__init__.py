@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base import Source
 from ..contents import Contents
 from ..found_files import Found
 from .column_numbers import NumberChoice
@@ -38,7 +37,7 @@ class StoredArrays(Contents):
         self.label = found.where
         self.names = self.numeric = range(self._arrays[0].shape[1])
 
-    def source(self, columns: Sequence[int]) -> Source:
+    def source(self, columns: Sequence[int]) -> StoreSource:
         every = list(columns) == list(self.names)
         return StoreSource(self._arrays, None if every else np.asarray(columns))
 
@@ -49,7 +48,7 @@ class StoredArrays(Contents):
         return self.source(columns).dtype
 
 
-def open_store_object(X: Any) -> Source:
+def open_store_object(X: Any) -> StoreSource:
     """The rows of an array of Zarr, or of a dataset of h5py, that the user has opened."""
     return StoreSource([OpenedZarr(X) if is_zarr(X) else OpenedHdf5(X)])
 

@@ -77,7 +77,7 @@ class Hdf5Array(StoredArray):
             offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in np.ndindex(*counts))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
-            where = f"at row {first[0]}" + "".join(f", column {j}" for j in first[1:2])
+            where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
             raise missing_chunks(self.place, where, n_missing, prod(counts), dataset.fillvalue, accept)
 
 

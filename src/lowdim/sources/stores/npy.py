@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import no_such_array, objects_in_npy, unreadable_file
-from .stored_array import Reader, StoredArray
+from .stored_array import Reader, StoredArray, rows_between
 
 
 class NpyArray(StoredArray):
@@ -38,8 +39,8 @@ class NpyArray(StoredArray):
 
     def _reading(self) -> AbstractContextManager[Reader]:
         # A plain view: slices of a memmap carry attributes, which takes longer than reading a few rows.
-        X = np.asarray(self._map).reshape(self.shape)
-        return nullcontext(lambda i, j, first, last: X[i:j, first:last])
+        X = np.asarray(self._map)
+        return nullcontext(partial(rows_between, X))
 
     def _refused(self, error: Exception) -> ValueError:
         """The error for a file that cannot be mapped: one of objects, or one that is damaged."""

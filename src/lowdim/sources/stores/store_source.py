@@ -55,6 +55,12 @@ class StoreSource(StoredSource):
         self.dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
         self._cut(0, self._edges[-1])
 
+    def require_two_axes(self) -> None:
+        """Raise an error if an array has one axis: that is a column of responses, and no rows."""
+        for array in self._arrays:
+            if array.vector:
+                raise array_is_no_table(array.place, array.shape[:1])
+
     def _cut(self, start: int, stop: int) -> None:
         """Keep the rows from `start` to `stop`."""
         self._start, self._stop = start, stop
@@ -68,12 +74,6 @@ class StoreSource(StoredSource):
             n_bytes=n * p * itemsize if self._mapped else 0,
             itemsize=itemsize,
         )
-
-    def require_table(self) -> None:
-        """Raise an error if one of the arrays has one axis only."""
-        for array in self._arrays:
-            if array.vector:
-                raise array_is_no_table(array.place, array.shape[:1])
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         pieces = self._pieces(rows)

@@ -52,15 +52,16 @@ class StoredArray(ABC):
 
     def _accept(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Take shape and dtype, or refuse an array that is no table of numbers and no vector."""
-        if len(shape) not in (1, 2) or 0 in shape or getattr(dtype, "names", None):
-            raise array_is_no_table(self.place, shape, getattr(dtype, "names", None))
+        self.vector = len(shape) == 1
+        shape = (*shape, 1) if self.vector else shape
+        if len(shape) != 2 or 0 in shape:
+            raise array_is_no_table(self.place, shape)
         if dtype.kind not in "fiub":
             raise array_without_numbers(self.place, dtype)
-        self.vector = len(shape) == 1
-        self.shape, self.dtype = (int(shape[0]), 1 if self.vector else int(shape[1])), np.dtype(dtype)
+        self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
         self.stamps = tuple(Stamp.of(path) for path in self._files())
 
 
 def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:
-    """Rows i to j and columns `first` to `last` of an array; one axis is one column."""
-    return np.asarray(array[i:j])[:, None] if len(array.shape) == 1 else np.asarray(array[i:j, first:last])
+    """Rows i to j and columns `first` to `last` of an array of any library; a vector is one column."""
+    return np.asarray(array[i:j, first:last] if len(array.shape) == 2 else array[i:j][:, None])

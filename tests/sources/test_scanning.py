@@ -1,0 +1,78 @@
+"""`scan`: what it knows before rows are read, other choices of columns, and where a scan can be used."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import lowdim
+from examples import close
+from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
+from lowdim.sources import Scan
+from lowdim.sources.arrow.files import ArrowFilesSource
+from lowdim.sources.found_files import SUFFIXES
+from lowdim.sources.scanning import READERS
+
+X = np.random.default_rng(2).laplace(size=(90, 4)) @ np.random.default_rng(3).standard_normal((4, 4)) + 1.0
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"id": [f"r{i}" for i in range(90)]}
+    for k in range(3):
+        pa.parquet.write_table(pa.table(columns).slice(30 * k, 30), tmp_path / f"{k}.parquet")
+    return tmp_path
+
+
+def test_every_kind_of_file_has_a_reader():
+    assert set(SUFFIXES.values()) == set(READERS)
+
+
+def test_a_scan_knows_its_columns_and_reads_no_row(folder, monkeypatch):
+    monkeypatch.setattr(ArrowFilesSource, "batches", lambda *_: pytest.fail("rows were read"))
+    found = scan(folder, exclude="id")
+    assert isinstance(found, Scan)
+    assert found.columns == [*NAMES, "id"]
+    assert found.numeric == found.chosen == NAMES
+    assert open_source(found).shape == (90, 4)
+    assert lowdim.plan(PCA(2), found).passes == lowdim.plan(PCA(2), X).passes
+
+
+def test_other_choices_of_the_same_files(folder):
+    found = scan(folder)
+    assert found.select(["d", "a"]).chosen == ["d", "a"]
+    assert found.select("numeric").without(["b"]).chosen == ["a", "c", "d"]
+    assert found.without(["id", "c"]).chosen == ["a", "b", "d"]
+    assert found.without(["id"]).found is found.found
+    with pytest.raises(ValueError, match="not numbers: 'id'"):
+        _ = found.chosen
+
+
+def test_wrong_names_are_noticed_at_once(folder):
+    with pytest.raises(ValueError, match=r"has no column 'e'; its columns are 'a', 'b', 'c', 'd', 'id'"):
+        scan(folder, columns=["a", "e"])
+    with pytest.raises(ValueError, match=r"has no column 'ids'.*Did you mean 'id'"):
+        scan(folder, exclude="ids")
+
+
+def test_paths_and_scans_are_rows(folder):
+    expected = PCA(2).fit(X)
+    for rows in (scan(folder, exclude="id"), scan(str(folder), columns=NAMES), scan(folder, columns="[a-d]")):
+        model = PCA(2).fit(rows)
+        close(model.components_, expected.components_)
+        close(PCA(2).fit_transform(rows), expected.transform(X))
+        close(summarize(rows, Moments).mean, X.mean(axis=0))
+    # A fitted model finds its columns among others.
+    close(model.transform(folder), expected.transform(X))
+    close(model.transform(str(folder / "1.parquet")), expected.transform(X[30:60]))
+    close(PCA(2).partial_fit(rows).mean_, X.mean(axis=0))
+    with pytest.raises(ValueError, match="not numbers: 'id'"):
+        PCA(2).fit(folder)
+
+
+def test_a_response_in_the_same_files(folder):
+    model = PLSRegression(2).fit(scan(folder, exclude="id"), y="d")
+    expected = PLSRegression(2).fit(X[:, :3], X[:, 3])
+    close(model.coef_, expected.coef_)
+    close(model.predict(folder), expected.predict(X[:, :3]))
