@@ -277,7 +277,7 @@ def test_an_array_with_one_axis_is_a_response(tmp_path):
             found = PLSRegression(2).fit(X, given)
             assert found.predict(X).shape == (37,)
             np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
-            with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is 1 axes, and rows need two"):
+            with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is one axis, and rows need two"):
                 open_source(given)
 
 
