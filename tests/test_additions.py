@@ -16,12 +16,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import examples
 import lowdim
+from additions.toy_files import ROW as FILE_ROW
 from additions.toy_model import CorrelationPCA
 from additions.toy_rules import RULE
 from additions.toy_sink import ROW as SINK_ROW
 from additions.toy_source import ROW, Toy
 from additions.toy_summary import Extremes
-from examples import X, close, make, tables
+from examples import X, Y, close, make, tables
 from inputs import INPUTS
 from laws import summaries_drawn, test_summaries
 from lowdim import (
@@ -41,6 +42,7 @@ from lowdim import (
 )
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
+from lowdim.sources.file_kinds import FILE_KINDS
 from lowdim.summaries import SUMMARIES
 
 
@@ -52,7 +54,8 @@ def test_the_table_is_the_one_that_is_walked():
     assert rows[2:] == [
         "an estimator",
         "a kind of input",
-        "a kind of output",
+        "a kind of file to read",
+        "a kind of file to write",
         "a solver",
         "a summary of rows",
         "a rule for K",
@@ -139,7 +142,43 @@ def test_a_bad_entry_of_a_source_is_named(toy_source, monkeypatch):
         PCA(2).fit(TOY)
 
 
-# ---- A kind of output
+# ---- A kind of file to read
+
+
+def written(path, rows, names):
+    """Rows in a file of the new kind, and the path."""
+    np.savetxt(path, rows, "%.17g", header=" ".join(names), comments="")
+    return path
+
+
+@pytest.mark.parametrize("name", models.__all__)
+def test_a_file_in_every_model(name, tmp_path, monkeypatch):
+    names = [f"c{j}" for j in range(X.shape[1])]
+    paths = tables(name, written(tmp_path / "x.toy", X, names), written(tmp_path / "y.toy", Y, "abc"))
+    with pytest.raises(ValueError, match="has none of the suffixes"):
+        make(name).fit(*paths)
+    monkeypatch.setitem(FILE_KINDS, *FILE_ROW)
+    model, expected = make(name).fit(*paths), examples.fitted(name)
+    for what, value in examples.MODELS[name].seen(expected).items():
+        close(examples.MODELS[name].seen(model)[what], value, 1e-6 if name in ("ICA", "KernelPCA") else 1e-9)
+    assert list(model.feature_names_in_) == names
+    close(model.transform(paths[0]), model.transform(lowdim.scan(tmp_path / "x.toy", columns=names)), 1e-12)
+    with pytest.raises(ValueError, match="has no column 'c_1'"):
+        lowdim.scan(paths[0], columns=["c_1"])
+
+
+def test_columns_of_a_file_by_name(tmp_path, monkeypatch):
+    monkeypatch.setitem(FILE_KINDS, *FILE_ROW)
+    path = written(
+        tmp_path / "all.toy",
+        np.column_stack([X, Y[:, 0], np.arange(len(X)) % 3]),
+        [*"abcde", "y", "w"],
+    )
+    model = lowdim.PLSRegression(2).fit(path, y="y", sample_weight="w")
+    close(model.coef_, lowdim.PLSRegression(2).fit(X, Y[:, 0], np.arange(len(X)) % 3).coef_)
+
+
+# ---- A kind of file to write
 
 
 @pytest.mark.parametrize("name", models.__all__)

@@ -44,7 +44,7 @@ PUBLIC = {
         bad_columns bad_ndim bad_weights being_read beyond_float cannot_be_replaced cannot_keep changed_file
         choice column_label columns_clash complex_data csv_encoding csv_header csv_line_break_in_header
         damaged_checkpoint damaged_file deleted_file density_not_finite different_columns
-        directory_is_missing duplicate_columns empty empty_directory exhausted_stream expands_too_much
+        directory_is_missing duplicate_columns empty empty_directory exhausted_stream
         fewer_rows_than_allowed file_exceeds_memory fitted_without_summary foreign_file inconsistent_lengths
         indices_out_of_range inexact_integer kernel_not_finite list_names missing_chunks missing_columns
         missing_extra mixed_blocks mixed_kinds n_components_out_of_range named_twice names_difference
@@ -91,8 +91,8 @@ PUBLIC = {
     "lowdim.sources": """
         ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
         MappedSource ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource
-        Traits bad_entry_error by_name can_be_opened gather holds_objects names_in open_keeping open_source
-        open_target scan stacked tasks tree unusable_block_error with_known_length
+        Traits aligned bad_entry_error by_name can_be_opened gather holds_objects names_in open_keeping
+        open_source open_target scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed

@@ -141,7 +141,7 @@ LIMITED = {
 
 @pytest.mark.parametrize("name", list(LIMITED))
 def test_more_components_than_rows_of_positive_weight_are_refused(name):
-    tables = (FEW, FEW[:, :14]) if hasattr(LIMITED[name](1), "_y_scoring") else (FEW, None)
+    tables = (FEW, FEW[:, :14]) if LIMITED[name](1).__sklearn_tags__().target_tags.required else (FEW, None)
     with pytest.raises(ValueError, match=r"n_components.*\b12\b"):
         LIMITED[name](13).fit(*tables, sample_weight=COUNTED)
     with pytest.raises(ValueError, match=r"n_components.*\b12\b"):

@@ -5,7 +5,9 @@ import socket
 
 import pytest
 
-from lowdim.sources.found_files import check_unchanged, find_files, kind_of
+from lowdim.sources.file_kinds import kind_of
+from lowdim.sources.found_files import find_files
+from lowdim.sources.stamps import check_unchanged
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from examples import close
 from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
 from lowdim.sources import Scan
 from lowdim.sources.arrow.files import ArrowFilesSource
-from lowdim.sources.found_files import SUFFIXES
-from lowdim.sources.scanning import READERS
+from lowdim.sources.file_kinds import FILE_KINDS, kind_of, suffixes
 
 X = np.random.default_rng(2).laplace(size=(90, 4)) @ np.random.default_rng(3).standard_normal((4, 4)) + 1.0
 NAMES = ["a", "b", "c", "d"]
@@ -25,8 +24,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_every_kind_of_file_has_a_reader():
-    assert set(SUFFIXES.values()) == set(READERS)
+def test_a_suffix_belongs_to_one_kind_of_file():
+    assert len(set(suffixes())) == len(suffixes())
+    for name, kind in FILE_KINDS.items():
+        assert {kind_of(f"a{suffix}") for suffix in kind.suffixes} == {name}
 
 
 def test_a_scan_knows_its_columns_and_reads_no_row(folder, monkeypatch):

@@ -45,7 +45,7 @@ def layout_of(entries: dict[str, Any], n_bytes: int) -> Layout:
             raise ValueError(
                 f"{name[:80]!r} has the dtype {str(dtype)[:80]!r}, and must have one of {', '.join(DTYPES)}"
             )
-        if not _counts(shape) or len(shape) > _MOST_DIMENSIONS or not _counts(offsets) or len(offsets) != 2:
+        if not is_shape(shape) or not is_shape(offsets) or len(offsets) != 2:
             raise ValueError(f"the shape and the place of {name[:80]!r} must be lists of a few whole numbers")
         size = math.prod(shape) * DTYPES[dtype].itemsize
         if offsets != [end, end + size]:
@@ -60,6 +60,7 @@ def layout_of(entries: dict[str, Any], n_bytes: int) -> Layout:
     return layout
 
 
-def _counts(values: Any) -> bool:
-    """Whether these are the numbers of a shape or of a place in the file: not negative, and of 63 bits at most."""
-    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
+def is_shape(values: Any) -> bool:
+    """Whether these are a few numbers that are not negative and have 63 bits at most, as those of a shape."""
+    few = isinstance(values, list) and len(values) <= _MOST_DIMENSIONS
+    return few and all(type(value) is int and 0 <= value < 2**63 for value in values)

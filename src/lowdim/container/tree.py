@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from .._xp import is_array, is_sparse, to_numpy
-from .headers import Layout
+from .headers import Layout, is_shape
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 #: The most memory that an array of text may take beyond that of its entries, since all its entries have one length.
@@ -222,7 +222,7 @@ def _list(value: Any) -> list[Any]:
 def _shape(node: dict[str, Any]) -> list[int]:
     """The shape that an object of the document declares."""
     shape = _list(node.get("shape"))
-    if len(shape) > 32 or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+    if not is_shape(shape):
         raise ValueError("a shape must be a list of a few whole numbers")
     return shape
 

@@ -19,14 +19,6 @@ def damaged_file(path: Any, reason: Any, newer: bool = False) -> ValueError:
     return ValueError(f"{path} is damaged, or not a file that lowdim saved: {reason}. {advice}")
 
 
-def expands_too_much(path: Any, needed: int, allowed: int) -> MemoryError:
-    """The error for a compressed file whose arrays would take much more memory than the file is large."""
-    return MemoryError(
-        f"the arrays of {path} would take {needed} bytes, and {allowed} are allowed for a file of this size. If the "
-        f"file comes from a source that you trust, pass max_bytes={needed}."
-    )
-
-
 def missing_extra(purpose: str, package: str, extra: str) -> ImportError:
     """The error for a package that is needed and not installed."""
     return ImportError(f"{purpose} needs {package}, which is not installed: pip install 'lowdim[{extra}]'.")
@@ -189,11 +181,11 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
 
 
 def not_numbers(
-    where: str, columns: Sequence[str], numeric: Sequence[str], *, files: bool = True, why: str = ""
+    where: str, columns: Sequence[str], numeric: Sequence[str], *, of_scan: bool = True, why: str = ""
 ) -> ValueError:
-    """The error for columns of text, dates or other things that are not numbers; `files`: `scan` can choose others."""
+    """The error for columns that are not numbers. `of_scan`: `scan` can choose others."""
     scan = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude="
-    advice = scan if files else "Select those that are numbers first"
+    advice = scan if of_scan else "Select those that are numbers first"
     return ValueError(
         f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
         f"numbers: {list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."

@@ -6,44 +6,35 @@ import inspect
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, astype, cumulative_sum, dense, device, namespace
+from .._xp import Array, astype, cumulative_sum, dense, namespace
 from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
-from ..errors import (
-    fitted_without_summary,
-    needs_second_reading,
-    no_checkpoint_of,
-    no_checkpoint_with_holes,
-    other_names,
-    other_namespace,
-    other_width,
-    sklearn_argument,
-)
-from ..reading import Checkpoint, FirstPass, RowMap, Rows, check_weights, map_rows
+from ..errors import fitted_without_summary, needs_second_reading, sklearn_argument
+from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, by_name, open_source
+from ..sources import Source, by_name, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._checkpoint import keep_state
+from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
-from ._rule_choice import is_cv
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
-from ._writing import Maps, WritesResults, results
+from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(  # type: ignore[misc]
-    WritesResults, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
-):
+class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -136,6 +127,39 @@ class Model(  # type: ignore[misc]
         check_is_fitted(self)
         return results(self._inverse_maps(X))
 
+    def transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+        """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, scan of files, or iterable of blocks, of shape (n_samples, n_features)
+        path : str or Path
+            Where to write. The kind of file is known from its end: .parquet, .arrow, .feather, .csv, .csv.gz, .npy,
+            .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
+            "scores.parquet/", is a directory of files of at most about 256 MiB.
+        keep : sequence of str
+            Columns of `X`, of any type, that are carried along before the results and are not part of the rows.
+        overwrite : bool
+            Whether to replace what is at `path`.
+
+        Returns
+        -------
+        path : str
+            The path that was given.
+
+        Notes
+        -----
+        It takes one pass and the memory of a few blocks of rows. The file is written under another name and moved when
+        it is whole: after an error there is nothing at `path`, or what was there before.
+        """
+        return self._write(self._transform_maps, X, path, "transform_to", keep, overwrite, self._wanted())
+
+    @available_if(lambda self: self.inverse_transform is not None)
+    def inverse_transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+        """Write what `inverse_transform` returns for the scores `X` to a file, with the names of the columns of the
+        fit. For the arguments see `transform_to`."""
+        return self._write(self._inverse_maps, X, path, "inverse_transform_to", keep, overwrite)
+
     def open_rows(self, X: Any, y: Any = None, *, fitted: bool = False) -> Source:
         """The source of the rows that `fit` would read, after a check of the parameters.
 
@@ -197,7 +221,7 @@ class Model(  # type: ignore[misc]
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             weighted = self._rows(source, sample_weight, progress)
-            kept = None if checkpoint is None else self._keep_state(weighted, Checkpoint.of(checkpoint))
+            kept = None if checkpoint is None else keep_state(self, weighted, Checkpoint.of(checkpoint))
             self._fit_rows(weighted)
             self._keep_summary(weighted)
         if kept is not None:
@@ -222,27 +246,23 @@ class Model(  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else list(names)
 
-    def _keep_state(self, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
-        """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
-        plan = self._plan_rows(rows)
-        if is_cv(getattr(self, "n_components", None)):
-            raise no_checkpoint_of(type(self).__name__, "cross-validation, with sums of the folds")
-        if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:
-            raise no_checkpoint_of(type(self).__name__, plan)
-        read = self._rows_read(rows)
-        if self._takes_nan and read.shows_holes():
-            raise no_checkpoint_with_holes("there are missing values in the first rows.")
-        read.first_pass = FirstPass(checkpoint)
-        return checkpoint
-
     def _rows_read(self, rows: Any) -> Rows:
         """The rows that the pass is over, of those that `_rows` returned."""
         found: Rows = rows
         return found
 
-    def _restore_on_error(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _restore_on_error(self) -> Iterator[None]:
         """Context that restores the state of the model if the fit inside fails."""
-        return restore_on_error(self)
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            # scikit-learn's callbacks remove their attributes themselves.
+            for name in [name for name in self.__dict__ if "callback" not in name]:
+                del self.__dict__[name]
+            self.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
+            raise
 
     def _keep_summary(self, rows: Any) -> None:
         """Keep a summary of the rows, if it is small and `partial_fit` can go on from it."""
@@ -268,30 +288,15 @@ class Model(  # type: ignore[misc]
         source = open_source(X, None if reset else self._wanted())
         p = source.shape[1]
         if not source.known_to_sklearn or source is X:
-            self._check_columns(source, reset)
+            check_columns(self, source, reset)
         elif type(X) is np.ndarray and reset:
             self.n_features_in_ = p
             self.__dict__.pop("feature_names_in_", None)
         elif type(X) is not np.ndarray or hasattr(self, "feature_names_in_") or p != self.n_features_in_:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset:
-            self._check_namespace(source, method)
+            check_namespace(self, source, method)
         return source
-
-    def _check_columns(self, source: Source, reset: bool) -> None:
-        """Record the columns of a source if `reset`, otherwise compare them with those of the fit."""
-        p = source.shape[1]
-        if reset:
-            self.n_features_in_ = p
-            self.__dict__.pop("feature_names_in_", None)
-            if source.names is not None:
-                self.feature_names_in_ = np.asarray(source.names, dtype=object)
-        elif p != self.n_features_in_:
-            raise other_width(p, self.n_features_in_)
-        else:
-            expected = list(getattr(self, "feature_names_in_", []))
-            if expected and source.names is not None and list(source.names) != expected:
-                raise other_names(None, source.names, expected)
 
     def _take_names(self, summary: Any) -> None:
         """Record the names of the columns of a summary, if it has any."""
@@ -299,15 +304,6 @@ class Model(  # type: ignore[misc]
         names = names_of_tables(summary.names, [summary.n_features])[0]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-
-    def _check_namespace(self, source: Source, method: str) -> None:
-        """Refuse new rows from another array namespace or device than those of the fit."""
-        centre = self._centre()
-        if centre is None:
-            return
-        like = source.empty(0)
-        if namespace(like) is not namespace(centre) or device(like) != device(centre):
-            raise other_namespace(type(self).__name__, method, centre, like)
 
     def _centre(self) -> Any:
         """The mean of the rows of the fit, or None if the model is not fitted."""
@@ -335,6 +331,15 @@ class Model(  # type: ignore[misc]
         """The names of the columns that `inverse_transform` returns to."""
         return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
 
+    @with_callbacks
+    def _write(self, *arguments: Any) -> str:
+        """Write results to a file; see `write_results`. Its progress is reported to callbacks, as that of a fit."""
+        return write_results(self, *arguments)
+
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
+        """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
+        return open_keeping(X, keep, wanted, beside)
+
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
         return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
@@ -357,7 +362,7 @@ class Model(  # type: ignore[misc]
         if source.shape[1] != self.n_components_:
             width = f"{self.n_components_} are needed, one for each component"
             raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
-        self._check_namespace(source, "inverse_transform")
+        check_namespace(self, source, "inverse_transform")
         return source
 
     # ---- How a model is printed
@@ -397,18 +402,3 @@ class Model(  # type: ignore[misc]
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-@contextmanager
-def restore_on_error(estimator: Any) -> Iterator[None]:
-    """Context that restores the attributes of an estimator if the fit inside fails."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        # scikit-learn's callbacks remove their attributes themselves.
-        ours = [name for name in estimator.__dict__ if "callback" not in name]
-        for name in ours:
-            del estimator.__dict__[name]
-        estimator.__dict__.update({name: value for name, value in before.items() if "callback" not in name})
-        raise

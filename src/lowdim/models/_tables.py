@@ -38,6 +38,7 @@ from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_sou
 from ..summaries.base import require_seen
 from ..summaries.names import names_of_tables
 from ._base import Model
+from ._columns import check_namespace
 from ._rule_choice import (
     apply_cv_rule,
     check_cv_rows,
@@ -415,7 +416,7 @@ def open_further(
     if table == "y":
         check_target_names(model, source)
     source = in_namespace_of(open_source(model._centre()[None, :]), source)
-    model._check_namespace(source, method)
+    check_namespace(model, source, method)
     return source
 
 

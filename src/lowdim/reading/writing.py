@@ -18,8 +18,7 @@ import numpy as np
 from .. import _blas, _threads
 from .._threads import Progress
 from .._xp import to_numpy
-from ..errors import inconsistent_lengths
-from ..sources import ColumnsSource, Source, tasks
+from ..sources import ColumnsSource, Source, aligned, tasks
 from .blocks import count_blocks, edges, rows_to_map
 from .mapping import RowMap, mapped_block, without_float_warnings
 
@@ -69,11 +68,13 @@ def write_rows(
         each = [stack.enter_context(closing(job.pieces())) for job in jobs]
         writer = stack.enter_context(ThreadPoolExecutor(1))
         waiting: deque[Any] = deque()
-        for results, kept in _side_by_side(each, [job.tables[0] for job in jobs]):
-            n += results[0].shape[0]
+        for pieces in aligned(each, _length, _cut, [job.tables[0] for job in jobs]):
+            n += _length(pieces[0])
             if len(waiting) == _WAITING:
                 waiting.popleft().result()
-            waiting.append(writer.submit(to.write, results, kept))
+            results = [result for some, _ in pieces for result in some]
+            # Only pieces of the first job have columns that are kept.
+            waiting.append(writer.submit(to.write, results, pieces[0][1]))
             if progress is not None:
                 progress.step()
         for last in waiting:
@@ -194,27 +195,6 @@ def _computed(lazy: Any, tick: Callable[[], None]) -> list[Piece]:
     """The value of a lazy object of Dask."""
     tick()
     return lazy.compute()
-
-
-def _side_by_side(each: Sequence[Iterator[Piece]], tables: Sequence[str]) -> Iterator[Piece]:
-    """Pieces of several jobs, cut so that those that lie side by side have the same rows; those of the first job may
-    have kept columns."""
-    held: list[Any] = [None] * len(each)
-    seen = [0] * len(each)
-    while True:
-        for i, pieces in enumerate(each):
-            if held[i] is None:
-                held[i] = next(pieces, None)
-                seen[i] += 0 if held[i] is None else _length(held[i])
-        if all(piece is None for piece in held):
-            return
-        if any(piece is None for piece in held):
-            lengths = [n if piece is None else None for n, piece in zip(seen, held, strict=True)]
-            raise inconsistent_lengths(tables, lengths)
-        n = min(map(_length, held))
-        now = [_cut(piece, 0, n) for piece in held]
-        yield [result for results, _ in now for result in results], now[0][1]
-        held = [None if _length(piece) == n else _cut(piece, n, _length(piece)) for piece in held]
 
 
 def _length(piece: Piece) -> int:

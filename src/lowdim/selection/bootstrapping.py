@@ -151,8 +151,8 @@ def bootstrap(
         The fraction of the replicates that intervals contain.
     sample_weight : array of shape (n_samples,), or str, optional
         Frequencies, or the name of a column of X that holds them. When single rows are drawn, they are whole numbers,
-        and a row of weight 2 is drawn as two rows.
-        Blocks and groups contain whole rows with all their weight; "auto" makes blocks if weights are not whole.
+        and a row of weight 2 is drawn as two rows. Blocks and groups contain whole rows with all their weight; "auto"
+        makes blocks if weights are not whole.
     random_state : int, RandomState or None
 
     Notes

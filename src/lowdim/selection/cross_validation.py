@@ -55,17 +55,18 @@ def cross_validate(
     cv : int, labels, splitter, or iterable of pairs
         A number of folds of consecutive rows (to shuffle them, pass scikit-learn's `KFold(5, shuffle=True)`), a vector
         with the label of each row, any scikit-learn splitter (repeated ones too), or pairs of row numbers
-        (train, test). None with `groups` leaves out each group in turn.
+        (train, test). A string is the name of a column of X that holds labels. None with `groups` leaves out each group
+        in turn.
     n_components : int or sequence of int, optional
         Numbers of components to try; None for a default range.
     parameters : dict of sequences, optional
         Values of other options of the estimator; all combinations are tried: `{"regularization": [0.0, 0.1, 0.5]}`.
     groups : vector, or str, optional
-        The group of each row; rows of one group are never split between training and testing.
+        The group of each row, or the name of a column of X that holds it; rows of one group are never split between
+        training and testing.
     sample_weight : array of shape (n_samples,), or str, optional
-        Frequency weights, used in fits and in scores. The copies of a row of weight 2 are in the same fold.
-
-        If the columns of X have names, `y`, `groups`, `sample_weight` and the labels in `cv` may be names of columns.
+        Frequency weights, used in fits and in scores, or the name of a column of X that holds them. The copies of a row
+        of weight 2 are in the same fold.
 
     Returns
     -------

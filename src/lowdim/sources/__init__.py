@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, unknown_column
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path, names_file
-from .gathered import gather, with_known_length
+from .gathered import entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -31,12 +32,12 @@ from .named_columns import (
     NamedTable,
     SourceTable,
     columns_by_name,
-    entries_of,
     names_in,
 )
 from .objects import ObjectSource, holds_objects
-from .scanning import Scan, scan, with_columns
+from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
+from .side_by_side import aligned
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -144,8 +145,9 @@ def open_keeping(
     `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
     aside = [name for name in names if name not in (wanted or ())]
-    if is_path(X) or isinstance(X, Scan):
-        return _open_files_keeping(scan(X) if is_path(X) else X, names, aside, wanted, beside)
+    X = scanned(X)
+    if isinstance(X, Scan):
+        return _open_files_keeping(X, names, aside, wanted, beside)
     if is_table(X):
         return TableSource(X, keep=names, aside=aside)
     if is_arrow_object(X):
@@ -162,13 +164,11 @@ def _open_files_keeping(
     files: Scan, names: Sequence[str], aside: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]
 ) -> Source:
     """The source of files from which the columns `names` are carried along; `aside` are those that are no rows."""
-    if not all(isinstance(name, str) for name in files.columns):
-        raise cannot_keep(files.found.where, names)
+    if not files.contents.has_names:
+        raise cannot_keep(files.contents.label, names)
     # What is no column may be the path of another table.
     beside = [name for name in beside if name in files.columns or not names_file(name)]
-    for name in (*names, *beside):
-        if name not in files.columns:
-            raise unknown_column(files.found.where, name, files.columns)
+    require_columns([*names, *beside], files.contents)
     files = (files if wanted is None else with_columns(files, wanted)).without(aside)
     if beside:
         chosen = files.chosen
@@ -227,7 +227,7 @@ def by_name(
 
 def _named_table(X: Any) -> NamedTable | None:
     """The columns of `X` by their names; None if they have no names."""
-    X = scan(X) if is_path(X) else X
+    X = scanned(X)
     table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
     return None if table is None or not table.has_names else table
 
@@ -255,15 +255,16 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
 
 def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
     """Responses in files as an array; anything else as it is."""
-    return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
+    return entries_of(open_target(y, wanted=wanted)) if isinstance(scanned(y), Scan) else y
 
 
 def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
-    if is_path(y) or isinstance(y, Scan):
-        return (scan(y) if is_path(y) else y).open(vectors=True)
+    y = scanned(y)
+    if isinstance(y, Scan):
+        return y.open(vectors=True)
     if is_store_object(y):
         return open_store_object(y)
     if is_dask(y):
@@ -324,6 +325,7 @@ __all__ = [
     "StreamSource",
     "TableSource",
     "Traits",
+    "aligned",
     "bad_entry_error",
     "by_name",
     "can_be_opened",

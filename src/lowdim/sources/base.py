@@ -146,6 +146,9 @@ class Source(ABC):
         for start, stop in cut(n, _COMPARED_PLACES):
             yield next(self.between(start, min(stop, start + rows)).blocks(rows))
 
+    def require_two_axes(self) -> None:  # noqa: B027 (most sources have nothing to refuse)
+        """Raise an error if this is an array with one axis in a file: that is a column of responses, and no rows."""
+
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         """This source for a task on another machine, where calls made as `lazy(function)(arguments)` are evaluated."""
         return self

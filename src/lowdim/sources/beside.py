@@ -14,6 +14,7 @@ from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_
 from ..errors import inconsistent_lengths
 from .base import Source, Traits
 from .columns_of import ColumnsSource
+from .side_by_side import aligned
 
 
 class BesideSource(Source):
@@ -70,7 +71,7 @@ class BesideSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = self._sources_to_read()
-        for blocks in self._aligned(read, rows):
+        for blocks in aligned([s.blocks(rows) for s in read], _length, _cut, [s.table for s in read]):
             at = dict(zip(map(id, read), blocks, strict=True))
             yield self._joined(
                 [s.of(at[id(s.parent)]) if isinstance(s, ColumnsSource) else at[id(s)] for s in self.members]
@@ -88,25 +89,6 @@ class BesideSource(Source):
         return BesideSource(
             [s.of_other(changed[id(s.parent)]) if isinstance(s, ColumnsSource) else changed[id(s)] for s in members]
         )
-
-    def _aligned(self, read: list[Source], rows: int) -> Iterator[list[Array]]:
-        """Blocks of all these sources with the same rows."""
-        readers = [s.blocks(rows) for s in read]
-        held: list[Array] = [None] * len(readers)
-        seen = [0] * len(readers)
-        while True:
-            for i, reader in enumerate(readers):
-                if held[i] is None:
-                    held[i] = next(reader, None)
-                    seen[i] += 0 if held[i] is None else held[i].shape[0]
-            if all(block is None for block in held):
-                return
-            if any(block is None for block in held):
-                lengths = [n if block is None else None for n, block in zip(seen, held, strict=True)]
-                raise inconsistent_lengths([s.table for s in read], lengths)
-            n = min(block.shape[0] for block in held)
-            yield [block if block.shape[0] == n else block[:n, :] for block in held]
-            held = [None if block.shape[0] == n else block[n:, :] for block in held]
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         if self.traits.remote:
@@ -164,3 +146,11 @@ class BesideSource(Source):
 
 def _between(source: Source, i: int, j: int) -> Source:
     return source.between(i, j)
+
+
+def _length(block: Array) -> int:
+    return int(block.shape[0])
+
+
+def _cut(block: Array, i: int, j: int) -> Array:
+    return block[i:j, :]

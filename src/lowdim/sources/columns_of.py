@@ -31,7 +31,7 @@ class ColumnsSource(Source):
         self.parent, self._columns = parent, list(columns)
         first, p = self._columns[0], len(self._columns)
         self._range = slice(first, first + p) if self._columns == list(range(first, first + p)) else None
-        self.shape, self.kind, self.files = (parent.shape[0], p), parent.kind, parent.files
+        self.shape, self.kind = (parent.shape[0], p), parent.kind
         self.names = None if parent.names is None else [parent.names[j] for j in self._columns]
         self.table, self.transposed, self.files = parent.table, parent.transposed, parent.files
         self.dtype = parent.dtype if dtype is None else dtype

@@ -16,14 +16,16 @@ class Contents(ABC):
 
     #: The class of choices among the columns: by name, or by number where they have no names.
     choice: ClassVar[Any]
+    #: Whether the columns have names.
+    has_names: ClassVar[bool] = True
     #: The names of all columns, in the order in which they are stored; their numbers if they have no names.
     names: Sequence[Any]
     #: Those that are numbers.
     numeric: Sequence[Any]
     #: Those that are the index of a data frame. They are read only if they are named.
     index: Sequence[Any] = ()
-    #: Whether `scan` chooses the columns.
-    files: ClassVar[bool] = True
+    #: Whether `scan` made this, and can choose the columns.
+    of_scan: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
     label: str
 

@@ -1,18 +1,14 @@
-"""Which files a path, a pattern, a list or a directory stands for, and whether they have changed since."""
+"""Which files a path, a pattern, a list or a directory stands for."""
 
 from __future__ import annotations
 
 import glob
 import os
-import stat
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import (
-    changed_file,
-    deleted_file,
     empty_directory,
     inside_store,
     mixed_kinds,
@@ -21,96 +17,16 @@ from ..errors import (
     not_a_path,
     not_local,
     not_permitted,
-    special_file,
     unknown_suffix,
 )
+from .file_kinds import FILE_KINDS, kind_of, suffixes
+from .special_files import refuse_special
+from .stamps import Found, Stamp
 
-#: The kind of a file by the end of its name. A new kind also needs a row in `scanning.READERS`.
-SUFFIXES: dict[str, str] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "csv",
-    ".tsv.gz": "csv",
-    ".npy": "npy",
-    ".zarr": "zarr",
-    ".zarr.zip": "zarr",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-}
-#: Kinds that may be directories.
-_STORES = ("zarr",)
 #: Kinds that hold arrays with names.
 _WITH_NAMES = ("zarr", "hdf5")
 #: What separates the path of a store from the name of an array in it.
 _INSIDE = "::"
-#: What is neither a file nor a directory.
-_SPECIAL = (
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISFIFO, "a named pipe"),
-)
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """A file, and by what a change of it is noticed."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    inode: int
-
-    @classmethod
-    def of(cls, path: str) -> Stamp:
-        """The stamp of a file that exists."""
-        found = os.stat(path)
-        return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-    def check(self) -> None:
-        """Raise an error if the file is another one by now, or no longer there."""
-        try:
-            now = Stamp.of(self.path)
-        except FileNotFoundError:
-            raise deleted_file(self.path) from None
-        if now.size != self.size:
-            raise changed_file(self.path, f"it had {self.size} bytes and now has {now.size}")
-        if now != self:
-            raise changed_file(self.path, "it was written again in between, as its time stamp or its inode says")
-
-
-@dataclass(frozen=True)
-class Found:
-    """Files of one kind, in the order in which they are read."""
-
-    #: What the user gave, as text.
-    where: str
-    #: One of the values of `SUFFIXES`.
-    kind: str
-    files: tuple[Stamp, ...]
-    #: The name of an array in a store ("file.h5::name"), or None.
-    inside: str | None = None
-
-    @property
-    def paths(self) -> list[str]:
-        return [file.path for file in self.files]
-
-    @property
-    def n_bytes(self) -> int:
-        """The size of all files."""
-        return sum(file.size for file in self.files)
-
-    def short_names(self) -> list[str]:
-        """The names of the files below the directory that they have in common."""
-        if len(self.files) == 1:
-            return [os.path.basename(self.paths[0])]
-        common = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in self.paths])
-        return [os.path.relpath(path, common) for path in self.paths]
 
 
 def find_files(where: Any) -> Found:
@@ -138,12 +54,6 @@ def find_files(where: Any) -> Found:
     return Found(_text(where), next(iter(kinds)), tuple(Stamp.of(path) for path in paths), inside)
 
 
-def check_unchanged(files: Sequence[Stamp]) -> None:
-    """Raise an error if one of the files has changed, or was deleted, since its stamp was taken."""
-    for file in files:
-        file.check()
-
-
 def is_path(X: Any) -> bool:
     """Whether `X` is the path of a file or a directory, or a pattern."""
     return isinstance(X, str | Path)
@@ -152,12 +62,6 @@ def is_path(X: Any) -> bool:
 def names_file(text: str) -> bool:
     """Whether a text can be taken for the path of a file: by its suffix, or because there is such a file."""
     return kind_of(_split(text)[0]) is not None or os.path.exists(text)
-
-
-def kind_of(name: str) -> str | None:
-    """The kind of a file by its name; None if its suffix is unknown."""
-    lower = name.lower().rstrip(os.sep)
-    return next((kind for suffix, kind in SUFFIXES.items() if lower.endswith(suffix)), None)
 
 
 def _split(path: str) -> tuple[str, str | None]:
@@ -204,7 +108,7 @@ def _files_in(path: str) -> Iterator[str]:
         return
     found = sorted(_walk(path, set()))
     if not found:
-        raise empty_directory(path, list(SUFFIXES))
+        raise empty_directory(path, suffixes())
     yield from found
 
 
@@ -229,23 +133,18 @@ def _walk(directory: str, seen: set[str]) -> Iterator[str]:
 
 def _is_store(path: str) -> bool:
     """Whether a directory is a store, by its name."""
-    return os.path.isdir(path) and kind_of(path) in _STORES
+    kind = kind_of(path)
+    return kind is not None and FILE_KINDS[kind].directory and os.path.isdir(path)
 
 
 def _kind_of_file(path: str) -> str:
     """The kind of a file that can be read; an error for anything else."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        raise no_such_file(path) from None
-    for is_special, what in _SPECIAL:
-        if is_special(mode):
-            raise special_file(path, what)
+    refuse_special(path)
     if not os.access(path, os.R_OK):
         raise not_permitted(path)
     kind = kind_of(path)
     if kind is None:
-        raise unknown_suffix(path, list(SUFFIXES))
+        raise unknown_suffix(path, suffixes())
     return kind
 
 

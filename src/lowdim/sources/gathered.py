@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._memory import free_bytes
-from .._xp import Array, concat_rows, is_sparse
+from .._xp import Array, concat_rows, is_sparse, to_numpy
 from ..errors import rows_exceed_memory
 from .array import ArraySource
 from .base import Source
@@ -35,6 +35,11 @@ def gather(source: Source, purpose: str) -> Source:
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
     held.origin = source
     return held
+
+
+def entries_of(source: Source) -> np.ndarray:
+    """All rows of a source as one array. One pass."""
+    return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 
 
 def with_known_length(source: Source, purpose: str) -> Source:

@@ -9,13 +9,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from .._xp import to_numpy
 from ..errors import named_twice, needs_second_reading, unknown_column
 from .base import Source
-from .column_choice import ColumnChoice, check_columns
+from .column_choice import check_columns
 from .columns_of import ColumnsSource
 from .contents import Contents
 from .found_files import names_file
+from .gathered import entries_of
 from .scanning import Scan, with_columns
 from .table import open_table
 
@@ -106,7 +106,7 @@ class ContentsTable(NamedTable):
 
     @property
     def has_names(self) -> bool:
-        return self._contents.choice is ColumnChoice
+        return self._contents.has_names
 
     def rows(self, names: Sequence[str]) -> Source:
         check_columns(names, self._contents)
@@ -182,11 +182,6 @@ def columns_by_name(
     if targets and hold is not None:
         y = table.column(y) if isinstance(y, str) else hold(table.rows(targets))
     return X, y, *(table.column(value) if key in named else value for key, value in vectors.items())
-
-
-def entries_of(source: Source) -> np.ndarray:
-    """All rows of a source as one array. One pass."""
-    return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 
 
 def _side_by_side(parent: Source, p: int, y: Sequence[str] | str, dtypes: Sequence[Any]) -> tuple[Source, Source]:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._memory import in_words
-from .arrow import ArrowFiles
 from .base import Source
 from .column_choice import ColumnChoice
 from .contents import Contents
-from .found_files import Found, find_files, is_path
-from .stores import StoredArrays, StoreSource
-
-#: What reads each kind of file; the kinds are the values of `found_files.SUFFIXES`.
-READERS: dict[str, Any] = {
-    "parquet": ArrowFiles,
-    "arrow": ArrowFiles,
-    "csv": ArrowFiles,
-    "npy": StoredArrays,
-    "zarr": StoredArrays,
-    "hdf5": StoredArrays,
-}
+from .file_kinds import FILE_KINDS
+from .found_files import find_files, is_path
+from .stamps import Found
 
 
 @dataclass(frozen=True)
@@ -31,13 +20,10 @@ class Scan:
     """Files of one kind and a choice of their columns, as `scan` returns them. No row has been read."""
 
     found: Found
+    #: What the files hold, from the schema of the first one.
+    contents: Contents = field(compare=False)
     #: Names or patterns (`ColumnChoice`); for arrays, whose columns have no names, numbers (`NumberChoice`).
     choice: Any
-
-    @cached_property
-    def contents(self) -> Contents:
-        """What the files hold, from the schema of the first one."""
-        return READERS[self.found.kind](self.found)
 
     @property
     def columns(self) -> list[Any]:
@@ -56,25 +42,18 @@ class Scan:
 
     def select(self, columns: Any) -> Scan:
         """Another choice of columns of the same files."""
-        return self._choosing(self.contents.choice.of(columns, None))
+        return replace(self, choice=self.contents.choice.of(columns, None))
 
     def without(self, names: Sequence[Any]) -> Scan:
         """The same choice without some columns."""
-        return self._choosing(self.choice.without(names))
+        return replace(self, choice=self.choice.without(names))
 
     def open(self, *, vectors: bool = False) -> Source:
         """The source of the rows. With `vectors`, arrays with one axis are taken too, as one column."""
         source = self.contents.source(self.chosen)
-        if isinstance(source, StoreSource) and not vectors:
+        if not vectors:
             source.require_two_axes()
-        source.files = self.found.paths
         return source
-
-    def _choosing(self, choice: Any) -> Scan:
-        other = replace(self, choice=choice)
-        # The schema need not be read again.
-        other.__dict__["contents"] = self.contents
-        return other
 
     def __repr__(self) -> str:
         n = len(self.found.files)
@@ -120,17 +99,23 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     array([ 33.33333333, 166.66666667])
     """
     found = find_files(where)
-    made = Scan(found, READERS[found.kind].choice.of(columns, exclude))
+    contents = FILE_KINDS[found.kind].contents(found)
+    choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
-    made.choice.named_among(made.contents)
-    return made
+    choice.named_among(contents)
+    return Scan(found, contents, choice)
+
+
+def scanned(X: Any) -> Any:
+    """The scan of a path; anything else as it is."""
+    return scan(X) if is_path(X) else X
 
 
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     """Files with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
-    X = scan(X) if is_path(X) else X
-    if not isinstance(X, Scan) or not isinstance(X.choice, ColumnChoice):
+    X = scanned(X)
+    if not isinstance(X, Scan) or not X.contents.has_names:
         return X
     has_all = set(wanted) <= set(X.choice.named_among(X.contents))
     return X.select(list(wanted)) if has_all or X.choice == ColumnChoice() else X

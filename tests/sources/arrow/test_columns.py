@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lowdim.sources.arrow.columns import InexactInteger, block_dtype, fill, is_number
+from lowdim.sources.arrow.columns import block_dtype, fill, is_number
+from lowdim.sources.exact_integers import InexactInteger
 
 RNG = np.random.default_rng(3)
 

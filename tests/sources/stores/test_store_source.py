@@ -9,8 +9,8 @@ import pytest
 import zarr
 
 from lowdim import PCA, PLSRegression, open_source, scan
-from lowdim.sources.found_files import SUFFIXES
-from lowdim.sources.stores import STORES, StoreSource
+from lowdim.sources.file_kinds import FILE_KINDS
+from lowdim.sources.stores import StoreSource
 from lowdim.sources.stores.npy import NpyArray
 
 RNG = np.random.default_rng(3)
@@ -86,7 +86,8 @@ def rows_of(source, rows=1000):
 
 
 def test_every_kind_of_file_is_tried():
-    assert {ending for _, ending in KINDS.values()} == {ending for ending, kind in SUFFIXES.items() if kind in STORES}
+    arrays = [FILE_KINDS[name] for name in ("npy", "zarr", "hdf5")]
+    assert {ending for _, ending in KINDS.values()} == {ending for kind in arrays for ending in kind.suffixes}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool", ">f8"])
@@ -388,6 +389,71 @@ def test_corrupt_metadata(tmp_path):
     (tmp_path / "b.zarr").mkdir()
     with pytest.raises(ValueError, match=r"b\.zarr cannot be read as a Zarr store"):
         opened(tmp_path / "b.zarr")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "null", "3", "[]", '{"node_type": 3}'])
+def test_metadata_of_another_form(text, tmp_path):
+    write_zarr(tmp_path / "a.zarr", X)
+    (tmp_path / "a.zarr" / "zarr.json").write_text(text)
+    with pytest.raises(ValueError, match=r"a\.zarr cannot be read as a Zarr store"):
+        opened(tmp_path / "a.zarr")
+
+
+def test_damaged_headers_of_npy_files(tmp_path):
+    write_npy(tmp_path / "a.npy", X)
+    content = (tmp_path / "a.npy").read_bytes()
+    brackets = content[:10] + b"(" * 118 + content[128:]
+    for damaged in (brackets, *(content[:k] + b"\n{" + content[k + 2 :] for k in range(6, 120))):
+        (tmp_path / "a.npy").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.npy cannot be read as a \.npy file of 1904 bytes"):
+            opened(tmp_path / "a.npy")
+
+
+def test_other_datasets_in_an_hdf5_file(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["rows"] = X
+        file["nothing"] = h5py.Empty("f8")
+        file["lost"] = h5py.SoftLink("/nowhere")
+        file["elsewhere"] = h5py.ExternalLink("gone.h5", "/rows")
+        file.create_dataset("cube", (8, 8, 8), "f8", chunks=(2, 2, 2))
+    np.testing.assert_array_equal(rows_of(opened(tmp_path / "a.h5")), X)
+    with pytest.raises(ValueError, match=r"a\.h5::nothing: the array has shape \(\)"):
+        opened(f"{tmp_path}/a.h5::nothing")
+    with pytest.raises(ValueError, match=r"a\.h5::cube: the array has shape \(8, 8, 8\)"):
+        opened(f"{tmp_path}/a.h5::cube")
+    for name in ("lost", "elsewhere"):
+        with pytest.raises(ValueError, match=rf"a\.h5 holds no array '{name}'"):
+            opened(f"{tmp_path}/a.h5::{name}")
+
+
+@pytest.mark.parametrize("n", [10**12, 2**62])
+def test_metadata_that_names_more_chunks_than_there_can_be(n, tmp_path):
+    """The chunks are not listed, which would take all memory."""
+    write_zarr(tmp_path / "a.zarr", X)
+    metadata = tmp_path / "a.zarr" / "zarr.json"
+    metadata.write_text(metadata.read_text().replace("37", str(n)))
+    total = 2 * -(-n // 5)
+    message = rf"a\.zarr: {total - 16} of {total} chunks are not stored, the first of them c/8/0"
+    with pytest.raises(ValueError, match=message):
+        opened(tmp_path / "a.zarr")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", (10**12, 6), "f8", chunks=(5, 6))[:5] = X[:5]
+    with pytest.raises(ValueError, match=r"a\.h5: .* chunks are not stored, the first of them at row 5, column 0"):
+        opened(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("place", ["zarr.json", "c/3/1", "c/9"])
+def test_what_reading_never_ends_is_refused_in_a_directory_of_zarr(place, tmp_path):
+    write_zarr(tmp_path / "a.zarr", X)
+    path = tmp_path / "a.zarr" / place
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match=rf"a\.zarr/{place} is a named pipe"):
+        opened(tmp_path / "a.zarr")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=rf"a\.zarr/{place} is a character device"):
+        opened(tmp_path / "a.zarr")
 
 
 def test_missing_chunks_of_zarr(tmp_path):

@@ -1,6 +1,8 @@
 """Everything that is read through Arrow: Parquet, Arrow and CSV files, and objects that speak Arrow."""
 
+from .csv_files import CsvFormat
 from .files import ArrowFiles
+from .formats import ArrowFormat, ParquetFormat
 from .objects import ArrowObject, is_arrow_object
 
-__all__ = ["ArrowFiles", "ArrowObject", "is_arrow_object"]
+__all__ = ["ArrowFiles", "ArrowFormat", "ArrowObject", "CsvFormat", "ParquetFormat", "is_arrow_object"]

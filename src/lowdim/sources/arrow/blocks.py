@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..exact_integers import InexactInteger
 from ..read_ahead import read_ahead
-from .columns import InexactInteger, fill
+from .columns import fill
 
 #: Makes the error for an integer that float64 cannot hold, from its row, its column and its value.
 Error = Callable[[int, int, int], Exception]

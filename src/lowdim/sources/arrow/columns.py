@@ -18,18 +18,10 @@ from typing import Any
 
 import numpy as np
 
-#: All integers up to this size are exact in float64.
-_EXACT = 2.0**53
+from ..exact_integers import EXACT, may_be_inexact, require_exact
+
 #: Powers of ten up to this exponent are exact in float64.
 _EXACT_POWER = 22
-
-
-class InexactInteger(Exception):
-    """Raised for an integer that float64 cannot hold, with its position in the column."""
-
-    def __init__(self, index: int, value: int) -> None:
-        super().__init__(index, value)
-        self.index, self.value = index, value
 
 
 def is_number(kind: Any) -> bool:
@@ -102,17 +94,8 @@ def _fill_plain(out: np.ndarray, column: Any, dtype: np.dtype[Any]) -> None:
     if column.null_count:
         # What lies in memory where an entry is null is arbitrary.
         out[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
-    if dtype.itemsize == 8 and dtype.kind != "f":
-        _require_exact(out, values)
-
-
-def _require_exact(out: np.ndarray, values: np.ndarray) -> None:
-    """Raise an error if an integer differs from the float that it became."""
-    if len(out) == 0 or not (np.fmax.reduce(out) >= _EXACT or np.fmin.reduce(out) <= -_EXACT):
-        return
-    for index in np.flatnonzero(np.abs(out) >= _EXACT):
-        if int(out[index]) != int(values[index]):
-            raise InexactInteger(int(index), int(values[index]))
+    if may_be_inexact(dtype):
+        require_exact(out, values)
 
 
 def _converter(kind: Any) -> Callable[[np.ndarray, Any], None]:
@@ -153,7 +136,7 @@ def _fill_decimals(out: np.ndarray, column: Any) -> None:
         halves = np.frombuffer(column.buffers()[1], dtype="<i8", count=2 * len(column), offset=16 * column.offset)
         low, high = halves[::2], halves[1::2]
         known = ~column.is_null().to_numpy(zero_copy_only=False)
-        if np.all(((low >> 63) == high) & (np.abs(low) <= int(_EXACT)) | ~known):
+        if np.all(((low >> 63) == high) & (np.abs(low) <= int(EXACT)) | ~known):
             np.divide(low, 10.0**kind.scale, out=out)
             out[~known] = np.nan
             return

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from ...errors import csv_encoding, csv_header, csv_line_break_in_header, other_separator
-from ..found_files import Found
+from ..stamps import Found
 from .formats import FileFormat
 
 #: Separators that are recognised in the header.

@@ -13,15 +13,11 @@ import numpy as np
 from ...errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers
 from ..column_choice import ColumnChoice
 from ..contents import Contents
-from ..found_files import Found, check_unchanged
+from ..stamps import Found, check_unchanged
 from .columns import block_dtype, numeric_columns
-from .csv_files import CsvFormat
-from .formats import ArrowFormat, FileFormat, ParquetFormat
+from .formats import FileFormat
 from .library import pyarrow
 from .source import ArrowSource
-
-#: How each kind of file is read.
-FORMATS: dict[str, Callable[[Found], FileFormat]] = {"parquet": ParquetFormat, "arrow": ArrowFormat, "csv": CsvFormat}
 
 
 class ArrowFiles(Contents):
@@ -29,11 +25,11 @@ class ArrowFiles(Contents):
 
     choice = ColumnChoice
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, make_format: Callable[[Found], FileFormat], found: Found) -> None:
         pyarrow(f"reading {found.kind} files")
         self._found = found
         self.label = found.where
-        self._format = FORMATS[found.kind](found)
+        self._format = make_format(found)
         schema = self._format.schema
         self.names = schema.names
         self.index = self._format.index

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import unreadable_file
-from ..found_files import Found
+from ..stamps import Found
 from .columns import index_columns
 
 #: A batch of Parquet has about this many bytes, and at least so many rows: with fewer, calls for each column would cost

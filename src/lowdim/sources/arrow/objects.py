@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
-from ..column_choice import ColumnChoice, check_columns, require_columns
+from ..column_choice import ColumnChoice, require_columns
 from ..contents import Contents
 from ..table import is_column
 from .columns import block_dtype, numeric_columns
@@ -189,7 +189,7 @@ class ArrowObject(Contents):
     """The columns of an object that speaks Arrow."""
 
     choice = ColumnChoice
-    files = False
+    of_scan = False
 
     def __init__(self, X: Any) -> None:
         pyarrow(f"reading rows from {type(X).__name__}")
@@ -200,7 +200,6 @@ class ArrowObject(Contents):
         self.numeric = numeric_columns(self._schema)
 
     def source(self, columns: Sequence[str]) -> ArrowObjectSource:
-        check_columns(columns, self)
         return ArrowObjectSource(self._producer, self._schema, columns)
 
     def column(self, name: str) -> np.ndarray:

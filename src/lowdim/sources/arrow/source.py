@@ -55,19 +55,14 @@ class ArrowSource(StoredSource):
         """Batches of these columns, in this order, of all rows."""
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
-        return (block for block, _ in self._blocks(rows, ()))
+        return (block for block, _ in self.blocks_keeping(rows, ()))
 
     def blocks_keeping(self, rows: int, names: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
-        """As `blocks`, and with each block a pyarrow table of the columns `names` of its rows, of any type."""
-        return self._blocks(rows, names)
-
-    def _blocks(self, rows: int, keep: Sequence[str]) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks, each with a table of the columns that are kept; one complete pass."""
         # A column may be one of the rows and be kept as well.
-        needed = list(dict.fromkeys([*self._names, *keep]))
+        needed = list(dict.fromkeys([*self._names, *names]))
         n = 0
         for block, table in blocks_of(
-            self.batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=keep
+            self.batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=names
         ):
             n += block.shape[0]
             yield block, table

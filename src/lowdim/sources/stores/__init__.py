@@ -6,12 +6,13 @@ Zarr and h5py are imported only when such a file is opened.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..contents import Contents
-from ..found_files import Found
+from ..gathered import entries_of
+from ..stamps import Found
 from .column_numbers import NumberChoice
 from .hdf5 import Hdf5Array, OpenedHdf5, is_hdf5
 from .npy import NpyArray
@@ -19,21 +20,16 @@ from .store_source import StoreSource
 from .stored_array import StoredArray
 from .zarr import OpenedZarr, ZarrArray, is_zarr
 
-#: What opens an array in a file of each kind, given its path and, if there are several arrays in it, a name.
-STORES: dict[str, Callable[[str, str | None], StoredArray]] = {
-    "npy": NpyArray,
-    "zarr": ZarrArray,
-    "hdf5": Hdf5Array,
-}
-
 
 class StoredArrays(Contents):
     """The arrays in files of one kind, which are read one below the other. Their columns have numbers, and no names."""
 
-    choice: ClassVar[Any] = NumberChoice
+    choice = NumberChoice
+    has_names = False
 
-    def __init__(self, found: Found) -> None:
-        self._arrays = [STORES[found.kind](path, found.inside) for path in found.paths]
+    def __init__(self, open_array: Callable[[str, str | None], StoredArray], found: Found) -> None:
+        # The second argument is the name of an array in a file that may hold several.
+        self._arrays = [open_array(path, found.inside) for path in found.paths]
         self.label = found.where
         self.names = self.numeric = range(self._arrays[0].shape[1])
 
@@ -42,7 +38,7 @@ class StoredArrays(Contents):
         return StoreSource(self._arrays, None if every else np.asarray(columns))
 
     def column(self, name: int) -> np.ndarray:
-        return np.concatenate(list(self.source([name]).blocks(1 << 16)))[:, 0]
+        return entries_of(self.source([name]))[:, 0]
 
     def dtype(self, columns: Sequence[int]) -> Any:
         return self.source(columns).dtype
@@ -58,4 +54,12 @@ def is_store_object(X: Any) -> bool:
     return is_zarr(X) or is_hdf5(X)
 
 
-__all__ = ["STORES", "StoreSource", "StoredArrays", "is_store_object", "open_store_object"]
+__all__ = [
+    "Hdf5Array",
+    "NpyArray",
+    "StoreSource",
+    "StoredArrays",
+    "ZarrArray",
+    "is_store_object",
+    "open_store_object",
+]

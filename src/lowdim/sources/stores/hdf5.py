@@ -8,11 +8,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, rows_between
+from .stored_array import Reader, StoredArray, reader_of
 
 
 class Hdf5Array(StoredArray):
@@ -28,9 +26,9 @@ class Hdf5Array(StoredArray):
         self.place = self._path if name is None else f"{self._path}::{name}"
         with self._file() as file:
             dataset = self._dataset(file)
+            self._accept(dataset.shape or (), dataset.dtype)
             self._require_all_chunks(dataset)
             self.chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-            self._accept(dataset.shape, dataset.dtype)
 
     def __reduce__(self) -> Any:
         return Hdf5Array, (self._path, self._name)
@@ -58,7 +56,7 @@ class Hdf5Array(StoredArray):
         found: dict[str, Any] = {}
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
-        except (OSError, KeyError, RuntimeError) as error:
+        except (OSError, KeyError, RuntimeError, ValueError) as error:
             raise unreadable_file(self._path, " in the list of its datasets", error) from error
         return pick(self._path, self._name, found)
 
@@ -74,7 +72,8 @@ class Hdf5Array(StoredArray):
         counts = [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
         stored = {dataset.id.get_chunk_info(i).chunk_offset for i in range(dataset.id.get_num_chunks())}
         if len(stored) < prod(counts):
-            offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in np.ndindex(*counts))
+            a, b = dataset.chunks
+            offsets = ((i * a, j * b) for i in range(counts[0]) for j in range(counts[1]))
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
@@ -97,15 +96,3 @@ class OpenedHdf5(StoredArray):
 def is_hdf5(X: Any) -> bool:
     """True for a dataset of h5py."""
     return type(X).__module__.partition(".")[0] == "h5py" and hasattr(X, "chunks")
-
-
-def reader_of(dataset: Any, place: str) -> Reader:
-    """The function that reads rows of a dataset; the error for chunks that cannot be decoded names the rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return rows_between(dataset, i, j, first, last)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read

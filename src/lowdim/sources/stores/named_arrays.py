@@ -10,7 +10,8 @@ from ...errors import no_such_array, which_array
 
 def pick(path: str, name: str | None, arrays: Mapping[str, Any]) -> Any:
     """The array of this name; without a name, the only array with two axes. Errors list the arrays with two axes."""
-    tables = [each for each, array in arrays.items() if len(array.shape) == 2]
+    # A dataset of HDF5 that holds nothing has None as its shape.
+    tables = [each for each, array in arrays.items() if len(array.shape or ()) == 2]
     if name is not None:
         found = arrays.get(name.strip("/"))
         if found is None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class NpyArray(StoredArray):
         try:
             self.paths = [self._path]
             self._map = np.lib.format.open_memmap(self._path, mode="r")
-        except ValueError as error:
+        except (ValueError, OverflowError, SyntaxError, TokenError) as error:
             raise self._refused(error) from error
         self._accept(self._map.shape, self._map.dtype)
 

@@ -14,14 +14,13 @@ import numpy as np
 from ...errors import array_is_no_table, column_label, inexact_integer, other_store_width
 from ..array import ArraySource
 from ..base import Source, Traits, cut
+from ..exact_integers import InexactInteger, may_be_inexact, require_exact
 from ..gathered import StoredSource, fits_easily
 from ..read_ahead import read_ahead
 from .stored_array import StoredArray
 
 #: Arrays that have to be decoded are read in pieces of at least this many bytes.
 _PIECE_BYTES = 4 << 20
-#: All integers below this are exact in float64.
-_EXACT = 2.0**53
 
 
 class StoreSource(StoredSource):
@@ -56,7 +55,6 @@ class StoreSource(StoredSource):
         self._cut(0, self._edges[-1])
 
     def require_two_axes(self) -> None:
-        """Raise an error if an array has one axis: that is a column of responses, and no rows."""
         for array in self._arrays:
             if array.vector:
                 raise array_is_no_table(array.place, array.shape[:1])
@@ -121,7 +119,7 @@ class StoreSource(StoredSource):
         its integers have to be checked."""
         array = self._arrays[0]
         alone = self._mapped and len(self._arrays) == 1 and self._columns is None
-        return array if alone and not _may_be_inexact(array.dtype) else None
+        return array if alone and not may_be_inexact(array.dtype) else None
 
     def _pieces(self, rows: int) -> Generator[np.ndarray, None, None]:
         """The rows in pieces that end where chunks end. Columns are chosen and converted, except in mapped arrays."""
@@ -147,18 +145,18 @@ class StoreSource(StoredSource):
             numbers = self._columns - int(self._columns.min())
             rows = rows if np.array_equal(numbers, np.arange(rows.shape[1])) else rows[:, numbers]
         converted = np.asarray(rows, dtype=self.dtype)
-        if _may_be_inexact(rows.dtype):
+        if may_be_inexact(rows.dtype):
             self._check_integers(rows, converted, start)
         return converted
 
     def _check_integers(self, rows: np.ndarray, converted: np.ndarray, start: int) -> None:
         """Raise an error that names the first integer that was rounded."""
-        large = np.flatnonzero(np.abs(converted).ravel() >= _EXACT)
-        for at in large:
-            i, j = divmod(int(at), rows.shape[1])
-            if int(converted[i, j]) != int(rows[i, j]):
-                column = j if self._columns is None else int(self._columns[j])
-                raise inexact_integer(int(rows[i, j]), self.row_label(start + i), column_label(column, None))
+        try:
+            require_exact(converted.ravel(), rows.ravel())
+        except InexactInteger as found:
+            i, j = divmod(found.index, rows.shape[1])
+            column = j if self._columns is None else int(self._columns[j])
+            raise inexact_integer(found.value, self.row_label(start + i), column_label(column, None)) from None
 
     def _exact(self, pieces: Iterator[np.ndarray], rows: int) -> Iterator[np.ndarray]:
         """Blocks of exactly `rows` rows, except the last, from pieces of any size; a block of one piece is no copy."""
@@ -175,11 +173,6 @@ class StoreSource(StoredSource):
                     held, missing = [], rows
         if held:
             yield held[0] if len(held) == 1 else np.concatenate(held)
-
-
-def _may_be_inexact(dtype: np.dtype) -> bool:
-    """Whether float64 may not hold all integers of a dtype."""
-    return dtype.kind in "iu" and dtype.itemsize == 8
 
 
 def _span(columns: np.ndarray) -> tuple[int, int]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import array_is_no_table, array_without_numbers
-from ..found_files import Stamp, check_unchanged
+from ...errors import array_is_no_table, array_without_numbers, unreadable_file
+from ..stamps import Stamp, check_unchanged
 
 #: `read(i, j, first, last)` reads rows i to j and columns `first` to `last`, the ends not included.
 Reader = Callable[[int, int, int, int], np.ndarray]
@@ -60,6 +60,22 @@ class StoredArray(ABC):
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
         self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+
+def reader_of(array: Any, place: str) -> Reader:
+    """The function that reads rows of an array of Zarr or h5py; the error for chunks that cannot be decoded names the
+    rows."""
+
+    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
+        try:
+            return rows_between(array, i, j, first, last)
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Each codec has errors of its own.
+            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
+
+    return read
 
 
 def rows_between(array: Any, i: int, j: int, first: int, last: int) -> np.ndarray:

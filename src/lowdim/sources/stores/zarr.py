@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import product
 from typing import Any
-from zipfile import BadZipFile, ZipFile
-
-import numpy as np
+from zipfile import ZipFile
 
 from ...errors import missing_chunks, missing_extra, unreadable_file
+from ..special_files import check_ordinary
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, rows_between
+from .stored_array import Reader, StoredArray, reader_of
 
 
 class ZarrArray(StoredArray):
@@ -47,12 +45,17 @@ class ZarrArray(StoredArray):
             import zarr
         except ImportError as error:
             raise missing_extra(f"reading {self._path}", "zarr", "zarr") from error
+        if os.path.isdir(self._path):
+            check_ordinary(self._path)
         try:
             if os.path.isfile(self._path):
                 root = zarr.open(zarr.storage.ZipStore(self._path, mode="r"), mode="r")
             else:
                 root = zarr.open(self._path, mode="r")
-        except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Metadata is JSON, and Zarr trusts it to be of the right form.
             raise unreadable_file(self._path, " as a Zarr store", error) from error
         if isinstance(root, zarr.Array) and self._name is None:
             return root
@@ -61,14 +64,17 @@ class ZarrArray(StoredArray):
 
     def _require_all_chunks(self) -> None:
         """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
-        counts = (-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True))
-        names = [self._array.metadata.encode_chunk_key(at) for at in product(*(range(count) for count in counts))]
+        down, across = (-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True))
+        # Damaged metadata may name more chunks than there could ever be, so they are not listed.
+        places = ((i, j) for i in range(down) for j in range(across))
+        names = (self._array.metadata.encode_chunk_key(place) for place in places)
         stored = self._stored_names()
-        missing = [name for name in names if name not in stored]
-        if missing:
+        first = next((name for name in names if name not in stored), None)
+        if first is not None:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
             fill = self._array.fill_value
-            raise missing_chunks(self.place, missing[0], len(missing), len(names), fill, accept)
+            n_missing = max(1, down * across - sum(_is_chunk(name) for name in stored))
+            raise missing_chunks(self.place, first, n_missing, down * across, fill, accept)
 
     def _stored_names(self) -> set[str]:
         """The names of the files of the array within it."""
@@ -103,17 +109,9 @@ def is_zarr(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks") and hasattr(X, "store_path")
 
 
-def reader_of(array: Any, place: str) -> Reader:
-    """The function that reads rows of an array of Zarr; the error for chunks that cannot be decoded names the rows."""
-
-    def read(i: int, j: int, first: int, last: int) -> np.ndarray:
-        try:
-            return rows_between(array, i, j, first, last)
-        except Exception as error:
-            # Each codec has errors of its own.
-            raise unreadable_file(place, f" in rows {i} to {j - 1}", error) from error
-
-    return read
+def _is_chunk(name: str) -> bool:
+    """Whether a file in an array is a chunk, and no metadata."""
+    return name.rpartition("/")[2] not in ("zarr.json", ".zarray", ".zattrs")
 
 
 def _grid(array: Any) -> tuple[int, ...]:

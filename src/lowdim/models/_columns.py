@@ -1,0 +1,37 @@
+"""The columns of new rows, compared with those of the fit, and the array library and device that they are on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._xp import device, namespace
+from ..errors import other_names, other_namespace, other_width
+from ..sources import Source
+
+
+def check_columns(model: Any, source: Source, reset: bool) -> None:
+    """Record the columns of a source in the model if `reset`, otherwise compare them with those of the fit."""
+    p = source.shape[1]
+    if reset:
+        model.n_features_in_ = p
+        model.__dict__.pop("feature_names_in_", None)
+        if source.names is not None:
+            model.feature_names_in_ = np.asarray(source.names, dtype=object)
+    elif p != model.n_features_in_:
+        raise other_width(p, model.n_features_in_)
+    else:
+        expected = list(getattr(model, "feature_names_in_", []))
+        if expected and source.names is not None and list(source.names) != expected:
+            raise other_names(None, source.names, expected)
+
+
+def check_namespace(model: Any, source: Source, method: str) -> None:
+    """Refuse new rows from another array namespace or device than those of the fit."""
+    centre = model._centre()
+    if centre is None:
+        return
+    like = source.empty(0)
+    if namespace(like) is not namespace(centre) or device(like) != device(centre):
+        raise other_namespace(type(model).__name__, method, centre, like)
