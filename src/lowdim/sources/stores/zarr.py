@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 from zipfile import ZipFile
 
@@ -64,9 +65,10 @@ class ZarrArray(StoredArray):
 
     def _require_all_chunks(self) -> None:
         """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
-        down, across = (-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True))
+        counts = [-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True)]
+        down, across = counts[0], prod(counts[1:])
         # Damaged metadata may name more chunks than there could ever be, so they are not listed.
-        places = ((i, j) for i in range(down) for j in range(across))
+        places = ((i, j)[: len(counts)] for i in range(down) for j in range(across))
         names = (self._array.metadata.encode_chunk_key(place) for place in places)
         stored = self._stored_names()
         first = next((name for name in names if name not in stored), None)
