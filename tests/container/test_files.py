@@ -152,6 +152,11 @@ def test_entries_that_are_added_cannot_be_given(name, tmp_path):
         container.write(tmp_path / "file", {name: 1}, {})
 
 
+def test_a_directory_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"cannot write '.*file': there is no directory '.*nowhere'; make it"):
+        container.write(tmp_path / "nowhere" / "file", DOCUMENT, ARRAYS)
+
+
 def test_a_name_that_the_format_needs_is_refused(tmp_path):
     with pytest.raises(ValueError, match="__metadata__"):
         container.write(tmp_path / "file", {}, {"__metadata__": np.zeros(2)})

@@ -1,6 +1,7 @@
 """Every model writes what it returns: `transform_to` and its like against `transform` and its like."""
 
 import inspect
+import itertools
 import os
 from pathlib import Path
 
@@ -250,6 +251,41 @@ def test_y_may_be_columns_of_the_same_table(name, tmp_path):
     found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", **options), table=True)
     assert found["id"].to_pylist() == [f"r{i}" for i in range(90)]
     close(np.column_stack(found.columns[2:]), np.hstack([x_scores, y_scores]))
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_a_column_of_the_rows_may_be_carried_along(name, tmp_path):
+    model = PCA(2).fit(with_ids("pandas")[names(5)])
+    rows = KEEPING[name](tmp_path)
+    found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", keep=["col3", "id", "day"]), table=True)
+    assert found.column_names == ["col3", "id", "day", "pca0", "pca1"]
+    np.testing.assert_array_equal(found["col3"], X[:, 3])
+    close(np.column_stack(found.columns[3:]), model.transform(table("pandas", X)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("model", [CCA(1), PLSRegression(1), KernelCCA(1), GCCA(1)], ids=lambda m: type(m).__name__)
+def test_y_in_files_with_further_columns(model, kind, tmp_path):
+    """X and y are a file each, or the same one: both are found by the names of the fit."""
+    rows, first, second = with_ids("pandas"), ["col0", "col1", "col2"], ["col4", "col3"]
+    files = stored(rows, tmp_path, kind)
+    several = isinstance(model, GCCA)
+    tables = [[rows[first], rows[second]]] if several else [rows[first], rows[second]]
+    expected = np.hstack(model.fit(*tables).transform(*tables))
+    found = model.transform([files, files]) if several else model.transform(files, files)
+    close(np.hstack(found), expected)
+    chosen = lowdim.scan(files, columns=first)
+    places = [[files, files]] if several else [files, chosen]
+    targets = [{}] if several else [{"y": files}, {"y": second}, {"y": lowdim.scan(files, columns=second)}]
+    for place, target in itertools.product(places, targets):
+        for keep in ([], ["id"]):
+            path = model.transform_to(place, f"{tmp_path}/out.arrow", keep=keep, overwrite=True, **target)
+            written = read_back(path, table=True)
+            close(np.column_stack(written.columns[len(keep) :]), expected)
+    if not several:
+        assert model.score(files, files) == pytest.approx(model.score(rows[first], rows[second]))
+    with pytest.raises(ValueError, match="has no column 'price'; its columns are 'col0', 'id'"):
+        CCA(1).fit(rows[first], rows[second]).transform_to(chosen, tmp_path / "out.csv", y="price", keep="id")
 
 
 def test_files_may_have_further_columns(tmp_path):

@@ -81,6 +81,14 @@ def test_what_is_not_there(tmp_path):
         find_files(tmp_path)
 
 
+def test_a_path_that_goes_on_behind_a_store(tmp_path):
+    (tmp_path / "a.zarr" / "group" / "rows").mkdir(parents=True)
+    (tmp_path / "a.h5").write_text("")
+    for store, name in (("a.zarr", "group/rows"), ("a.zarr", "other"), ("a.h5", "rows")):
+        with pytest.raises(ValueError, match=rf"inside of a store: .* two colons, as in '.*{store}::{name}'"):
+            find_files(tmp_path / store / name)
+
+
 def test_files_of_several_kinds_or_of_no_kind(folder):
     (folder / "d.parquet").write_bytes(b"")
     with pytest.raises(ValueError, match=r"files of several kinds, .*a\.csv \(csv\), .*d\.parquet \(parquet\)"):

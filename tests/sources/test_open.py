@@ -1,7 +1,11 @@
 """open_source: which row of SOURCES opens what, what every source says of itself, and how it is cut and read."""
 
+from pathlib import Path
+
+import h5py
 import numpy as np
 import pytest
+import zarr
 
 from inputs import INPUTS
 from lowdim import open_source
@@ -90,6 +94,26 @@ def test_a_source_is_its_own_source_and_a_vector_is_a_target():
     assert open_source(source) is source
     target = open_target(X[:, 0])
     assert (target.shape, target.vector, target.table) == ((40, 1), True, "y")
+
+
+def test_what_has_keys_is_no_stream_of_blocks(tmp_path):
+    np.savez(tmp_path / "a.npz", rows=np.eye(3), labels=np.arange(3))
+    with h5py.File(tmp_path / "a.h5", "w") as file, np.load(tmp_path / "a.npz") as archive:
+        file["rows"], file["labels"] = np.eye(3), np.arange(3)
+        group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+        for name in ("rows", "labels"):
+            group.create_array(name, data=file[name][:])
+        for X in (file, archive, group, {"labels": 1, "rows": 2}):
+            with pytest.raises(TypeError, match=r"cannot read rows from \w+; .* It holds .*'labels'.*X\[name\]"):
+                open_source(X)
+
+
+@pytest.mark.parametrize("make", [str, Path])
+def test_a_list_of_paths_is_not_taken_for_rows(make):
+    with pytest.raises(ValueError, match=r"list of text, such as 'a\.csv', .* pass lowdim\.scan\(X\)"):
+        open_source([make("a.csv"), make("b.csv")])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        open_source(["a", "b"])
 
 
 def test_a_shape_has_no_rows():

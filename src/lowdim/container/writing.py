@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from .._version import __version__
 from .._whole_files import moved_when_whole
-from ..errors import not_loadable
+from ..errors import directory_is_missing, not_loadable
 from .format import ADDED, BEGIN, DTYPE_NAMES, LONGEST_HEADER, NAME, NO_CHECKSUM, VERSION
 from .headers import split_header
 from .json_text import dump
@@ -33,6 +34,9 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
         split_header(header, 8 + len(header) + sum(array.nbytes for array in ordered.values()))
     except (MemoryError, ValueError) as error:
         raise not_loadable(path, error) from error
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise directory_is_missing(path, folder)
     try:
         with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
             checksum = hashlib.sha256()

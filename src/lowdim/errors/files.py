@@ -32,6 +32,13 @@ def not_a_path(got: Any) -> TypeError:
     )
 
 
+def list_of_paths(path: Any) -> ValueError:
+    """The error for a list of paths in place of rows."""
+    return ValueError(
+        f"X is a list of text, such as {str(path)!r}, and not rows of numbers. If these are files, pass lowdim.scan(X)."
+    )
+
+
 def no_such_file(path: Any) -> FileNotFoundError:
     """The error for a path where there is nothing."""
     return FileNotFoundError(f"there is no file {path}. Check the path; relative ones start at the working directory.")
@@ -131,6 +138,23 @@ def csv_header(path: str, fields: Sequence[str]) -> ValueError:
     return ValueError(
         f"{path} has no header: the first line must hold the names of the columns, and it is {got}. Write a line with "
         "names at the beginning."
+    )
+
+
+def other_separator(path: str, separator: str, first: str, expected: str) -> ValueError:
+    """The error for one of several CSV files whose fields are separated by another character."""
+    words = {",": "commas", ";": "semicolons", "\t": "tabs"}
+    return ValueError(
+        f"{path} is separated by {words[separator]}, and the first file, {first}, by {words[expected]}. All CSV files "
+        "of a table must be separated by the same character: write this one again, or leave it out."
+    )
+
+
+def decimal_commas(where: str, columns: Sequence[str]) -> ValueError:
+    """The error for columns that 'numeric' would leave out because their decimals are written with a comma."""
+    return ValueError(
+        f"{where} has columns of numbers with a decimal comma: {list_names(columns, 20)}. They are read as text, so "
+        "columns='numeric' would leave them out: write decimals with a point, or leave these columns out with exclude=."
     )
 
 

@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .messages import list_names
+
 
 def array_is_no_table(place: str, shape: tuple[int, ...]) -> ValueError:
     """The error for a stored array that does not have two axes, or has no entries."""
     if 0 in shape:
         return ValueError(f"{place}: the array has shape {shape} and so no entries; at least one row is needed.")
     one = " If these are the values of one column, store them as shape (n, 1)." if len(shape) == 1 else ""
+    axes = "one axis" if len(shape) == 1 else f"{len(shape)} axes"
     return ValueError(
-        f"{place}: the array has shape {shape}, that is {len(shape)} axes, and rows need two: (rows, columns).{one} Or "
-        "load it, reshape it, and pass the array."
+        f"{place}: the array has shape {shape}, that is {axes}, and rows need two: (rows, columns).{one} Or load it, "
+        "reshape it, and pass the array."
     )
 
 
 def array_without_numbers(place: str, dtype: Any) -> ValueError:
     """The error for a stored array of strings, dates, complex numbers or records."""
+    fields = getattr(dtype, "names", None)
+    advice = (
+        f"Of records with the fields {list_names(fields)}, pass pandas.DataFrame(array), or convert them with "
+        "numpy.lib.recfunctions.structured_to_unstructured"
+        if fields
+        else "Convert the array and store it again, or load it and pass the numbers in it"
+    )
     return ValueError(
-        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). Convert the "
-        "array and store it again, or load it and pass the numbers in it."
+        f"{place}: the array has dtype {dtype}; rows are real numbers (floats, integers or booleans). {advice}."
     )
 
 
@@ -55,6 +64,11 @@ def no_such_array(path: Any, name: str, found: Sequence[str]) -> ValueError:
     """The error for an array that a store does not hold."""
     there = f"It holds: {', '.join(found[:20])}" if found else "It holds no array with two axes"
     return ValueError(f"{path} holds no array {name!r}. {there}.")
+
+
+def inside_store(path: Any, store: str, name: str) -> ValueError:
+    """The error for a path that goes on with a slash behind the name of a store."""
+    return ValueError(f"{path} is inside of a store: name an array in it behind two colons, as in '{store}::{name}'.")
 
 
 def missing_chunks(place: str, first: str, missing: int, of: int, fill: Any, accept: str) -> ValueError:

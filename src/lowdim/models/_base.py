@@ -21,7 +21,7 @@ from ..errors import fitted_without_summary, needs_second_reading, sklearn_argum
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, by_name, names_in, open_keeping, open_source
+from ..sources import Source, by_name, open_keeping, open_source
 from ..summaries.names import names_of_tables
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
@@ -241,11 +241,10 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
         return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
 
-    def _wanted(self, y: Any = None) -> list[str] | None:
-        """The names of the columns that a fitted model expects, and those of `y` if it is given by names of columns of
-        the same table; None if the model was fitted without names."""
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns that a fitted model expects; None if it was fitted without names."""
         names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [*names, *names_in(y)]
+        return None if names is None else list(names)
 
     def _rows_read(self, rows: Any) -> Rows:
         """The rows that the pass is over, of those that `_rows` returned."""
@@ -337,9 +336,9 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Write results to a file; see `write_results`. Its progress is reported to callbacks, as that of a fit."""
         return write_results(self, *arguments)
 
-    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None) -> Any:
-        """`X` as a source that carries the columns `keep` along."""
-        return open_keeping(X, keep, wanted)
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
+        """`X` as a source that carries the columns `keep` along; see `open_keeping`."""
+        return open_keeping(X, keep, wanted, beside)
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""

@@ -17,7 +17,7 @@ from ..reading import RowMap, map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._tables import Dtypes, TablesModel, cast, check_scale, open_further, open_pair, target_names
+from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair, target_names
 from ._writing import Maps, results
 
 
@@ -86,7 +86,7 @@ class PairModel(TablesModel):
         after "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(y))
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
@@ -112,7 +112,7 @@ class PairModel(TablesModel):
         maps = super()._transform_maps(X)
         if y is None:
             return maps
-        source = open_further(self, y, self.y_mean_, "y", "transform")
+        source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
         return [*maps, RowMap(source, self._y_scoring(), self.get_feature_names_out)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:

@@ -19,7 +19,8 @@ from ..attributes import Flag, Numbers
 from ..errors import not_representable
 from ..features import affine
 from ..reading import RowMap
-from ._tables import cast, target_names
+from ..sources import hold_files
+from ._tables import cast, known_targets, target_names
 
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {
@@ -32,6 +33,7 @@ PREDICTION_ATTRIBUTES = {
 def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """R^2 as scikit-learn's `score` of regressions; the responses may be sparse, as in `fit`."""
     X, y, sample_weight = model._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
+    y = hold_files(y, known_targets(model))
     return float(RegressorMixin.score(model, X, dense(y), sample_weight))
 
 

@@ -341,7 +341,7 @@ def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
             f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
         )
     x = model._open(X, reset=reset)
-    other = open_target(y, stream=not x.traits.whole)
+    other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(model))
     other = in_namespace_of(x, other)
     pair = BesideSource([x, other])
     if reset:
@@ -405,9 +405,12 @@ def cast(value: Any, like: Array, dtype: Any) -> Array:
     return in_range(asarray_like(value, like), dtype)
 
 
-def open_further(model: Any, X: Any, mean: Array, table: str, method: str) -> Source:
-    """The source of a further table of new rows, whose width must be that of the fit."""
-    source = open_target(X, table=table)
+def open_further(
+    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
+) -> Source:
+    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
+    are read."""
+    source = open_target(X, table=table, wanted=wanted)
     if source.shape[1] != mean.shape[0]:
         raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
     if table == "y":
@@ -422,6 +425,12 @@ def remember_target(model: Any, source: Source) -> None:
     model.__dict__.pop("target_names_in_", None)
     if source.names is not None:
         model.target_names_in_ = np.asarray(source.names, dtype=object)
+
+
+def known_targets(model: Any) -> list[str] | None:
+    """The names that the columns of y had in the fit, if they had any."""
+    names = getattr(model, "target_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def target_names(model: Any) -> list[str]:

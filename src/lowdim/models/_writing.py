@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
+from ..sources import names_in
 from ._progress import callback_progress
 
 #: What `transform` and its like make of their arguments.
@@ -31,15 +32,17 @@ def write_results(
     keep: Sequence[str],
     overwrite: bool,
     wanted: Sequence[str] | None = None,
+    y: Any = None,
 ) -> str:
     """Write the results of the maps of `X`, side by side, and return the path; one pass, and a few blocks of memory.
 
     `method` is the name of the caller, and `wanted` are the columns that it needs, for files that have others too.
+    `y` may name further columns of `X` that the maps need.
     """
     check_is_fitted(model)
     keep = _checked_names(keep)
     find_output(path).kind.require()
-    maps = maps_of(model._open_keeping(X, keep, wanted) if keep else X)
+    maps = maps_of(model._open_keeping(X, keep, wanted, names_in(y)) if keep else X)
     names = result_names(maps)
     clashing = [name for name in keep if name in names]
     if clashing:

@@ -178,7 +178,7 @@ class GCCA(TablesModel):
         maps = list(super()._transform_maps(_as_table(X[0])))
         maps[0].source.table = "table 0"
         for i, table in enumerate(X[1:], start=1):
-            source = open_further(self, table, self.means_[i], f"table {i}", "transform")
+            source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
             self._check_table_names(source, i)
             maps.append(RowMap(source, self._scoring_of(i), self.get_feature_names_out))
         return maps
@@ -196,15 +196,20 @@ class GCCA(TablesModel):
         return maps
 
     def _names_of(self, i: int) -> list[str]:
-        """The names of the columns of table i."""
-        known = getattr(self, "_names", [])
-        names = known[i] if i < len(known) else None
+        """The names of the columns of table i; x0, x1, ... if they have none."""
+        names = self._known_names(i)
         return [f"x{j}" for j in range(self.means_[i].shape[0])] if names is None else names
 
-    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None) -> Any:
+    def _known_names(self, i: int) -> list[str] | None:
+        """The names of the columns of table i in the fit, if they had any."""
+        known = getattr(self, "_names", [])
+        return known[i] if i < len(known) else None
+
+    def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
         # Columns of the first table are carried along.
-        keeping = super()._open_keeping
-        return [keeping(X[0], keep, wanted), *X[1:]] if is_list_of_tables(X) else keeping(X, keep, wanted)
+        several = is_list_of_tables(X)
+        first = super()._open_keeping(X[0] if several else X, keep, wanted, beside)
+        return [first, *X[1:]] if several else first
 
     def _check_count(self, X: Any) -> None:
         if len(X) != len(self.means_):

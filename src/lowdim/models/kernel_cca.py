@@ -23,7 +23,7 @@ from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest
 from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
 from ._base import Model
 from ._canonical import warn_if_forced
-from ._tables import check_count, check_regularization, check_target_names, remember_target
+from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
 from ._writing import Maps, results
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
@@ -160,14 +160,14 @@ class KernelCCA(Model):
         after "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(y))
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:
         X, y = self._by_name(X, y, fitted=True)
         maps = [self._variates_map(self._open(X, reset=False), 0)]
         if y is None:
             return maps
-        other = open_target(y)
+        other = open_target(y, wanted=known_targets(self))
         check_target_names(self, other)
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
@@ -202,7 +202,7 @@ class KernelCCA(Model):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        opened = self._open(X, reset=reset), open_target(y)
+        opened = self._open(X, reset=reset), open_target(y, wanted=None if reset else known_targets(self))
         x, other = (with_known_length(source, "for KernelCCA") for source in opened)
         for source in (x, other):
             _require_all_rows(source)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -21,7 +21,7 @@ from .columns_of import ColumnsSource
 from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
-from .found_files import is_path
+from .found_files import is_path, names_file
 from .gathered import entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
@@ -48,7 +48,8 @@ def _is_stream(X: Any) -> bool:
     """True for an iterable of blocks, or a callable that returns one."""
     if isinstance(X, list | tuple):
         return len(X) > 0 and not _is_delayed(X[0]) and (getattr(X[0], "ndim", None) == 2 or _has_columns(X[0]))
-    if isinstance(X, str | bytes | dict) or _is_delayed(X) or is_column(X):
+    # Whatever has keys is no sequence of blocks: it would give the keys.
+    if isinstance(X, str | bytes) or hasattr(X, "keys") or _is_delayed(X) or is_column(X):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
@@ -61,6 +62,13 @@ def _has_columns(X: Any) -> bool:
 def _is_nested_list(X: Any) -> bool:
     """True for a list of numbers or of lists of numbers."""
     return isinstance(X, list | tuple) and not _is_stream(X) and not (len(X) > 0 and _is_delayed(X[0]))
+
+
+def _open_list(X: Any) -> Source:
+    """The source of a list of lists of numbers."""
+    if len(X) > 0 and is_path(X[0]) and names_file(str(X[0])):
+        raise list_of_paths(X[0])
+    return ArraySource(np.asarray(X))
 
 
 def _is_delayed(X: Any) -> bool:
@@ -89,7 +97,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_sparse, SparseSource),
     (is_path, lambda X: scan(X).open()),
     (lambda X: isinstance(X, Scan), lambda X: X.open()),
-    (_is_nested_list, lambda X: ArraySource(np.asarray(X))),
+    (_is_nested_list, _open_list),
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
@@ -126,21 +134,25 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
     raise _unknown(X[0] if isinstance(X, list | tuple) else X)
 
 
-def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = None) -> Source:
+def open_keeping(
+    X: Any, names: Sequence[str], wanted: Sequence[str] | None = None, beside: Sequence[str] = ()
+) -> Source:
     """The source of the columns of `X` without `names`, which are of any type and are carried along: `blocks_keeping`
     of the source gives them.
 
     `X` is a data frame, a Dask data frame, an iterable of data frames, files with a table, or an object that speaks
-    Arrow; for `wanted` see `open_source`.
+    Arrow. Columns that are `wanted` (see `open_source`) are among the rows even if they are carried along as well.
+    `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
+    aside = [name for name in names if name not in (wanted or ())]
     X = scanned(X)
     if isinstance(X, Scan):
-        return _open_files_keeping(X, names, wanted)
+        return _open_files_keeping(X, names, aside, wanted, beside)
     if is_table(X):
-        return TableSource(X, keep=names)
+        return TableSource(X, keep=names, aside=aside)
     if is_arrow_object(X):
-        return ArrowObject(X).open(without=names)
-    open_block = partial(open_keeping, names=names)
+        return ArrowObject(X).open(names, aside)
+    open_block = partial(open_keeping, names=names, wanted=wanted)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)
     if not is_dask(X) and not is_array(X) and _is_stream(X):
@@ -148,13 +160,20 @@ def open_keeping(X: Any, names: Sequence[str], wanted: Sequence[str] | None = No
     raise cannot_keep("X", names)
 
 
-def _open_files_keeping(files: Scan, names: Sequence[str], wanted: Sequence[str] | None) -> Source:
-    """The source of files from which the columns `names` are carried along."""
+def _open_files_keeping(
+    files: Scan, names: Sequence[str], aside: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]
+) -> Source:
+    """The source of files from which the columns `names` are carried along; `aside` are those that are no rows."""
     if not files.contents.has_names:
         raise cannot_keep(files.contents.label, names)
-    require_columns(names, files.contents)
-    files = files if wanted is None else with_columns(files, wanted)
-    return files.without(names).open()
+    # What is no column may be the path of another table.
+    beside = [name for name in beside if name in files.columns or not names_file(name)]
+    require_columns([*names, *beside], files.contents)
+    files = (files if wanted is None else with_columns(files, wanted)).without(aside)
+    if beside:
+        chosen = files.chosen
+        files = files.select([*chosen, *(name for name in beside if name not in chosen)])
+    return files.open()
 
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
@@ -213,13 +232,14 @@ def _named_table(X: Any) -> NamedTable | None:
     return None if table is None or not table.has_names else table
 
 
-def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
+def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Sequence[str] | None = None) -> Source:
     """The source of responses, or of any further table: as `open_source`, but a vector is one column.
 
     With `stream`, a list is a list of blocks, as it is for the first table.
     """
     in_blocks = stream and isinstance(y, list | tuple) and len(y) > 0 and hasattr(y[0], "__len__")
     try:
+        y = y if wanted is None else with_columns(y, wanted)
         if in_blocks or ((callable(y) or hasattr(y, "__next__")) and _opener(y) is _open_stream):
             # The blocks may be vectors, too.
             source: Source = StreamSource(y, _open_column)
@@ -231,6 +251,11 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y") -> Source:
         raise type(error)(text if text.startswith(table) else f"{table}: {text}") from error
     source.table = table
     return source
+
+
+def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
+    """Responses in files as an array; anything else as it is."""
+    return entries_of(open_target(y, wanted=wanted)) if isinstance(scanned(y), Scan) else y
 
 
 def _open_column(y: Any) -> Source:
@@ -274,9 +299,11 @@ def _unknown(X: Any) -> TypeError:
             "dask.array.from_delayed, or X.to_dataframe(), make one."
         )
     lazy = " A lazy table has to be read first: pass X.collect()." if hasattr(X, "collect") else ""
+    keys = [str(key) for key in X.keys()] if hasattr(X, "keys") else []  # noqa: SIM118
+    parts = f" It holds {list_names(keys)}: pass one of these, as in X[name]." if keys else ""
     return TypeError(
         f"cannot read rows from {type(X).__name__}; pass a 2-D array, a sparse matrix, a data frame, a path of files, "
-        f"or an iterable of blocks.{lazy}"
+        f"or an iterable of blocks.{lazy}{parts}"
     )
 
 
@@ -303,6 +330,7 @@ __all__ = [
     "by_name",
     "can_be_opened",
     "gather",
+    "hold_files",
     "holds_objects",
     "names_in",
     "open_keeping",

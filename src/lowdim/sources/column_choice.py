@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..errors import bad_columns, duplicate_columns, list_names, no_columns_left, not_numbers, unknown_column
+from ..errors import (
+    bad_columns,
+    decimal_commas,
+    duplicate_columns,
+    list_names,
+    no_columns_left,
+    not_numbers,
+    unknown_column,
+)
 from .contents import Contents
 
 #: The word for all columns that are numbers.
@@ -44,6 +52,8 @@ class ColumnChoice:
     def among(self, contents: Contents) -> list[str]:
         """The chosen columns of a table; an error if one is not there, not a number or not unique."""
         chosen = self.named_among(contents)
+        if self.columns == NUMERIC:
+            self._refuse_decimal_commas(contents)
         if not chosen:
             raise no_columns_left(contents.label, contents.names, contents.numeric)
         check_columns(chosen, contents)
@@ -58,6 +68,13 @@ class ColumnChoice:
             chosen = _matching(self.columns, contents)
         left_out = set(_matching(self.exclude, contents))
         return [name for name in chosen if name not in left_out]
+
+    def _refuse_decimal_commas(self, contents: Contents) -> None:
+        """Raise an error if columns would be left out only because their decimals are written with a comma."""
+        known = {*contents.numeric, *contents.index, *_matching(self.exclude, contents)}
+        left_out = contents.with_decimal_comma([name for name in dict.fromkeys(contents.names) if name not in known])
+        if left_out:
+            raise decimal_commas(contents.label, left_out)
 
     def __str__(self) -> str:
         if self.columns is None:

@@ -37,6 +37,10 @@ class Contents(ABC):
         """Why these columns are not numbers, if there is more to say than that."""
         return ""
 
+    def with_decimal_comma(self, columns: Sequence[Any]) -> list[Any]:
+        """Those of these columns of text that are numbers with a decimal comma."""
+        return []
+
     @abstractmethod
     def column(self, name: Any) -> np.ndarray:
         """All entries of one column, which may be text. One pass over this column."""

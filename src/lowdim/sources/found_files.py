@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import (
     empty_directory,
+    inside_store,
     mixed_kinds,
     no_match,
     no_such_file,
@@ -22,6 +23,8 @@ from .file_kinds import FILE_KINDS, kind_of, suffixes
 from .special_files import refuse_special
 from .stamps import Found, Stamp
 
+#: Kinds that hold arrays with names.
+_WITH_NAMES = ("zarr", "hdf5")
 #: What separates the path of a store from the name of an array in it.
 _INSIDE = "::"
 
@@ -41,6 +44,7 @@ def find_files(where: Any) -> Found:
             raise not_a_path(place)
         path, name = _split(os.path.expanduser(os.fspath(place)))
         inside = inside if name is None else name
+        _refuse_inside(path)
         paths += list(_expanded(path))
     kinds: dict[str, str] = {}
     for path in paths:
@@ -64,6 +68,13 @@ def _split(path: str) -> tuple[str, str | None]:
     """A path, and the name of an array in the file if one is given behind "::"."""
     before, separator, name = path.partition(_INSIDE)
     return (path, None) if not separator or os.path.exists(path) else (before, name)
+
+
+def _refuse_inside(path: str) -> None:
+    """Raise an error for the path of an array in a store that is written as if the store were a directory."""
+    for parent in Path(path).parents if kind_of(path) is None else ():
+        if kind_of(parent.name) in _WITH_NAMES and parent.exists():
+            raise inside_store(path, str(parent), Path(path).relative_to(parent).as_posix())
 
 
 def _expanded(path: str) -> Iterator[str]:

@@ -33,17 +33,18 @@ def open_table(X: Any) -> Source:
 class TableSource(Source):
     """Rows of a data frame, converted block by block. Missing entries become NaN.
 
-    The columns `keep`, of any type, are set aside; `blocks_keeping` gives them.
+    `blocks_keeping` gives the columns `keep`, of any type; `aside` are those of them that are not among the rows, by
+    default all.
     """
 
     known_to_sklearn = True
-    #: The columns that were set aside, as a pyarrow table.
+    #: The columns that are carried along, as a pyarrow table.
     _kept: Any = None
 
-    def __init__(self, X: Any, keep: Sequence[str] = ()) -> None:
+    def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         if keep:
-            frame = self._set_aside(frame, list(keep))
+            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside))
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
@@ -59,13 +60,13 @@ class TableSource(Source):
         self.traits = Traits(n_bytes=n * p * itemsize, itemsize=itemsize)
 
     def _set_aside(self, frame: Any, keep: list[str]) -> Any:
-        """Set columns aside, all at once, so that their types do not depend on the block; the others are returned."""
+        """Note columns that are carried along, all at once, so that their types do not depend on the block."""
         for name in keep:
             if name not in frame.columns:
                 raise unknown_column("X", name, frame.columns)
         # pandas may add its index as a further column, and notes about it.
         self._kept = frame.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
-        return frame.drop(*keep)
+        return frame
 
     def _with_numbers(self, frame: Any) -> Any:
         """The frame with all columns of numbers; an error is raised for columns that hold anything else."""

@@ -2,11 +2,13 @@
 
 import codecs
 import gzip
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from lowdim import PCA, PPCA, open_source, scan
+from lowdim import PCA, PPCA, PLSRegression, open_source, scan
 from lowdim.sources.arrow import csv_files
 
 
@@ -133,6 +135,54 @@ def test_a_decimal_comma_is_explained(csv):
     path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
     with pytest.raises(ValueError, match=r"'1,5' in column 'a' is not a number; decimals have to be written with a po"):
         PCA(1).fit(path)
+
+
+def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
+    path = csv("id;a;b;place\nx;1,5;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
+    with pytest.raises(ValueError, match=r"rows\.csv has columns of numbers with a decimal comma: 'a'\. .*'numeric'"):
+        PCA(1).fit(scan(path, columns="numeric"))
+    with pytest.raises(ValueError, match="decimal comma: 'a'"):
+        PLSRegression(1).fit(scan(path, columns="numeric"), y="b")
+    np.testing.assert_array_equal(rows(path, columns="numeric", exclude="a"), [[2], [3], [4]])
+    # Chosen by name, the other columns are read.
+    np.testing.assert_array_equal(rows(path, columns=["b"]), [[2], [3], [4]])
+
+
+def test_another_separator_in_one_of_several_files_is_named(csv, tmp_path):
+    csv("a,b\n1,2\n", "first.csv")
+    csv("a;b\n1;2\n", "second.csv")
+    with pytest.raises(ValueError, match=r"second\.csv is separated by semicolons, and the first .* by commas"):
+        rows(tmp_path)
+    csv("a\tb\n1\t2\n", "first.csv")
+    with pytest.raises(ValueError, match=r"second\.csv is separated by semicolons, and the first .* by tabs"):
+        rows(tmp_path)
+    # A single column has no separator.
+    csv("a\n1\n", "first.csv")
+    csv("a\n2\n", "second.csv")
+    np.testing.assert_array_equal(rows(tmp_path), [[1], [2]])
+
+
+@pytest.mark.parametrize("text", [" NA ", "-", "?", "none"])
+def test_other_signs_for_missing_values_are_explained(text, csv, tmp_path):
+    csv("a,b\n1,2\n", "first.csv")
+    csv(f"a,b\n1,2\n1,{text}\n", "second.csv")
+    with pytest.raises(ValueError, match=rf"second\.csv .* line 3: '{re.escape(text)}' .*an empty field or NA"):
+        rows(tmp_path)
+
+
+def test_the_index_of_a_data_frame_is_no_column_of_the_rows(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0, 5.0], "b": [3.0, 4.0, 1.0]}, index=[7, 8, 9])
+    table.to_csv(tmp_path / "rows.csv")
+    for options in ({}, {"columns": "numeric"}, {"columns": "*"}):
+        np.testing.assert_array_equal(rows(tmp_path / "rows.csv", **options), table)
+    assert list(PLSRegression(1).fit(tmp_path / "rows.csv", y="b").feature_names_in_) == ["a"]
+    # It is read, or carried along, if it is named.
+    np.testing.assert_array_equal(rows(tmp_path / "rows.csv", columns=["", "a"])[:, 0], table.index)
+    PCA(1).fit(table).transform_to(tmp_path / "rows.csv", tmp_path / "out.parquet", keep="")
+    assert pd.read_parquet(tmp_path / "out.parquet")[""].tolist() == [7, 8, 9]
+    # Another column without a name is one of the rows.
+    (tmp_path / "rows.csv").write_text("a,\n1,2\n")
+    assert scan(tmp_path / "rows.csv").chosen == ["a", ""]
 
 
 def test_a_header_is_needed(csv, tmp_path):

@@ -278,7 +278,7 @@ def test_an_array_with_one_axis_is_a_response(tmp_path):
             found = PLSRegression(2).fit(X, given)
             assert found.predict(X).shape == (37,)
             np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
-            with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is 1 axes, and rows need two"):
+            with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is one axis, and rows need two"):
                 open_source(given)
 
 
@@ -333,6 +333,13 @@ def test_arrays_without_numbers(dtype, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2), dtype=dtype))
     with pytest.raises(ValueError, match=r"a\.npy: the array has dtype .*; rows are real numbers"):
         opened(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_records(shape, tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(shape, dtype=[("a", "f8"), ("b", "i4")]))
+    with pytest.raises(ValueError, match=r"a\.npy: .*Of records with the fields 'a', 'b', pass pandas\.DataFrame"):
+        open_source(tmp_path / "a.npy")
 
 
 def test_objects_are_never_unpickled(tmp_path):

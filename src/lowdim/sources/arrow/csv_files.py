@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from ...errors import csv_encoding, csv_header, csv_line_break_in_header
+from ...errors import csv_encoding, csv_header, csv_line_break_in_header, other_separator
 from ..stamps import Found
 from .formats import FileFormat
 
@@ -32,6 +32,8 @@ _COUNTED_ROWS = 5_000_000
 _BLOCK_BYTES, _LINES = 1 << 20, 16
 #: Text in a column of numbers is looked for in this many rows.
 _EXPLAINED_ROWS = 200_000
+#: Numbers with a decimal comma are looked for in this many rows.
+_COMPARED_ROWS = 200
 
 
 class CsvFormat(FileFormat):
@@ -41,8 +43,7 @@ class CsvFormat(FileFormat):
         super().__init__(found)
         self._headers: dict[int, list[str]] = {}
         line = self.opened(0, lambda: _first_line(found.paths[0]))
-        outside_quotes = re.sub(r'"[^"]*"', "", line)
-        self._separator = max(_SEPARATORS, key=outside_quotes.count)
+        self._separator = _separator_of(line)
 
     @cached_property
     def format(self) -> Any:
@@ -78,6 +79,9 @@ class CsvFormat(FileFormat):
             names = _fields(line, self._separator)
             if not _is_whole(line, self._separator):
                 raise csv_line_break_in_header(path)
+            own = _separator_of(line)
+            if len(names) == 1 and own != self._separator:
+                raise other_separator(path, own, self.found.paths[0], self._separator)
             if all(_is_number(name) for name in names):
                 raise csv_header(path, names)
             self._headers[i] = names
@@ -121,6 +125,21 @@ class CsvFormat(FileFormat):
         except (pa.ArrowException, OSError) as error:
             raise self.error(i, [], error) from error
 
+    @cached_property
+    def index(self) -> list[str]:
+        """The first column if it alone has no name: so pandas and R write the index, or the names of the rows."""
+        header = self._header(0)
+        return [""] if header[0] == "" and header.count("") == 1 else []
+
+    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
+        """Those of these columns of text that are numbers with a decimal comma, as far as the first rows tell."""
+        header = self._header(0)
+        entries: dict[str, list[str]] = {name: [] for name in columns}
+        for _, fields in islice(self._lines(0), 1, _COMPARED_ROWS):
+            for name, texts in entries.items():
+                texts += fields[header.index(name) :][:1]
+        return [name for name, texts in entries.items() if _have_decimal_commas(texts)]
+
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Where text begins in columns that begin with numbers; empty if there is no such column."""
         header = self._header(0)
@@ -129,7 +148,7 @@ class CsvFormat(FileFormat):
         for count, (line, fields) in enumerate(islice(self._lines(0), 1, _EXPLAINED_ROWS)):
             for name, j in list(waiting.items()):
                 text = fields[j] if j < len(fields) else ""
-                if not _is_number(text) and text.strip() not in _missing():
+                if not _is_number(text) and text not in _missing():
                     del waiting[name]
                     if count:
                         found.append(f"column {name!r} has the text {text!r} in line {line}{_advice(text)}")
@@ -162,7 +181,7 @@ class CsvFormat(FileFormat):
                     reason = f"it has {len(fields)} fields, and the header names {len(header)} columns"
                     return f" in line {line}", reason
                 for name, text in zip(header, fields, strict=True):
-                    wrong = name in kinds and text.strip() not in missing and _why_not(text, kinds[name])
+                    wrong = name in kinds and text not in missing and _why_not(text, kinds[name])
                     if wrong:
                         return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
         except (OSError, EOFError, csv.Error, zlib.error) as error:
@@ -190,6 +209,11 @@ def _first_line(path: str) -> str:
     if not text:
         raise csv_header(path, [])
     return text
+
+
+def _separator_of(header: str) -> str:
+    """The separator that is found most often outside of quotes; a comma if there is none."""
+    return max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -264,5 +288,20 @@ def _is_float(kind: Any) -> bool:
 
 
 def _advice(text: str) -> str:
-    comma = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", text)
-    return "; decimals have to be written with a point, not a comma" if comma else ""
+    if _has_decimal_comma(text):
+        return "; decimals have to be written with a point, not a comma"
+    if text.strip().lower() in {"", "-", "--", "?", ".", "*", "missing", "none"} or text.strip() in _missing():
+        return "; missing values are written as an empty field or NA, without blanks"
+    return ""
+
+
+def _have_decimal_commas(texts: Sequence[str]) -> bool:
+    """Whether the entries of a column are numbers, some of them with a decimal comma."""
+    commas = [_has_decimal_comma(text) for text in texts]
+    return any(commas) and all(
+        comma or _is_number(text) or text in _missing() for comma, text in zip(commas, texts, strict=True)
+    )
+
+
+def _has_decimal_comma(text: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?\d+,\d+\s*", text) is not None

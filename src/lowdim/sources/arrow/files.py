@@ -14,7 +14,7 @@ from ...errors import duplicate_columns, missing_columns, no_rows_in_files, not_
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..stamps import Found, check_unchanged
-from .columns import block_dtype, index_columns, numeric_columns
+from .columns import block_dtype, numeric_columns
 from .formats import FileFormat
 from .library import pyarrow
 from .source import ArrowSource
@@ -32,7 +32,7 @@ class ArrowFiles(Contents):
         self._format = make_format(found)
         schema = self._format.schema
         self.names = schema.names
-        self.index = index_columns(schema)
+        self.index = self._format.index
         self.numeric = numeric_columns(schema)
 
     def source(self, columns: Sequence[str]) -> ArrowFilesSource:
@@ -40,6 +40,9 @@ class ArrowFiles(Contents):
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
+
+    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
+        return self._format.with_decimal_comma(columns)
 
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import unreadable_file
 from ..stamps import Found
+from .columns import index_columns
 
 #: A batch of Parquet has about this many bytes, and at least so many rows: with fewer, calls for each column would cost
 #: more than the copies. A column is read from disk in pieces of so many bytes.
@@ -55,6 +56,15 @@ class FileFormat(ABC):
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
         return self.fragments[i], rows
+
+    @property
+    def index(self) -> list[str]:
+        """The columns that are the index of a data frame."""
+        return index_columns(self.schema)
+
+    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
+        """Those of these columns of text that are numbers with a decimal comma."""
+        return []
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Why these columns are not numbers, if there is more to say than that."""

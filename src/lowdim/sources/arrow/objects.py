@@ -210,9 +210,9 @@ class ArrowObject(Contents):
     def dtype(self, columns: Sequence[str]) -> Any:
         return block_dtype([self._schema.field(name).type for name in columns])
 
-    def open(self, without: Sequence[str] = ()) -> ArrowObjectSource:
-        """The rows of all columns but these."""
-        require_columns(without, self)
+    def open(self, keep: Sequence[str] = (), without: Sequence[str] = ()) -> ArrowObjectSource:
+        """The rows of all columns but some; those in `keep` must be there."""
+        require_columns(keep, self)
         return self.source(self.choice().without(without).among(self))
 
 
