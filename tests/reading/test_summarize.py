@@ -4,11 +4,12 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from inputs import FLOAT_INPUTS, INPUTS, blocks
-from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, scan, summarize
 from lowdim.reading import Rows, map_rows
 from lowdim.sources import SOURCES, BesideSource, Source, Traits
 from lowdim.summaries import Columns, Observed
@@ -110,6 +111,26 @@ def test_weights_of_every_input(name):
 def test_weights_may_be_anything_that_holds_numbers(kind):
     w = np.array([1.0, 0, 1, 1, 1, 0, 1, 1])
     assert summarize(X, Moments, weights=kind(w)).weight == 6
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "scan", "parquet"])
+def test_weights_may_be_a_column_of_the_rows(kind, tmp_path):
+    weights = np.arange(8) % 3
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(count=weights)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    rows = {
+        "frame": frame,
+        "csv": tmp_path / "rows.csv",
+        "scan": scan(tmp_path / "rows.csv", columns=["a", "b", "c"]),
+        "parquet": str(tmp_path / "rows.parquet"),
+    }[kind]
+    found, repeated = summarize(rows, Moments, weights="count"), np.repeat(X, weights, axis=0)
+    assert found.names == ("a", "b", "c")
+    np.testing.assert_allclose(found.mean, repeated.mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(found.scatter, np.cov(repeated.T) * (len(repeated) - 1), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"has no column 'counts'.*Did you mean 'count'"):
+        summarize(rows, Moments, weights="counts")
 
 
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
