@@ -163,7 +163,7 @@ WRONG_WEIGHTS = {
     "all zero": (np.zeros(8), r"must not be all zero.*8 zeros"),
     "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),
     "infinite": (np.array([1, 1, 1, 1, 1, 1, 1, np.inf]), r"must be finite.*inf in row 7"),
-    "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype"),
+    "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype <U1, such as 'a'\."),
     "dates": (np.array(["2026-01-01"] * 8, dtype="datetime64[D]"), r"must hold numbers, not dates.*datetime64\[D\]"),
     "nanoseconds": (np.ones(8).astype("datetime64[ns]"), r"must hold numbers, not dates.*datetime64\[ns\]"),
     "durations": (np.ones(8).astype("timedelta64[s]"), r"must hold numbers, not dates.*timedelta64\[s\]"),
