@@ -504,6 +504,16 @@ def test_missing_chunks_of_hdf5(tmp_path):
         opened(tmp_path / "c.h5")
 
 
+def test_missing_chunks_of_arrays_with_one_axis(tmp_path):
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("y", (40,), "f8", chunks=(5,))[:25] = 1.0
+    zarr.create_array(tmp_path / "y.zarr", shape=(40,), chunks=(5,), dtype="f8")[:25] = 1.0
+    with pytest.raises(ValueError, match=r"y\.h5::y: 3 of 8 chunks are not stored, the first of them at row 25\."):
+        PLSRegression(1).fit(X[:40], f"{tmp_path}/y.h5::y")
+    with pytest.raises(ValueError, match=r"y\.zarr: 3 of 8 chunks are not stored, the first of them c/5\."):
+        PLSRegression(1).fit(X[:40], tmp_path / "y.zarr")
+
+
 def test_files_that_change_between_two_passes(kind, tmp_path):
     write, ending = kind
     path = tmp_path / f"a{ending}"

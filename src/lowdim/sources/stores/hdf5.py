@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import missing_chunks, missing_extra, unreadable_file, virtual_dataset
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, places, reader_of
+from .stored_array import Reader, StoredArray, chunk_places, reader_of
 
 
 class Hdf5Array(StoredArray):
@@ -73,7 +73,7 @@ class Hdf5Array(StoredArray):
         n_missing = prod(counts) - dataset.id.get_num_chunks()
         if n_missing > 0:
             # Chunks are found quickly by their place; by their number each takes as long as all before it together.
-            offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in places(counts))
+            offsets = (tuple(i * c for i, c in zip(at, dataset.chunks, strict=True)) for at in chunk_places(counts))
             found = dataset.id.get_chunk_info_by_coord
             first = next(offset for offset in offsets if found(offset).byte_offset is None)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from ...errors import missing_chunks, missing_extra, unreadable_file
 from ..special_files import check_ordinary
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, places, reader_of
+from .stored_array import Reader, StoredArray, chunk_places, reader_of
 
 
 class ZarrArray(StoredArray):
@@ -66,7 +66,7 @@ class ZarrArray(StoredArray):
     def _require_all_chunks(self) -> None:
         """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
         counts = [-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True)]
-        names = (self._array.metadata.encode_chunk_key(place) for place in places(counts))
+        names = (self._array.metadata.encode_chunk_key(place) for place in chunk_places(counts))
         stored = self._stored_names()
         first = next((name for name in names if name not in stored), None)
         if first is not None:
