@@ -209,9 +209,12 @@ def test_a_file_is_read_once_for_rows_and_responses(folder, monkeypatch):
     """One pass over all columns that are needed, and one over the weights alone."""
     read = []
     batches = ArrowFilesSource.batches
-    monkeypatch.setattr(
-        ArrowFilesSource, "batches", lambda self, names: read.append(list(names)) or batches(self, names)
-    )
+
+    def noted(self, names, *carried):
+        read.append(list(names))
+        return batches(self, names, *carried)
+
+    monkeypatch.setattr(ArrowFilesSource, "batches", noted)
     model = PLSRegression(2, solver="covariance").fit(
         scan(folder / "parts", exclude=["site", "cost"]), "price", "count"
     )

@@ -74,7 +74,7 @@ class Output:
 
 def find_output(where: str | os.PathLike[str]) -> Output:
     """What a path says about where and how to write; an error if it names no kind of file that can be written."""
-    given = os.fspath(where)
+    given = os.path.expanduser(os.fspath(where))
     if not isinstance(given, str):
         raise TypeError(f"path must be a string or a Path, got {type(where).__name__}.")
     path, _, inner = given.partition("::")

@@ -179,10 +179,21 @@ def test_the_index_of_a_data_frame_is_no_column_of_the_rows(tmp_path):
     # It is read, or carried along, if it is named.
     np.testing.assert_array_equal(rows(tmp_path / "rows.csv", columns=["", "a"])[:, 0], table.index)
     PCA(1).fit(table).transform_to(tmp_path / "rows.csv", tmp_path / "out.parquet", keep="")
-    assert pd.read_parquet(tmp_path / "out.parquet")[""].tolist() == [7, 8, 9]
+    assert pd.read_parquet(tmp_path / "out.parquet")[""].tolist() == ["7", "8", "9"]
     # Another column without a name is one of the rows.
     (tmp_path / "rows.csv").write_text("a,\n1,2\n")
     assert scan(tmp_path / "rows.csv").chosen == ["a", ""]
+
+
+def test_columns_that_are_carried_along_are_the_text_that_they_were(csv, tmp_path):
+    path = csv("id,day,a,b\n00042,2024-01-01,1,2\n00043,NA,2,3.5\n1e3,,4,1\n")
+    pca = PCA(1).fit(scan(path, columns=["a", "b"]))
+    pca.transform_to(path, tmp_path / "out.parquet", keep=["id", "day", "a"])
+    kept = pd.read_parquet(tmp_path / "out.parquet")
+    assert kept["id"].tolist() == ["00042", "00043", "1e3"]
+    assert kept["day"].tolist() == ["2024-01-01", "NA", ""]
+    # One that is also a column of the rows is the number that was read.
+    assert kept["a"].tolist() == [1.0, 2.0, 4.0]
 
 
 def test_a_header_is_needed(csv, tmp_path):

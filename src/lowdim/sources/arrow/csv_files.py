@@ -107,6 +107,12 @@ class CsvFormat(FileFormat):
         # A column without an entry may have numbers later.
         return pa.schema([(name, _or_float(found.get(name, pa.null()))) for name in names])
 
+    def stored_field(self, name: str) -> Any:
+        import pyarrow as pa
+
+        # A number such as 00042 may be a name.
+        return pa.field(name, pa.string())
+
     def schema_of(self, i: int) -> Any:
         import pyarrow as pa
 

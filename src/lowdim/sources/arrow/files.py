@@ -124,15 +124,16 @@ class ArrowFilesSource(ArrowSource):
         more = ", ".join(text for text in (f"line {line}" if line else "", of_all) if text)
         return f"row {row} of {name}" + (f" ({more})" if more else "")
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
-        for group in self._of_same_types(range(first, len(counts)), names):
+        schemas = [self._schema(i, names, carried) for i in range(len(counts))]
+        for group in self._of_same_types(schemas, first):
             parts = {i: self._format.fragments[i] for i in group}
             if first in parts and drop:
                 parts[first], drop = self._format.after(first, drop)
-            for i, batch in self._read(parts, names):
+            for i, batch in self._read(parts, schemas[group[0]]):
                 counts[i] += batch.num_rows
                 self._note(counts, i)
                 dropped = min(drop, batch.num_rows)
@@ -141,12 +142,12 @@ class ArrowFilesSource(ArrowSource):
                     yield batch.slice(dropped) if dropped else batch
         check_unchanged(self._found.files)
 
-    def _read(self, parts: dict[int, Any], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    def _read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
         """Batches of the files, each with the number of its file; errors name the file and the place in it."""
         import pyarrow as pa
 
         here = next(iter(parts))
-        batches = self._format.read(parts, self._schema(here, names))
+        batches = self._format.read(parts, schema)
         try:
             for here, batch in batches:
                 yield here, batch
@@ -154,19 +155,22 @@ class ArrowFilesSource(ArrowSource):
             raise
         except (pa.ArrowException, OSError) as error:
             check_unchanged(self._found.files)
-            raise self._format.error(here, names, error) from error
+            raise self._format.error(here, schema.names, error) from error
 
-    def _schema(self, i: int, names: Sequence[str]) -> Any:
-        """The types in which columns of file i are read: those of the file, or for columns that are kept, of all."""
+    def _schema(self, i: int, names: Sequence[str], carried: Sequence[str]) -> Any:
+        """The types in which columns of file i are read: as rows, as they are stored, or for others, of all files."""
         import pyarrow as pa
 
-        rows, kept = self._schemas[i], self._format.schema
-        columns = set(self._names)
-        return pa.schema([(rows if name in columns else kept).field(name) for name in names])
+        rows, columns = self._schemas[i], set(self._names)
+        fields = {name: self._format.stored_field(name) for name in carried} if carried else {}
+        others = self._format.schema
+        return pa.schema(
+            [rows.field(name) if name in columns else fields.get(name) or others.field(name) for name in names]
+        )
 
-    def _of_same_types(self, files: Sequence[int], names: Sequence[str]) -> Iterator[list[int]]:
-        """Numbers of files one after another whose columns have the same types."""
-        for _, group in groupby(files, key=lambda i: self._schema(i, names).types):
+    def _of_same_types(self, schemas: Sequence[Any], first: int) -> Iterator[list[int]]:
+        """Numbers of files one after another, from the first one to read, whose columns have the same types."""
+        for _, group in groupby(range(first, len(schemas)), key=lambda i: schemas[i].types):
             yield list(group)
 
     def _file_at(self, row: int) -> tuple[int, int]:

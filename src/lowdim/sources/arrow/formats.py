@@ -45,6 +45,10 @@ class FileFormat(ABC):
         """The schema of the first file, as columns are kept beside the rows."""
         return self.schema_of(0)
 
+    def stored_field(self, name: str) -> Any:
+        """The name and type of a column that is carried along unchanged."""
+        return self.schema.field(name)
+
     def schema_of(self, i: int) -> Any:
         """The schema of file i, as its columns are read as rows."""
         return self.opened(i, lambda: self.fragments[i].physical_schema)

@@ -234,7 +234,7 @@ class ArrowObjectSource(ArrowSource):
             return self
         return self._inherit(ArrowObjectSource(Held(self._producer.first), self._schema, self._names))
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
         n = 0
         for batch in self._producer.batches(names):
             n += batch.num_rows

@@ -51,8 +51,8 @@ class ArrowSource(StoredSource):
         self._n_read = n
 
     @abstractmethod
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Batches of these columns, in this order, of all rows."""
+    def batches(self, names: Sequence[str], carried: Sequence[str] = ()) -> Iterator[Any]:
+        """Batches of these columns, in this order, of all rows. Those that are carried along are as they are stored."""
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         return (block for block, _ in self.blocks_keeping(rows, ()))
@@ -62,7 +62,7 @@ class ArrowSource(StoredSource):
         needed = list(dict.fromkeys([*self._names, *names]))
         n = 0
         for block, table in blocks_of(
-            self.batches(needed), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=names
+            self.batches(needed, names), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=names
         ):
             n += block.shape[0]
             yield block, table
