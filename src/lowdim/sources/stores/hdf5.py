@@ -52,7 +52,7 @@ class Hdf5Array(StoredArray):
             raise unreadable_file(self._path, " as an HDF5 file", error) from error
 
     def _dataset(self, file: Any) -> Any:
-        """The dataset of this name, or the only one with two axes."""
+        """The dataset of this name; see `pick`."""
         found: dict[str, Any] = {}
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
@@ -72,8 +72,9 @@ class Hdf5Array(StoredArray):
         counts = [-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True)]
         stored = {dataset.id.get_chunk_info(i).chunk_offset for i in range(dataset.id.get_num_chunks())}
         if len(stored) < prod(counts):
-            a, b = dataset.chunks
-            offsets = ((i * a, j * b) for i in range(counts[0]) for j in range(counts[1]))
+            # Damaged metadata may name more chunks than there could ever be, so they are not listed.
+            places = ((i, j)[: len(counts)] for i in range(counts[0]) for j in range(prod(counts[1:])))
+            offsets = (tuple(i * c for i, c in zip(place, dataset.chunks, strict=True)) for place in places)
             first = next(offset for offset in offsets if offset not in stored)
             n_missing = prod(counts) - len(stored)
             where = f"at row {first[0]}" + (f", column {first[1]}" if len(first) > 1 else "")
