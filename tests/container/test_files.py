@@ -1,5 +1,6 @@
 """A document and arrays in one file: read back bit by bit, by others too; damaged and foreign files are refused."""
 
+import errno
 import gzip
 import hashlib
 import json
@@ -52,6 +53,35 @@ def refused(path, message, error=ValueError):
 
 
 # ---- What is written can be read
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    deep = {}
+    for _ in range(100):
+        deep = {"of": deep}
+    for document, why in ((deep, "nested more than 64 deep"), ({"many": [[]] * 10**6}, "would take about")):
+        with pytest.raises(ValueError, match=rf"file was not written, because it could not be loaded again: .*{why}"):
+            container.write(tmp_path / "file", document, ARRAYS)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot save '.*file': No space left on device") as caught:
+        container.write(tmp_path / "file", DOCUMENT, ARRAYS)
+    assert caught.value.errno == errno.ENOSPC
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_limit_on_memory_is_an_error_that_names_the_file(path, monkeypatch):
+    def none_left(*_):
+        raise MemoryError("Unable to allocate 1 GiB")
+
+    monkeypatch.setattr(np, "empty", none_left)
+    refused(path, r"the arrays of .*file take \d+ bytes, and less memory is free", MemoryError)
 
 
 @pytest.mark.parametrize("given", ["", ".", "models"])

@@ -106,3 +106,13 @@ def test_numbers_of_unusual_dtypes(tmp_path):
     model = lowdim.CCA(2, regularization=(np.longdouble(0.1), 0.2)).fit(X, Y)
     with pytest.raises(TypeError, match=r"regularization of this CCA\[0\] is a number of dtype.*float64 first"):
         save(model, tmp_path / "model")
+
+
+def test_what_load_would_refuse_is_not_saved(tmp_path):
+    """A sum of many kernels is nested deeply."""
+    kernel = kernels.Gaussian()
+    for _ in range(40):
+        kernel = kernel + kernels.Gaussian()
+    with pytest.raises(ValueError, match=r"was not written, because it could not be loaded again: .*nested"):
+        save(KernelPCA(1, kernel=kernel).fit(X), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []

@@ -298,3 +298,13 @@ def test_a_response_may_be_a_file_of_its_own(tmp_path):
 def test_classes_in_a_list_are_not_names():
     """scikit-learn passes the classes of the rows to models that do not look at them."""
     close(PCA(2).fit(X_NAMED, list(SITE)).components_, PCA(2).fit(X).components_)
+
+
+def test_columns_that_the_fit_did_not_have_are_named():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0], "c": [0.0, 1.0, 0.0]})
+    model = PCA(1).fit(frame.select("a", "b"))
+    with pytest.raises(ValueError, match=r"2 features \(not expected: 'c'\)\. Select the columns of the fit"):
+        model.transform(frame.lazy())
+    with pytest.raises(ValueError, match=r"1 columns, .* 2 features \(missing: 'b'\)"):
+        model.transform(frame.lazy().select("a"))

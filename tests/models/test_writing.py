@@ -273,6 +273,21 @@ def test_a_column_of_y_may_be_carried_along(name, tmp_path):
     close(np.column_stack(found.columns[3:]), np.hstack(model.transform(first, second)))
 
 
+def test_the_index_of_a_data_frame_may_be_carried_along(tmp_path):
+    frame = with_ids("pandas").set_index(["id", "day"])
+    model = PCA(2).fit(frame)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    blocks = [frame[:40], frame[40:]]
+    for i, rows in enumerate((frame, blocks, tmp_path / "rows.parquet")):
+        path = model.transform_to(rows, f"{tmp_path}/out-{i}.parquet", keep=["day", "id"])
+        found = read_back(path, table=True)
+        assert found["id"].to_pylist() == [f"r{i}" for i in range(90)]
+        assert str(found["day"][89].as_py())[:10] == "2026-03-31"
+        close(np.column_stack(found.columns[2:]), model.transform(frame))
+    with pytest.raises(ValueError, match=r"X has no column 'ids'"):
+        model.transform_to(frame, tmp_path / "out.csv", keep="ids")
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("model", [CCA(1), PLSRegression(1), KernelCCA(1), GCCA(1)], ids=lambda m: type(m).__name__)
 def test_y_in_files_with_further_columns(model, kind, tmp_path):

@@ -4,11 +4,12 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from inputs import FLOAT_INPUTS, INPUTS, blocks
-from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, scan, summarize
 from lowdim.reading import Rows, map_rows
 from lowdim.sources import SOURCES, BesideSource, Source, Traits
 from lowdim.summaries import Columns, Observed
@@ -112,6 +113,26 @@ def test_weights_may_be_anything_that_holds_numbers(kind):
     assert summarize(X, Moments, weights=kind(w)).weight == 6
 
 
+@pytest.mark.parametrize("kind", ["frame", "csv", "scan", "parquet"])
+def test_weights_may_be_a_column_of_the_rows(kind, tmp_path):
+    weights = np.arange(8) % 3
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(count=weights)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    rows = {
+        "frame": frame,
+        "csv": tmp_path / "rows.csv",
+        "scan": scan(tmp_path / "rows.csv", columns=["a", "b", "c"]),
+        "parquet": str(tmp_path / "rows.parquet"),
+    }[kind]
+    found, repeated = summarize(rows, Moments, weights="count"), np.repeat(X, weights, axis=0)
+    assert found.names == ("a", "b", "c")
+    np.testing.assert_allclose(found.mean, repeated.mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(found.scatter, np.cov(repeated.T) * (len(repeated) - 1), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"has no column 'counts'.*Did you mean 'count'"):
+        summarize(rows, Moments, weights="counts")
+
+
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_whole_block_of_weight_zero(where):
     w = np.ones(9)
@@ -142,7 +163,7 @@ WRONG_WEIGHTS = {
     "all zero": (np.zeros(8), r"must not be all zero.*8 zeros"),
     "NaN": (np.array([1, 1, np.nan, 1, 1, 1, 1, 1]), r"must be finite.*nan in row 2"),
     "infinite": (np.array([1, 1, 1, 1, 1, 1, 1, np.inf]), r"must be finite.*inf in row 7"),
-    "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype"),
+    "text": (np.array(list("abcdefgh")), r"must hold numbers.*dtype <U1, such as 'a'\."),
     "dates": (np.array(["2026-01-01"] * 8, dtype="datetime64[D]"), r"must hold numbers, not dates.*datetime64\[D\]"),
     "nanoseconds": (np.ones(8).astype("datetime64[ns]"), r"must hold numbers, not dates.*datetime64\[ns\]"),
     "durations": (np.ones(8).astype("timedelta64[s]"), r"must hold numbers, not dates.*timedelta64\[s\]"),

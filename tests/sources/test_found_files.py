@@ -112,6 +112,17 @@ def test_devices_sockets_and_pipes(tmp_path, monkeypatch):
             find_files("s.csv")
 
 
+def test_a_directory_without_permission_on_the_way_to_a_file(folder, monkeypatch):
+    path = str(folder / "closed" / "a.csv")
+
+    def closed(place, **_):
+        raise PermissionError(13, "Permission denied", place)
+
+    monkeypatch.setattr(os, "lstat", closed)
+    with pytest.raises(PermissionError, match=r"closed/a\.csv may not be read"):
+        find_files(path)
+
+
 def test_a_file_without_permission(folder, monkeypatch):
     # An administrator may read everything, so the answer of the system is made up.
     allowed = os.access

@@ -1,5 +1,7 @@
 """`scan`: what it knows before rows are read, other choices of columns, and where a scan can be used."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -8,6 +10,7 @@ import pytest
 import lowdim
 from examples import close
 from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
+from lowdim.sinks import SINKS
 from lowdim.sources import Scan
 from lowdim.sources.arrow.files import ArrowFilesSource
 from lowdim.sources.file_kinds import FILE_KINDS, kind_of, suffixes
@@ -28,6 +31,12 @@ def test_a_suffix_belongs_to_one_kind_of_file():
     assert len(set(suffixes())) == len(suffixes())
     for name, kind in FILE_KINDS.items():
         assert {kind_of(f"a{suffix}") for suffix in kind.suffixes} == {name}
+
+
+def test_the_page_about_files_has_every_suffix():
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    assert not [suffix for suffix in suffixes() if f"`{suffix}`" not in page]
+    assert not [suffix for suffix in SINKS if f"`scores{suffix}`" not in page]
 
 
 def test_a_scan_knows_its_columns_and_reads_no_row(folder, monkeypatch):

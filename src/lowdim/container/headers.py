@@ -14,10 +14,13 @@ from .json_text import parse
 Layout = dict[str, tuple[tuple[int, ...], np.dtype]]
 
 _MOST_DIMENSIONS = 32
+#: The values of the header may take this many times the size of the file, or this many bytes if that is more.
+_EXPANSION, _LITTLE = 4, 16 << 20
 
 
-def split_header(text: bytes, allowed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The document of a header, and its entries that describe arrays; they may take `allowed` bytes each."""
+def split_header(text: bytes, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The document of the header of a file of `size` bytes, and its entries that describe arrays."""
+    allowed = max(_LITTLE, _EXPANSION * size)
     entries = parse(text, allowed)
     metadata = entries.pop("__metadata__")
     stored = metadata.get("document")

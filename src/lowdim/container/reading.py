@@ -26,8 +26,6 @@ from .headers import Layout, layout_of, split_header
 
 Check = Callable[[dict[str, Any], Layout], None]
 
-#: The values of the header may take this many times the size of the file, or this many bytes if that is more.
-_EXPANSION, _LITTLE = 4, 16 << 20
 #: Bytes that are read, and added to the checksum, at a time.
 _CHUNK = 1 << 20
 
@@ -59,6 +57,9 @@ def read(path: str | PathLike[str], check: Check | None = None) -> tuple[dict[st
             for name, array in arrays.items():
                 if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
                     raise ValueError(f"{name} has entries that are neither true nor false")
+        except MemoryError as error:
+            # There may be a limit for this process.
+            raise file_exceeds_memory(path, needed, None) from error
         except ValueError as error:
             raise damaged_file(path, error) from error
     return document, arrays
@@ -90,7 +91,7 @@ def _header(path: Any, file: BufferedReader) -> tuple[bytes, dict[str, Any], Lay
             raise ValueError(f"its header has {length} bytes, which is more than the file or more than is allowed")
         file.seek(8)
         text = _exactly(file, length)
-        document, entries = split_header(text, max(_LITTLE, _EXPANSION * size))
+        document, entries = split_header(text, size)
         newer = parse_version(document["version"])[0] > VERSION[0]
         layout = {} if newer else layout_of(entries, size - 8 - length)
     except MemoryError as error:

@@ -12,8 +12,9 @@ import numpy as np
 
 from .._version import __version__
 from .._whole_files import moved_when_whole
-from ..errors import directory_is_missing
+from ..errors import directory_is_missing, not_loadable
 from .format import ADDED, BEGIN, DTYPE_NAMES, LONGEST_HEADER, NAME, NO_CHECKSUM, VERSION
+from .headers import split_header
 from .json_text import dump
 
 
@@ -22,23 +23,32 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
 
     The name and version of the format and the version of lowdim are added to the document. The file appears under its
     name when it is whole; one of that name is replaced then. The arrays are written as they are, in one pass; memory is
-    needed for those that are not contiguous.
+    needed for those that are not contiguous. What could not be read again is not written, and a ValueError is raised.
     """
     if reserved := [name for name in ADDED if name in document]:
         raise ValueError(f"the document must not have the entries {reserved}, which are added to it.")
     added = {"format": NAME, "version": f"{VERSION[0]}.{VERSION[1]}", "lowdim": __version__}
     ordered = {name: _plain(name, arrays[name]) for name in sorted(arrays, key=lambda name: -arrays[name].itemsize)}
     header = _header(dump({**added, **document}), ordered)
+    try:
+        split_header(header, 8 + len(header) + sum(array.nbytes for array in ordered.values()))
+    except (MemoryError, ValueError) as error:
+        raise not_loadable(path, error) from error
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise directory_is_missing(path, folder)
-    with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
-        checksum = hashlib.sha256()
-        for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):
-            checksum.update(part)
-            file.write(part)
-        file.seek(8 + len(BEGIN))
-        file.write(checksum.hexdigest().encode())
+    try:
+        with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
+            checksum = hashlib.sha256()
+            for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):
+                checksum.update(part)
+                file.write(part)
+            file.seek(8 + len(BEGIN))
+            file.write(checksum.hexdigest().encode())
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, f"cannot save {str(path)!r}: {error.strerror}") from error
 
 
 def _plain(name: str, array: np.ndarray) -> np.ndarray:

@@ -135,6 +135,7 @@ from .outputs import (
 from .saving import (
     fewer_rows_than_allowed,
     not_a_stored_class,
+    not_loadable,
     not_storable,
     unknown_number_of_rows,
 )
@@ -241,6 +242,7 @@ __all__ = [
     "not_finite",
     "not_for_csv",
     "not_iterable",
+    "not_loadable",
     "not_local",
     "not_numbers",
     "not_numeric",

@@ -245,6 +245,7 @@ def newer_file(path: Any, version: str, writer: str) -> ValueError:
     )
 
 
-def file_exceeds_memory(path: Any, needed: int, free: int) -> MemoryError:
-    """The error for a file whose arrays are larger than the memory that is free."""
-    return MemoryError(f"the arrays of {path} take {needed} bytes, and {free} bytes of memory are free.")
+def file_exceeds_memory(path: Any, needed: int, free: int | None) -> MemoryError:
+    """The error for a file whose arrays are larger than the memory that is free, if that is known."""
+    have = "less memory is" if free is None else f"{free} bytes of memory are"
+    return MemoryError(f"the arrays of {path} take {needed} bytes, and {have} free.")

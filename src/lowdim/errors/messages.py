@@ -196,9 +196,11 @@ def fitted_without_summary(model: str) -> ValueError:
     )
 
 
-def other_width(width: int, expected: int) -> ValueError:
-    """The error for a stream whose number of columns differs from that of the fit."""
-    return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features.")
+def other_width(width: int, expected: int, difference: str = "") -> ValueError:
+    """The error for a stream whose number of columns differs from that of the fit; `difference` is that of the names,
+    if both have any."""
+    select = f" ({difference}). Select the columns of the fit" if difference else ""
+    return ValueError(f"the blocks have {width} columns, the model was fitted on {expected} features{select}.")
 
 
 def ragged_blocks(index: int, width: int, expected: int) -> ValueError:

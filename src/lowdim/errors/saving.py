@@ -38,3 +38,8 @@ def unknown_number_of_rows(obj: Any) -> ValueError:
         f"min_rows is for models and for summaries that count their rows, and a {type(obj).__name__} does not. Leave "
         "it out, if the file may be saved."
     )
+
+
+def not_loadable(path: Any, error: Exception) -> ValueError:
+    """The error for values that could be written, but would be refused by `load`."""
+    return ValueError(f"{path} was not written, because it could not be loaded again: {error}.")

@@ -47,6 +47,10 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
     -----
     HoldsRowsWarning
         If the file holds rows of the fit, or numbers for each of them, as kernel PCA does. `header` says so too.
+
+    Notes
+    -----
+    Arrays are written as they lie in memory. Only those on a device, or with gaps between their entries, are copied.
     """
     if isinstance(obj, Summary):
         rows = ["rows"] if _summary_holds_rows(type(obj).__name__) else []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import device, namespace
-from ..errors import other_names, other_namespace, other_width
+from ..errors import names_difference, other_names, other_namespace, other_width
 from ..sources import Source
 
 
@@ -19,12 +19,14 @@ def check_columns(model: Any, source: Source, reset: bool) -> None:
         model.__dict__.pop("feature_names_in_", None)
         if source.names is not None:
             model.feature_names_in_ = np.asarray(source.names, dtype=object)
-    elif p != model.n_features_in_:
-        raise other_width(p, model.n_features_in_)
-    else:
-        expected = list(getattr(model, "feature_names_in_", []))
-        if expected and source.names is not None and list(source.names) != expected:
-            raise other_names(None, source.names, expected)
+        return
+    expected = list(getattr(model, "feature_names_in_", []))
+    # Names are compared if both have some.
+    names = list(source.names or []) if expected else []
+    if p != model.n_features_in_:
+        raise other_width(p, model.n_features_in_, names_difference(expected, names) if names else "")
+    if names and names != expected:
+        raise other_names(None, names, expected)
 
 
 def check_namespace(model: Any, source: Source, method: str) -> None:

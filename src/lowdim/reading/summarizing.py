@@ -15,6 +15,7 @@ from .._xp import Array
 from ..errors import NonFiniteBlock
 from ..sources import (
     Source,
+    by_name,
     open_source,
     tree,
     unusable_block_error,
@@ -49,8 +50,9 @@ def summarize(
     summary : Summary, or a class of summaries
         Updated in place; a class is instantiated with the number of columns of `X`. It takes the names of the columns;
         a summary of columns with other names is refused.
-    weights : array of shape (n,), optional
-        Frequency weights; rows of weight zero are left out.
+    weights : array of shape (n,), or str, optional
+        Frequency weights; rows of weight zero are left out. Or the name of a column of `X` that holds them, which is
+        then not one of the columns that are summed up.
     progress : Progress, optional
     checkpoint : Checkpoint, str or path, optional
         A file that keeps place and sums, every 30 seconds unless a `Checkpoint` says otherwise. If the process is
@@ -73,6 +75,7 @@ def summarize(
     >>> moments.mean
     array([2., 4.])
     """
+    X, _, weights = by_name(X, weights=weights)
     source = open_source(X)
     if isinstance(summary, type):
         # Moments, Triangle and Columns need only the number of columns; other summaries have to be passed as objects.

@@ -27,7 +27,8 @@ def check_weights(weights: Any, source: Source) -> Array:
         try:
             w = w.astype(np.float64)
         except (OverflowError, TypeError, ValueError):
-            raise bad_weights("must hold numbers in the range of float64", f"dtype {w.dtype}") from None
+            text = next((f", such as {str(entry)[:40]!r}" for entry in w.flat if isinstance(entry, str)), "")
+            raise bad_weights("must hold numbers in the range of float64", f"dtype {w.dtype}{text}") from None
     n = source.shape[0]
     if w.ndim != 1 or (n is not None and len(w) != n):
         rows = "" if n is None else f" for {n} rows"

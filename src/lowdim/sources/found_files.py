@@ -84,7 +84,7 @@ def _expanded(path: str) -> Iterator[str]:
     if "://" in path:
         raise not_local(path)
     if not glob.has_magic(path):
-        raise no_such_file(path)
+        raise _absent(path)
     # Notes are left out unless the pattern itself names them.
     found = sorted(match for match in glob.glob(path, recursive=True) if _notes(match) <= _notes(path))
     # With "**" the files in directories match by themselves.
@@ -93,6 +93,17 @@ def _expanded(path: str) -> Iterator[str]:
         raise no_match(path)
     for match in found:
         yield from _files_in(match)
+
+
+def _absent(path: str) -> OSError:
+    """The error for a path at which nothing is found: there is nothing, or one of the directories is closed."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        return not_permitted(path)
+    except (OSError, ValueError):
+        pass
+    return no_such_file(path)
 
 
 def _notes(path: str) -> int:

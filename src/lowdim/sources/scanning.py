@@ -85,7 +85,8 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
 
     Notes
     -----
-    Only names and types of the columns are read here. Later, rows are read in blocks, ahead of the computation.
+    Only names and types of the columns are read here. Each pass over the rows reads the files again, in blocks, ahead
+    of the computation, and takes about a hundred megabytes of memory, or two chunks of an array if these are larger.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class TableSource(Source):
     def __init__(self, X: Any, keep: Sequence[str] = (), aside: Sequence[str] | None = None) -> None:
         frame = X if isinstance(X, nw.DataFrame) else nw.from_native(X, eager_only=True)
         if keep:
-            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside))
+            frame = self._set_aside(frame, list(keep)).drop(*(keep if aside is None else aside), strict=False)
         n, p = frame.shape
         if n == 0 or p == 0:
             raise empty(n, p, (n, p))
@@ -61,11 +61,12 @@ class TableSource(Source):
 
     def _set_aside(self, frame: Any, keep: list[str]) -> Any:
         """Note columns that are carried along, all at once, so that their types do not depend on the block."""
+        whole = _with_index(frame, keep)
         for name in keep:
-            if name not in frame.columns:
-                raise unknown_column("X", name, frame.columns)
+            if name not in whole.columns:
+                raise unknown_column("X", name, whole.columns)
         # pandas may add its index as a further column, and notes about it.
-        self._kept = frame.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
+        self._kept = whole.select(*keep).to_arrow().select(keep).replace_schema_metadata(None)
         return frame
 
     def _with_numbers(self, frame: Any) -> Any:
@@ -124,6 +125,16 @@ class TableSource(Source):
 
     def features(self) -> Source:
         return self._inherit(_ColumnSource(self._frame, self.dtype), transposed=True)
+
+
+def _with_index(frame: Any, names: Sequence[str]) -> Any:
+    """The frame with those levels of the index of pandas as columns that are among `names` and no columns yet."""
+    native = frame.to_native()
+    levels = set(getattr(getattr(native, "index", None), "names", ())) - set(frame.columns)
+    added = {
+        name: native.index.get_level_values(name) for name in names if name in levels and name not in frame.columns
+    }
+    return nw.from_native(native.assign(**added), eager_only=True) if added else frame
 
 
 def _is_sparse(native: Any) -> bool:

@@ -144,6 +144,13 @@ def test_no_rows(name):
         PCA(1).fit(made(name, NUMBERS.slice(0, 0)))
 
 
+def test_a_reader_that_was_read_before():
+    reader = NUMBERS.to_reader()
+    PCA(1).fit(reader)
+    with pytest.raises(ValueError, match=r"0 sample\(s\) .* can be read once only; pass a new one"):
+        PCA(1).fit(reader)
+
+
 @each_object
 def test_nulls_are_missing_values(name):
     holes = X.copy()

@@ -300,13 +300,6 @@ def test_predictions_of_one_response_are_a_response(ending, tmp_path):
         PCA(1).fit(path)
 
 
-def test_missing_chunks_of_an_array_with_one_axis(tmp_path):
-    with h5py.File(tmp_path / "y.h5", "w") as file:
-        file.create_dataset("y", (37,), "f8", chunks=(5,))[:30] = 1.0
-    with pytest.raises(ValueError, match=r"2 of 8 chunks are not stored, the first of them at row 30\."):
-        PLSRegression(2).fit(X, tmp_path / "y.h5")
-
-
 # ---- Objects that the user has opened
 
 
@@ -495,6 +488,24 @@ def test_missing_chunks_of_zarr(tmp_path):
         opened(tmp_path / "b.zarr.zip")
 
 
+def test_missing_chunks_of_vectors(tmp_path):
+    zarr.create_array(tmp_path / "y.zarr", shape=(20,), chunks=(5,), dtype="f8")[:10] = 1.0
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("y", (20,), "f8", chunks=(5,))[:10] = 1.0
+    for path, first in ((tmp_path / "y.zarr", "c/2"), (f"{tmp_path}/y.h5::y", "at row 10")):
+        with pytest.raises(ValueError, match=f"2 of 4 chunks are not stored, the first of them {first}"):
+            PLSRegression(1).fit(np.eye(20, 3), y=str(path))
+
+
+def test_chunks_of_single_rows_of_hdf5(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("data", data=X, chunks=(1, 6))
+        file.create_dataset("gap", X.shape, "f8", chunks=(1, 3))[:30] = X[:30]
+    np.testing.assert_array_equal(rows_of(opened(f"{tmp_path}/a.h5::data")), X)
+    with pytest.raises(ValueError, match=r"14 of 74 chunks are not stored, the first of them at row 30, column 0"):
+        opened(f"{tmp_path}/a.h5::gap")
+
+
 def write_zip_with_a_gap(path):
     with zarr.storage.ZipStore(path, mode="w") as store:
         array = zarr.create_array(store, shape=X.shape, chunks=(5, 6), dtype="f8")
@@ -516,6 +527,16 @@ def test_missing_chunks_of_hdf5(tmp_path):
         opened(tmp_path / "b.h5")
     with pytest.raises(ValueError, match=r"c\.h5 is a virtual dataset"):
         opened(tmp_path / "c.h5")
+
+
+def test_missing_chunks_of_arrays_with_one_axis(tmp_path):
+    with h5py.File(tmp_path / "y.h5", "w") as file:
+        file.create_dataset("y", (40,), "f8", chunks=(5,))[:25] = 1.0
+    zarr.create_array(tmp_path / "y.zarr", shape=(40,), chunks=(5,), dtype="f8")[:25] = 1.0
+    with pytest.raises(ValueError, match=r"y\.h5::y: 3 of 8 chunks are not stored, the first of them at row 25\."):
+        PLSRegression(1).fit(X[:40], f"{tmp_path}/y.h5::y")
+    with pytest.raises(ValueError, match=r"y\.zarr: 3 of 8 chunks are not stored, the first of them c/5\."):
+        PLSRegression(1).fit(X[:40], tmp_path / "y.zarr")
 
 
 def test_files_that_change_between_two_passes(kind, tmp_path):

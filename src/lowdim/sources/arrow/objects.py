@@ -223,7 +223,9 @@ class ArrowObjectSource(ArrowSource):
         kinds = [schema.field(name).type for name in columns]
         super().__init__(columns, kinds, producer.n, rereadable=producer.again)
         self._producer, self._schema = producer, schema
-        if producer.n == 0 or (isinstance(producer, Stream) and producer.first is None):
+        if isinstance(producer, Stream) and producer.first is None:
+            raise exhausted_stream("while a minimum of 1 is required")
+        if producer.n == 0:
             raise empty(0, len(columns), (0, len(columns)))
 
     @property

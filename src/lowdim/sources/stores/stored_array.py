@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,13 @@ class StoredArray(ABC):
             raise array_without_numbers(self.place, dtype)
         self.shape, self.dtype = (int(shape[0]), int(shape[1])), np.dtype(dtype)
         self.stamps = tuple(Stamp.of(path) for path in self._files())
+
+
+def chunk_places(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The places of all chunks of an array with one or two axes, along which there are so many chunks. They are not
+    listed, since damaged metadata may name more chunks than there could ever be."""
+    across = prod(counts[1:])
+    return ((i, j)[: len(counts)] for i in range(counts[0]) for j in range(across))
 
 
 def reader_of(array: Any, place: str) -> Reader:

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from ...errors import missing_chunks, missing_extra, unreadable_file
 from ..special_files import check_ordinary
 from .named_arrays import pick
-from .stored_array import Reader, StoredArray, reader_of
+from .stored_array import Reader, StoredArray, chunk_places, reader_of
 
 
 class ZarrArray(StoredArray):
@@ -66,17 +66,14 @@ class ZarrArray(StoredArray):
     def _require_all_chunks(self) -> None:
         """Raise an error unless all chunks (all shards of a sharded array) are among the files of the store."""
         counts = [-(-n // c) for n, c in zip(self._array.shape, _grid(self._array), strict=True)]
-        down, across = counts[0], prod(counts[1:])
-        # Damaged metadata may name more chunks than there could ever be, so they are not listed.
-        places = ((i, j)[: len(counts)] for i in range(down) for j in range(across))
-        names = (self._array.metadata.encode_chunk_key(place) for place in places)
+        names = (self._array.metadata.encode_chunk_key(place) for place in chunk_places(counts))
         stored = self._stored_names()
         first = next((name for name in names if name not in stored), None)
         if first is not None:
             accept = f"fit(zarr.open_array({self._path!r}{'' if self._name is None else f', path={self._name!r}'}))"
             fill = self._array.fill_value
-            n_missing = max(1, down * across - sum(_is_chunk(name) for name in stored))
-            raise missing_chunks(self.place, first, n_missing, down * across, fill, accept)
+            n_missing = max(1, prod(counts) - sum(_is_chunk(name) for name in stored))
+            raise missing_chunks(self.place, first, n_missing, prod(counts), fill, accept)
 
     def _stored_names(self) -> set[str]:
         """The names of the files of the array within it."""
