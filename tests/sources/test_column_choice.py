@@ -27,6 +27,7 @@ TABLE = Columns(["id", "temp_a", "temp_b", "day", "x[1]"], ["temp_a", "temp_b", 
     ("columns", "exclude", "expected"),
     [
         ("numeric", None, ["temp_a", "temp_b", "x[1]"]),
+        ("numeric", [], ["temp_a", "temp_b", "x[1]"]),
         ("numeric", "temp_*", ["x[1]"]),
         ("temp_b", None, ["temp_b"]),
         (["x[1]", "temp_?"], None, ["x[1]", "temp_a", "temp_b"]),

@@ -43,7 +43,8 @@ class ColumnChoice:
         """The choice that the arguments of `scan` stand for."""
         if columns is not None and not (isinstance(columns, str) and columns == NUMERIC):
             columns = _listed(columns, "columns")
-        return cls(columns, () if exclude is None else _listed(exclude, "exclude"))
+        nothing = exclude is None or (isinstance(exclude, list | tuple) and not exclude)
+        return cls(columns, () if nothing else _listed(exclude, "exclude"))
 
     def without(self, names: Sequence[str]) -> ColumnChoice:
         """The same choice without further columns."""

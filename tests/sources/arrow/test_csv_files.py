@@ -206,6 +206,20 @@ def test_a_header_ends_with_its_line(csv, tmp_path):
     assert scan(csv('"a,""b""",c\n1,2\n')).columns == ['a,"b"', "c"]
 
 
+def test_a_name_that_is_too_long(csv):
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read at its beginning: field larger than"):
+        scan(csv("x" * 200_000 + ",b\n1,2\n"))
+
+
+def test_a_compressed_file_that_ends_in_its_first_line(csv):
+    path = csv("a,b\n1,2\n", "rows.csv.gz")
+    content = path.read_bytes()
+    for size in range(1, len(content)):
+        path.write_bytes(content[:size])
+        with pytest.raises(ValueError, match=r"rows\.csv\.gz (cannot be read|has no header)"):
+            PCA(1).fit(path)
+
+
 def test_a_name_that_occurs_twice_in_another_file(csv, tmp_path):
     paths = [csv("a,b\n1,2\n", "a.csv"), csv("a,b,b\n1,2,3\n", "b.csv")]
     with pytest.raises(ValueError, match=r"b\.csv has several columns with the name 'b'"):

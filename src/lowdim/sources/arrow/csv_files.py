@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from ...errors import csv_encoding, csv_header, csv_line_break_in_header, other_separator
+from ...errors import csv_encoding, csv_header, csv_line_break_in_header, other_separator, unreadable_file
 from ..stamps import Found
 from .formats import FileFormat
 
@@ -63,9 +63,14 @@ class CsvFormat(FileFormat):
         """Blocks are at least as long as several lines: pyarrow needs one whole line in each."""
         from pyarrow.csv import ReadOptions
 
-        with _opened(self.found.paths[0]) as file:
-            longest = max(len(file.readline(_HEADER_BYTES)) for _ in range(2))
+        longest = self.opened(0, lambda: _longer_of_two(self.found.paths[0]))
         return ReadOptions(block_size=max(_BLOCK_BYTES, _LINES * longest))
+
+    def opened(self, i: int, read: Any) -> Any:
+        try:
+            return super().opened(i, read)
+        except (csv.Error, EOFError, zlib.error) as error:
+            raise unreadable_file(self.found.paths[i], " at its beginning", error) from error
 
     def _lines(self, i: int) -> Iterator[tuple[int, list[str]]]:
         """The fields of each line of file i that is not empty, with the number of the line; the first is the header."""
@@ -76,7 +81,7 @@ class CsvFormat(FileFormat):
         if i not in self._headers:
             path = self.found.paths[i]
             line = self.opened(i, lambda: _first_line(path))
-            names = _fields(line, self._separator)
+            names = self.opened(i, lambda: _fields(line, self._separator))
             if not _is_whole(line, self._separator):
                 raise csv_line_break_in_header(path)
             own = _separator_of(line)
@@ -214,6 +219,12 @@ def _first_line(path: str) -> str:
 def _separator_of(header: str) -> str:
     """The separator that is found most often outside of quotes; a comma if there is none."""
     return max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
+
+
+def _longer_of_two(path: str) -> int:
+    """The number of bytes of the first line, or of the second if that is longer."""
+    with _opened(path) as file:
+        return max(len(file.readline(_HEADER_BYTES)) for _ in range(2))
 
 
 def _fields(line: str, separator: str) -> list[str]:
