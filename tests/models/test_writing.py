@@ -263,6 +263,16 @@ def test_a_column_of_the_rows_may_be_carried_along(name, tmp_path):
     close(np.column_stack(found.columns[3:]), model.transform(table("pandas", X)))
 
 
+@pytest.mark.parametrize("name", KEEPING)
+def test_a_column_of_y_may_be_carried_along(name, tmp_path):
+    first, second = table("pandas", X[:, :3]), table("pandas", X)[["col3", "col4"]]
+    model = CCA(1).fit(first, second)
+    rows, options = KEEPING[name](tmp_path), {"y": ["col3", "col4"], "keep": ["col3", "id", "day"]}
+    found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", **options), table=True)
+    np.testing.assert_array_equal(found["col3"], X[:, 3])
+    close(np.column_stack(found.columns[3:]), np.hstack(model.transform(first, second)))
+
+
 def test_the_index_of_a_data_frame_may_be_carried_along(tmp_path):
     frame = with_ids("pandas").set_index(["id", "day"])
     model = PCA(2).fit(frame)

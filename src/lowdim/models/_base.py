@@ -138,7 +138,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
             "scores.parquet/", is a directory of files of at most about 256 MiB.
         keep : sequence of str
-            Columns of `X`, of any type, that are carried along before the results and are not part of the rows.
+            Columns of `X`, of any type, that are carried along before the results. They are not part of the rows,
+            unless the model was fitted to them.
         overwrite : bool
             Whether to replace what is at `path`.
 

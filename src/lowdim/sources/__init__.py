@@ -144,7 +144,7 @@ def open_keeping(
     Arrow. Columns that are `wanted` (see `open_source`) are among the rows even if they are carried along as well.
     `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
-    aside = [name for name in names if name not in (wanted or ())]
+    aside = [name for name in names if name not in (*(wanted or ()), *beside)]
     X = scanned(X)
     if isinstance(X, Scan):
         return _open_files_keeping(X, names, aside, wanted, beside)
@@ -152,7 +152,7 @@ def open_keeping(
         return TableSource(X, keep=names, aside=aside)
     if is_arrow_object(X):
         return ArrowObject(X).open(names, aside)
-    open_block = partial(open_keeping, names=names, wanted=wanted)
+    open_block = partial(open_keeping, names=names, wanted=wanted, beside=beside)
     if is_dask(X) and not hasattr(X, "chunks"):
         return DaskSource(X, open_block)
     if not is_dask(X) and not is_array(X) and _is_stream(X):
@@ -164,11 +164,12 @@ def _open_files_keeping(
     files: Scan, names: Sequence[str], aside: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]
 ) -> Source:
     """The source of files from which the columns `names` are carried along; `aside` are those that are no rows."""
-    if not files.contents.has_names:
-        raise cannot_keep(files.contents.label, names)
+    contents = files.contents
+    if not contents.has_names:
+        raise cannot_keep(contents.label, names)
     # What is no column may be the path of another table.
-    beside = [name for name in beside if name in files.columns or not names_file(name)]
-    require_columns([*names, *beside], files.contents)
+    beside = [name for name in beside if name in contents.names or not names_file(name)]
+    require_columns([*names, *beside], contents)
     files = (files if wanted is None else with_columns(files, wanted)).without(aside)
     if beside:
         chosen = files.chosen
@@ -255,7 +256,7 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
 
 def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
     """Responses in files as an array; anything else as it is."""
-    return entries_of(open_target(y, wanted=wanted)) if isinstance(scanned(y), Scan) else y
+    return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
 
 
 def _open_column(y: Any) -> Source:

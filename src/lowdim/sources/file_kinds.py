@@ -23,6 +23,8 @@ class FileKind:
     contents: Callable[[Found], Contents]
     #: Whether a directory with such a name is one file of this kind.
     directory: bool = False
+    #: Whether such a file may hold several arrays, each with a name.
+    named_arrays: bool = False
 
 
 #: The kinds by their names, which messages and `repr` of a scan show.
@@ -31,8 +33,8 @@ FILE_KINDS: dict[str, FileKind] = {
     "arrow": FileKind((".arrow", ".feather", ".ipc"), partial(ArrowFiles, ArrowFormat)),
     "csv": FileKind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), partial(ArrowFiles, CsvFormat)),
     "npy": FileKind((".npy",), partial(StoredArrays, NpyArray)),
-    "zarr": FileKind((".zarr", ".zarr.zip"), partial(StoredArrays, ZarrArray), directory=True),
-    "hdf5": FileKind((".h5", ".hdf5"), partial(StoredArrays, Hdf5Array)),
+    "zarr": FileKind((".zarr", ".zarr.zip"), partial(StoredArrays, ZarrArray), directory=True, named_arrays=True),
+    "hdf5": FileKind((".h5", ".hdf5"), partial(StoredArrays, Hdf5Array), named_arrays=True),
 }
 
 

@@ -23,8 +23,6 @@ from .file_kinds import FILE_KINDS, kind_of, suffixes
 from .special_files import refuse_special
 from .stamps import Found, Stamp
 
-#: Kinds that hold arrays with names.
-_WITH_NAMES = ("zarr", "hdf5")
 #: What separates the path of a store from the name of an array in it.
 _INSIDE = "::"
 
@@ -73,7 +71,8 @@ def _split(path: str) -> tuple[str, str | None]:
 def _refuse_inside(path: str) -> None:
     """Raise an error for the path of an array in a store that is written as if the store were a directory."""
     for parent in Path(path).parents if kind_of(path) is None else ():
-        if kind_of(parent.name) in _WITH_NAMES and parent.exists():
+        kind = kind_of(parent.name)
+        if kind is not None and FILE_KINDS[kind].named_arrays and parent.exists():
             raise inside_store(path, str(parent), Path(path).relative_to(parent).as_posix())
 
 

@@ -257,6 +257,7 @@ def test_one_of_several_tables(tmp_path):
 
 def test_no_table(tmp_path):
     write_hdf5(tmp_path / "a.h5", X[:, 0], "labels")
+    write_hdf5(tmp_path / "a.h5", X[:, 1], "weights")
     zarr.open_group(tmp_path / "a.zarr", mode="w")
     for store in ("a.zarr", "a.h5"):
         with pytest.raises(ValueError, match=rf"{store} holds no array with two axes"):
@@ -280,6 +281,23 @@ def test_an_array_with_one_axis_is_a_response(tmp_path):
             np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
             with pytest.raises(ValueError, match=r"the array has shape \(37,\), that is one axis, and rows need two"):
                 open_source(given)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".zarr", ".h5"])
+def test_predictions_of_one_response_are_a_response(ending, tmp_path):
+    """They are written as an array with one axis, the only array of the file."""
+    rows, y = tmp_path / "rows.npy", X @ np.arange(6.0)
+    np.save(rows, X)
+    first = PLSRegression(2).fit(X, y)
+    expected = PLSRegression(2).fit(X, first.predict(X))
+    path = first.predict_to(X, tmp_path / f"predicted{ending}")
+    for target in (path, scan(path)):
+        model = PLSRegression(2).fit(rows, target)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
+        assert model.predict(rows).shape == (37,)
+        assert model.score(rows, target) == pytest.approx(expected.score(X, first.predict(X)))
+    with pytest.raises(ValueError, match=r"that is one axis, and rows need two"):
+        PCA(1).fit(path)
 
 
 # ---- Objects that the user has opened

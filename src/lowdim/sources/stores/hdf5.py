@@ -52,7 +52,7 @@ class Hdf5Array(StoredArray):
             raise unreadable_file(self._path, " as an HDF5 file", error) from error
 
     def _dataset(self, file: Any) -> Any:
-        """The dataset of this name, or the only one with two axes."""
+        """The dataset of this name; see `pick`."""
         found: dict[str, Any] = {}
         try:
             file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "chunks") else None)
