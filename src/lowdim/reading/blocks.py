@@ -49,14 +49,11 @@ def n_parts(source: Source, threaded_blas: bool) -> int:
     """How many parts a source should be cut into: several for each thread that should read it, so that no thread has to
     wait long for another one that is slower."""
     traits = source.traits
-    if (
-        traits.n_bytes < _PARALLEL_BYTES
-        or not traits.host
-        or (threaded_blas and not traits.sparse and not traits.costly)
-    ):
+    n_bytes = max(traits.n_bytes, traits.part_bytes)
+    if n_bytes < _PARALLEL_BYTES or not traits.host or (threaded_blas and not traits.sparse and not traits.costly):
         return 1
     n_threads = _blas.available()
-    at_most = max(1, traits.n_bytes // (n_threads * _PART_BYTES))
+    at_most = max(1, n_bytes // (n_threads * _PART_BYTES))
     return 1 if n_threads == 1 else n_threads * min(at_most, _PARTS_PER_THREAD)
 
 

@@ -105,7 +105,7 @@ class _Job:
         self._reader = _Reader(tuple(_Step.of(each, source) for each in maps), rows, tuple(keep))
         if source.traits.remote:
             self._parts = source.parts(1)
-        elif source.traits.host and source.shape[0] is not None:
+        elif source.traits.host and source.shape[0] is not None and not source.traits.part_bytes:
             self._parts = source.parts(-(-source.shape[0] // (rows * _BLOCKS_PER_TASK)))
         else:
             self._parts = [source]

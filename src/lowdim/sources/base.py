@@ -44,6 +44,8 @@ class Traits:
     known_products: bool = False
     #: Size of all rows in bytes, 0 if unknown.
     n_bytes: int = 0
+    #: Size of all rows in bytes if they are not in memory, but each of several threads can read a part of them; or 0.
+    part_bytes: int = 0
     #: Size of one number in bytes.
     itemsize: int = 8
 

@@ -62,6 +62,7 @@ class BesideSource(Source):
             in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
+            part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
             itemsize=4 if narrow else 8,
         )
 
@@ -91,10 +92,10 @@ class BesideSource(Source):
         )
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
-        if self.traits.remote:
-            # All tables are cut at the partition boundaries of the remote one.
-            far = next(s for s in self.members if s.traits.remote)
-            lengths = (int(part.shape[0] or 0) for part in far.parts(k, least))
+        if self.traits.remote or self.traits.part_bytes:
+            # All tables are cut at the partition boundaries of the remote one, or where one of the files can be cut.
+            leads = [s for s in self.members if s.traits.remote] or [s for s in self.members if s.traits.part_bytes]
+            lengths = (int(part.shape[0] or 0) for part in leads[0].parts(k, least))
             edges = list(pairwise(accumulate(lengths, initial=0)))
             return [self._changed(partial(_between, i=i, j=j)) for i, j in edges]
         cut = [s.parts(k, least) for s in self.members]

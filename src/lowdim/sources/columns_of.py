@@ -40,6 +40,7 @@ class ColumnsSource(Source):
             traits,
             by_feature=traits.by_feature and self._range is not None,
             n_bytes=traits.n_bytes * p // parent.shape[1],
+            part_bytes=traits.part_bytes * p // parent.shape[1],
             itemsize=traits.itemsize if dtype is None else int(np.dtype(dtype).itemsize),
         )
 

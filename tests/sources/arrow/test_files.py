@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from threadpoolctl import threadpool_limits
 
-from lowdim import PCA, PPCA, Moments, open_source, scan, summarize
+from lowdim import PCA, PPCA, Moments, PLSRegression, cross_validate, open_source, scan, summarize
 from lowdim.sources import open_keeping
 from lowdim.sources.arrow import blocks, formats
 
@@ -100,18 +101,96 @@ def test_rows_after_a_row(folder, i):
     np.testing.assert_array_equal(whole(source), X)
 
 
-def test_row_groups_before_a_row_are_not_read(tmp_path, monkeypatch):
+@pytest.fixture
+def decoded(tmp_path, monkeypatch):
+    """The row groups that are read of each file, and whether pyarrow may use threads; the files are in `tmp_path`."""
     for k, (i, j) in enumerate(pairwise(CUTS)):
         write("parquet", tmp_path / f"part-{k}.parquet", table(X[i:j]))
-    decoded = []
+    seen = []
     iterate = pa.parquet.ParquetFile.iter_batches
-    monkeypatch.setattr(
-        pa.parquet.ParquetFile,
-        "iter_batches",
-        lambda file, rows, groups, names: decoded.append(list(groups)) or iterate(file, rows, groups, names),
-    )
+
+    def noted(file, rows, groups, names, use_threads):
+        seen.append((list(groups), use_threads))
+        return iterate(file, rows, groups, names, use_threads=use_threads)
+
+    monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", noted)
+    return seen
+
+
+def test_row_groups_before_a_row_are_not_read(decoded, tmp_path):
     np.testing.assert_array_equal(whole(open_source(tmp_path).after(121 + 104)), X[225:])
-    assert decoded == [[2, 3, 4], [0, 1, 2, 3]]
+    assert decoded == [([2, 3, 4], True), ([0, 1, 2, 3], True)]
+
+
+def test_rows_between_two_rows(folder):
+    source = open_source(scan(folder, exclude="id"))
+    for i, j in ((0, 500), (0, 1), (119, 122), (130, 131), (333, 500), (499, 500), (60, 400)):
+        part = source.between(i, j)
+        assert part.shape == (j - i, 4)
+        np.testing.assert_array_equal(whole(part), X[i:j])
+        np.testing.assert_array_equal(whole(part.between(0, 1)), X[i : i + 1])
+        if j - i > 1:
+            np.testing.assert_array_equal(whole(part.after(1)), X[i + 1 : j])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 100])
+def test_parts_begin_where_row_groups_begin(k, decoded, tmp_path):
+    source = open_source(tmp_path)
+    groups = [start for i, j in pairwise(CUTS) for start in range(i, j, 50)]
+    assert source.traits.part_bytes == 500 * 4 * 8
+    parts = source.parts(k)
+    ends = np.cumsum([part.shape[0] for part in parts]).tolist()
+    assert ends[-1] == 500
+    assert set(ends[:-1]) <= set(groups)
+    assert len(parts) == {1: 1, 100: len(groups)}.get(k, len(parts)) <= k
+    np.testing.assert_array_equal(np.concatenate([whole(part) for part in parts]), X)
+    # A part is read by one thread.
+    assert all(threads == (k == 1) for _, threads in decoded)
+
+
+def test_parts_of_one_row_group_and_of_arrow_files_are_the_whole(tmp_path):
+    write("parquet", tmp_path / "one.parquet", table(X), batch=500)
+    write("feather", tmp_path / "many.feather", table(X))
+    for name in ("one.parquet", "many.feather"):
+        source = open_source(tmp_path / name)
+        assert source.parts(4) == [source]
+        assert source.traits.part_bytes == 0
+
+
+@pytest.mark.parametrize("beside", ["nothing", "weights", "labels", "a column"])
+def test_threads_that_read_parts_give_the_sums_of_all_rows(beside, decoded, tmp_path, monkeypatch):
+    for name in ("_PARALLEL_BYTES", "_PART_BYTES"):
+        monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], name, 1)
+    random = np.random.default_rng(1)
+    labels, w = random.integers(0, 3, 500), random.integers(0, 3, 500).astype(float)
+    with threadpool_limits(2, user_api="blas"):
+        if beside == "labels":
+            # Labels are cut where the row groups are.
+            splits = [(np.flatnonzero(labels != k), np.flatnonzero(labels == k)) for k in range(3)]
+            found, expected = (cross_validate(PCA(), given, cv=splits).mean for given in (tmp_path, X))
+        elif beside == "a column":
+            found = PLSRegression(2).fit(tmp_path, y="d").coef_
+            expected = PLSRegression(2).fit(X[:, [0, 1, 3]], X[:, 2]).coef_
+        else:
+            weights = w if beside == "weights" else None
+            found, expected = (summarize(given, Moments, weights=weights).scatter for given in (tmp_path, X))
+            np.testing.assert_array_equal(summarize(tmp_path, Moments, weights=weights).scatter, found)
+    assert any(not threads for _, threads in decoded)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+
+
+def test_a_bad_entry_in_a_part_is_named(tmp_path, monkeypatch):
+    for name in ("_PARALLEL_BYTES", "_PART_BYTES"):
+        monkeypatch.setattr(sys.modules["lowdim.reading.blocks"], name, 1)
+    rows = X.copy()
+    rows[345, 1] = np.nan
+    for k, (i, j) in enumerate(pairwise(CUTS)):
+        write("parquet", tmp_path / f"part-{k}.parquet", table(rows[i:j]))
+    with (
+        threadpool_limits(2, user_api="blas"),
+        pytest.raises(ValueError, match=r"'b\.c'.* first in row 12 of part-4\.parquet \(row 345 of all\)"),
+    ):
+        PCA(1).fit(tmp_path)
 
 
 def test_columns_that_are_kept(folder):

@@ -29,23 +29,24 @@ def blocks_of(
     *,
     n: int | None = None,
     keep: Sequence[str] = (),
+    ahead: bool = True,
 ) -> Iterator[tuple[np.ndarray, Any]]:
     """Blocks of exactly `rows` rows (the last may be shorter) of the first `n_columns` columns of the batches.
 
     Each block comes with a table of the columns `keep` of its rows, or with None if none are kept. `error(row, column,
     value)` makes the error for an integer that float64 cannot hold. If the number of rows `n` is known, no more memory
-    than that is taken.
+    than that is taken. Unless `ahead`, the thread that uses the blocks also reads them.
 
     Notes
     -----
     The numbers of a column lie one after the other in a block, as they do in Arrow, so that a column is copied as a
-    whole. A thread reads and copies the next blocks while the last ones are in use.
+    whole. Another thread reads and copies the next blocks while the last ones are in use.
     """
     itemsize = np.dtype(dtype).itemsize
     at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
     capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
     buffers = _buffers_of(batches, n_columns, dtype, capacity, error, keep)
-    for buffer, table in read_ahead(buffers):
+    for buffer, table in read_ahead(buffers) if ahead else buffers:
         filled = buffer.shape[1]
         for i in range(0, filled, rows):
             j = min(i + rows, filled)

@@ -169,7 +169,7 @@ class CsvFormat(FileFormat):
                 break
         return "; ".join(found)
 
-    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         from pyarrow.dataset import FileSystemDataset
 
         numbers = iter(parts)

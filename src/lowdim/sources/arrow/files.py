@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from copy import copy
-from itertools import accumulate, groupby
+from dataclasses import replace
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
 
 from ...errors import duplicate_columns, missing_columns, no_rows_in_files, not_numbers
+from ..base import Source, cut
 from ..column_choice import ColumnChoice
 from ..contents import Contents
 from ..stamps import Found, check_unchanged
@@ -55,8 +58,9 @@ class ArrowFiles(Contents):
 class ArrowFilesSource(ArrowSource):
     """Rows of files, one file after the other.
 
-    Each pass reads the files again, ahead of the blocks that are in use. A file that has changed since the scan was
-    made is an error.
+    Each pass reads the files again: parts of them by several threads at the same time, if reading may begin at several
+    places (`FileFormat.starts`), and otherwise ahead of the blocks that are in use. A file that has changed since the
+    scan was made is an error.
     """
 
     def __init__(self, found: Found, format: FileFormat, columns: Sequence[str]) -> None:
@@ -68,9 +72,15 @@ class ArrowFilesSource(ArrowSource):
         if counts is not None and sum(counts) == 0:
             raise no_rows_in_files(found.where)
         super().__init__(columns, kinds, None if counts is None else sum(counts))
-        #: The number of rows of each file, as far as they are known.
+        #: The number of rows of each file, as far as they are known, and whether all of them are.
         self._counts: list[int] = counts or []
+        self._counted = counts is not None
+        #: The number of rows to read, if there may be others behind them.
+        self._limit: int | None = None
         self.files = found.paths
+        if len(format.starts()) > 1:
+            n_bytes = int(self.shape[0] or 0) * self.shape[1] * self.traits.itemsize
+            self.traits = replace(self.traits, part_bytes=n_bytes)
 
     def _checked(self, i: int, columns: Sequence[str]) -> Any:
         """The schema of a file, after a check that it has all columns, and that they are numbers."""
@@ -101,12 +111,38 @@ class ArrowFilesSource(ArrowSource):
 
     def after(self, i: int) -> ArrowFilesSource:
         """The rows from row i on. Files and row groups before it are not read."""
-        later = copy(self)
-        later._start = self._start + i
-        if self.shape[0] is not None:
-            later.shape = (self.shape[0] - i, self.shape[1])
-        later._n_read = later.shape[0]
+        later = self._from(i, None if self.shape[0] is None else self.shape[0] - i)
+        later._limit = None if self._limit is None else self._limit - i
         return later
+
+    def between(self, i: int, j: int) -> ArrowFilesSource:
+        """The rows from i to j, for one of several threads that read at the same time. Other files and row groups are
+        not read."""
+        rows = self._from(i, j - i)
+        rows._limit, rows._is_part = j - i, True
+        return rows
+
+    def parts(self, k: int, least: int = 1) -> list[Source]:
+        """At most `k` parts that begin where row groups do; each is read by one thread, which also decodes it."""
+        n = self.shape[0]
+        starts = [start - self._start for start in self._format.starts()]
+        if n is None or len(starts) < 2:
+            return [self]
+        begins = [0, *(start for start in starts if 0 < start < n)]
+        nearest = (begins[bisect_right(begins, i) - 1] for i, _ in cut(n, k))
+        edges = [*dict.fromkeys(nearest), n]
+        if len(edges) < 3:
+            return [self]
+        return [self.between(i, j) for i, j in pairwise(edges)]
+
+    def _from(self, i: int, n: int | None) -> ArrowFilesSource:
+        """A copy that begins with row i and has `n` rows, if their number is known."""
+        rows = copy(self)
+        rows._held = None
+        rows._start = self._start + i
+        rows.shape = (n, self.shape[1])
+        rows._n_read = n
+        return rows
 
     def identity(self) -> dict[str, Any]:
         """What tells these rows from others: the files with size and time stamp, and the columns."""
@@ -128,26 +164,38 @@ class ArrowFilesSource(ArrowSource):
         check_unchanged(self._found.files)
         first, drop = self._file_at(self._start)
         counts = [0] * len(self._found.files)
-        schemas = [self._schema(i, names, carried) for i in range(len(counts))]
+        left = self._limit
+        last = len(counts) - 1
+        if self._counted and left:
+            last = self._file_at(self._start + left - 1)[0]
+        schemas = [self._schema(i, names, carried) for i in range(last + 1)]
         for group in self._of_same_types(schemas, first):
             parts = {i: self._format.fragments[i] for i in group}
             if first in parts and drop:
                 parts[first], drop = self._format.after(first, drop)
-            for i, batch in self._read(parts, schemas[group[0]]):
-                counts[i] += batch.num_rows
-                self._note(counts, i)
-                dropped = min(drop, batch.num_rows)
-                drop -= dropped
-                if dropped < batch.num_rows:
-                    yield batch.slice(dropped) if dropped else batch
+            with closing(self._read(parts, schemas[group[0]])) as batches:
+                for i, batch in batches:
+                    counts[i] += batch.num_rows
+                    self._note(counts, i)
+                    dropped = min(drop, batch.num_rows)
+                    drop -= dropped
+                    if dropped == batch.num_rows:
+                        continue
+                    needed = batch.slice(dropped, left) if dropped or left is not None else batch
+                    left = None if left is None else left - needed.num_rows
+                    yield needed
+                    if left == 0:
+                        break
+            if left == 0:
+                break
         check_unchanged(self._found.files)
 
-    def _read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+    def _read(self, parts: dict[int, Any], schema: Any) -> Generator[tuple[int, Any], None, None]:
         """Batches of the files, each with the number of its file; errors name the file and the place in it."""
         import pyarrow as pa
 
         here = next(iter(parts))
-        batches = self._format.read(parts, schema)
+        batches = self._format.read(parts, schema, threads=not self._is_part)
         try:
             for here, batch in batches:
                 yield here, batch
@@ -175,7 +223,7 @@ class ArrowFilesSource(ArrowSource):
 
     def _file_at(self, row: int) -> tuple[int, int]:
         """The file that holds a row, and the number of the row in it; the first file if no number of rows is known."""
-        if self.shape[0] is None:
+        if not self._counted:
             return 0, row
         ends = list(accumulate(self._counts))
         i = min(bisect_right(ends, row), len(ends) - 1)
@@ -183,5 +231,5 @@ class ArrowFilesSource(ArrowSource):
 
     def _note(self, counts: list[int], i: int) -> None:
         """Remember how many rows each file had, for messages."""
-        if self.shape[0] is None and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
+        if not self._counted and (len(self._counts) < i + 1 or self._counts[i] < counts[i]):
             self._counts = counts[: i + 1]

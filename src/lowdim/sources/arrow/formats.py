@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from ...errors import unreadable_file
@@ -61,6 +62,11 @@ class FileFormat(ABC):
         """What has to be read of file i if its first `rows` rows are not needed, and how many rows to drop of that."""
         return self.fragments[i], rows
 
+    def starts(self) -> list[int]:
+        """The rows, counted over all files, at which reading may begin without reading rows before them. Empty if the
+        files can only be read from their beginning."""
+        return []
+
     @property
     def index(self) -> list[str]:
         """The columns that are the index of a data frame."""
@@ -79,9 +85,9 @@ class FileFormat(ABC):
         return None
 
     @abstractmethod
-    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
-        fragments to read, by the number of their file."""
+        fragments to read, by the number of their file. With `threads`, columns may be decoded in several threads."""
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -117,6 +123,10 @@ class ParquetFormat(FileFormat):
     def counts(self) -> list[int]:
         return [self.opened(i, lambda f=f: f.metadata.num_rows) for i, f in enumerate(self.fragments)]
 
+    def starts(self) -> list[int]:
+        lengths = [group.num_rows for fragment in self.fragments for group in fragment.row_groups]
+        return list(accumulate(lengths, initial=0))[:-1]
+
     def after(self, i: int, rows: int) -> tuple[Any, int]:
         fragment = self.fragments[i]
         needed: list[int] = []
@@ -127,7 +137,7 @@ class ParquetFormat(FileFormat):
                 rows -= group.num_rows
         return fragment.subset(row_group_ids=needed), rows
 
-    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         from pyarrow.parquet import ParquetFile
 
         rows = max(_BATCH_ROWS, _BATCH_BYTES // max(1, sum(_width(kind) for kind in schema.types)))
@@ -140,7 +150,7 @@ class ParquetFormat(FileFormat):
                 buffer_size=_PAGE_BYTES,
                 page_checksum_verification=True,
             ) as file:
-                for batch in file.iter_batches(rows, groups, schema.names):
+                for batch in file.iter_batches(rows, groups, schema.names, use_threads=threads):
                     yield i, _as(batch, schema)
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
@@ -178,7 +188,7 @@ class ArrowFormat(FileFormat):
         with pa.OSFile(path) as disk, open_file(disk, options=IpcReadOptions(included_fields=[0])) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
-    def read(self, parts: dict[int, Any], schema: Any) -> Iterator[tuple[int, Any]]:
+    def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         import pyarrow as pa
         from pyarrow.ipc import IpcReadOptions, open_file
 

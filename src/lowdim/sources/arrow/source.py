@@ -36,7 +36,7 @@ class ArrowSource(StoredSource):
         self.shape = (n, p) = (n, len(self.names))
         self.dtype = block_dtype(kinds)
         itemsize = int(np.dtype(self.dtype).itemsize)
-        # Blocks are handed to threads in turn, as those of a stream are: Arrow itself reads ahead.
+        # Blocks are handed to threads in turn, as those of a stream are, unless a subclass can be cut (`part_bytes`).
         self.traits = Traits(
             rereadable=rereadable,
             by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
@@ -47,6 +47,8 @@ class ArrowSource(StoredSource):
         )
         #: The number of rows at the beginning of the table that are left out.
         self._start = 0
+        #: Whether these are the rows of a part that one of several threads reads.
+        self._is_part = False
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
 
@@ -62,7 +64,14 @@ class ArrowSource(StoredSource):
         needed = list(dict.fromkeys([*self._names, *names]))
         n = 0
         for block, table in blocks_of(
-            self.batches(needed, names), self.shape[1], self.dtype, rows, self._inexact, n=self.shape[0], keep=names
+            self.batches(needed, names),
+            self.shape[1],
+            self.dtype,
+            rows,
+            self._inexact,
+            n=self.shape[0],
+            keep=names,
+            ahead=not self._is_part,
         ):
             n += block.shape[0]
             yield block, table
