@@ -102,7 +102,8 @@ def test_what_has_keys_is_no_stream_of_blocks(tmp_path):
         file["rows"], file["labels"] = np.eye(3), np.arange(3)
         group = zarr.open_group(tmp_path / "a.zarr", mode="w")
         for name in ("rows", "labels"):
-            group.create_array(name, data=file[name][:])
+            rows = file[name][:]
+            group.create_array(name, shape=rows.shape, dtype=rows.dtype)[:] = rows
         for X in (file, archive, group, {"labels": 1, "rows": 2}):
             with pytest.raises(TypeError, match=r"cannot read rows from \w+; .* It holds .*'labels'.*X\[name\]"):
                 open_source(X)
