@@ -87,8 +87,14 @@ class LatentModel(Model):
         """Set the fitted attributes."""
 
     @abstractmethod
-    def _n_parameters(self) -> int:
-        """The number of free parameters of the model."""
+    def _count_parameters(self, k: int, p: int) -> int:
+        """The number of free parameters of the model with k components of p columns."""
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of free parameters: loadings up to a rotation, noise variances and means."""
+        check_is_fitted(self)
+        return self._count_parameters(self.n_components_, self.n_features_in_)
 
     def _check_parameters(self) -> None:
         if self.missing not in MISSING:
@@ -261,12 +267,12 @@ class LatentModel(Model):
         """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
         total = float(namespace(scores).sum(scores))
-        return -2.0 * total + math.log(scores.shape[0]) * self._n_parameters()
+        return -2.0 * total + math.log(scores.shape[0]) * self.n_parameters_
 
     def aic(self, X: Any) -> float:
         """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
-        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self._n_parameters()
+        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self.n_parameters_
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         """`X` with missing values replaced by their expectations given the observed entries of the row.

@@ -273,8 +273,7 @@ class PPCA(LatentModel):
         """The variances of the columns in the model without components."""
         return variances if self.standardize else np.full_like(variances, variances.mean())
 
-    def _n_parameters(self) -> int:
-        k, p = self.n_components_, self.n_features_in_
+    def _count_parameters(self, k: int, p: int) -> int:
         return p * k - k * (k - 1) // 2 + 1 + p
 
 
