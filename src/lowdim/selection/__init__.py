@@ -7,6 +7,7 @@ from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .permutation import PermutationTest, permutation_test
 from .rules import ALIASES, RULES, Rule, rule_of
+from .suitability import Suitability, factor_suitability
 from .validation_table import CrossValidation
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "Eigenvalues",
     "PermutationTest",
     "Rule",
+    "Suitability",
     "Unavailable",
     "bootstrap",
     "choose_n_components",
     "cross_validate",
+    "factor_suitability",
     "permutation_test",
     "rule_of",
 ]
