@@ -129,7 +129,8 @@ def test_weights_are_repetitions():
 def test_numbers_of_factors(rule):
     """Three factors of nine columns, three columns each."""
     L = np.kron(np.eye(3), np.array([[0.9, 0.8, 0.7]]))
-    X = random.standard_normal((800, 3)) @ L + 0.5 * random.standard_normal((800, 9))
+    drawn = np.random.default_rng(0)
+    X = drawn.standard_normal((800, 3)) @ L + 0.5 * drawn.standard_normal((800, 9))
     model = FactorAnalysis(rule).fit(X)
     assert model.n_components_ == 3
     assert FactorAnalysis(rule, standardize=True).fit(X * np.arange(1, 10)).n_components_ == 3
@@ -211,7 +212,7 @@ def test_refusals():
     for model in (PCA("best"), PPCA("best")):
         with pytest.raises(ValueError, match=r"n_components='best' is not one of .*'minka'.* Or a number"):
             model.fit(SCALED)
-    with pytest.raises(ValueError, match="'kaiser', 'bic', 'aic', 'parallel', 'map', 'cv'"):
+    with pytest.raises(ValueError, match="'kaiser', 'bic', 'aic', 'parallel', 'parallel-factors', 'map', 'cv'"):
         FactorAnalysis("minka").fit(SCALED)
     with pytest.raises(ValueError, match="n_components='minka' is not one of 'cv'"):
         PLSRegression("minka").fit(DIABETES, PROGRESS)

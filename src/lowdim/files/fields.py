@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 import types
 import typing
 from collections.abc import Mapping
@@ -93,7 +94,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
     },
     PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
     selection.Choice: {
-        "rule": Text(selection.RULES),
+        "rule": Text(ChainMap(selection.RULES, selection.FACTOR_RULES)),
         "k": Maybe(Whole()),
         "curve": Numbers("*", **_HELD_OUT),
         "assumes": Text(),

@@ -1,7 +1,7 @@
 """Diagnostics of fitted models."""
 
 from .diagnostics import Diagnostics, contributions, correlations, cos2, diagnose, hotelling_t2, q_residuals
-from .fit_report import FitReport, determinacy, fit_report
+from .factor_fit import FitReport, determinacy, fit_report
 from .limits import q_limit, t2_limit
 
 __all__ = [

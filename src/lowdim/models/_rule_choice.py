@@ -86,7 +86,7 @@ def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
         k, curve = rule.function(e, **options)
     except Unavailable as reason:
         raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
 
 
 def check_cv_rows(n: int | None) -> None:

@@ -15,7 +15,7 @@ from ..attributes import Entries, Flag, Numbers, Real, Sometimes
 from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
-from ..selection.protocol import HeldOutScorer
+from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, Status, latent, spectra
@@ -44,7 +44,8 @@ class FactorAnalysis(MisfitModel):
     n_components : int, str or None
         Number of factors; None takes as many as leave degrees of freedom. The name of a rule chooses the number, and
         `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares held-out
-        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix.
+        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix, "parallel-factors" the one with squared
+        multiple correlations on its diagonal.
     rotation : None, str or Rotation
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
         options. With None, L^T Psi^{-1} L is diagonal.
@@ -112,7 +113,7 @@ class FactorAnalysis(MisfitModel):
     """
 
     component_name = "F"
-    _rules = ("kaiser", "bic", "aic", "parallel", "map", "cv")
+    _rules = ("kaiser", "bic", "aic", "parallel", "parallel-factors", "map", "cv")
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
         "tol": "write solver=Newton(tol=...) or solver=EM(tol=...), from lowdim.solvers",
@@ -394,6 +395,11 @@ class FactorAnalysis(MisfitModel):
         """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
         return LatentScorer(self, lambda variances: variances, self._most_tried)
+
+    def permutation_options(self) -> PermutationOptions:
+        """The options of the permutation test, which counts factors of standardized columns."""
+        self._check_parameters()
+        return PermutationOptions(scaled=(True,), factors=True)
 
     def _count_parameters(self, k: int, p: int) -> int:
         return n_parameters(p, k)

@@ -6,12 +6,13 @@ from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .permutation import PermutationTest, permutation_test
-from .rules import ALIASES, RULES, Rule, rule_of
+from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
 from .suitability import Suitability, factor_suitability
 from .validation_table import CrossValidation
 
 __all__ = [
     "ALIASES",
+    "FACTOR_RULES",
     "RULES",
     "Bootstrap",
     "Choice",

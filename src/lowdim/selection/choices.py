@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .eigenvalues import Eigenvalues
-from .rules import ALIASES, RULES
+from .rules import ALIASES, rule_of
 from .tabular import Tabular
 from .validation_table import CrossValidation
 
@@ -45,13 +45,13 @@ class Choice(Tabular):
     @property
     def candidates(self) -> np.ndarray:
         """The K of each entry of the curve (for a curve of thresholds, the index of the eigenvalue, from 1)."""
-        return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
+        return (rule_of(self.rule).first if self.first is None else self.first) + np.arange(len(self.curve))
 
     @property
     def kind(self) -> str:
         """The kind of curve, see `Rule.curve`; that of held-out scores depends on how the model is scored."""
         if self.cross_validation is None:
-            return RULES[self.rule].curve
+            return rule_of(self.rule).curve
         return "large" if self.cross_validation.greater_is_better else "small"
 
     def table(self) -> dict[str, list[Any]]:
@@ -156,6 +156,6 @@ class Choices(Tabular, Mapping[str, Choice]):
     def _rows(self) -> list[tuple[str, str, str]]:
         """Name, K and a short description of each rule."""
         return [
-            (a.rule, "-", f"not available: {a.note}") if a.k is None else (a.rule, str(a.k), RULES[a.rule].brief)
+            (a.rule, "-", f"not available: {a.note}") if a.k is None else (a.rule, str(a.k), rule_of(a.rule).brief)
             for a in self.answers
         ]

@@ -51,7 +51,8 @@ def choose_n_components(
     X : rows, Moments or Triangle
         Anything that `open_source` reads, or a summary of rows.
     rules : "all", a name, or names
-        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes.
+        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes. "parallel-factors", which
+        counts factors and not components, is not among "all".
     standardize : bool
         Use the correlation matrix instead of the covariance matrix.
     ddof : 0 or 1
@@ -126,7 +127,7 @@ def choose_n_components(
         assert rule.function is not None
         try:
             found = rule.function(e, **{name: options[name] for name in rule.options})
-            answers.append(_answer(rule, found, "", e.values))
+            answers.append(_answer(rule, found, "", rule.compared(e)))
         except Unavailable as reason:
             answers.append(_answer(rule, None, str(reason)))
     return Choices(e, tuple(answers))

@@ -1,6 +1,6 @@
 """Reference models for factor analysis of complete rows: independent columns, and the sample covariance (saturated).
 
-`saturated.py` has the same for rows with holes.
+`saturated_fit.py` has the same for rows with holes.
 """
 
 from __future__ import annotations

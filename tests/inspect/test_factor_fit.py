@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments
 from lowdim.inspect import determinacy, fit_report
-from lowdim.inspect.fit_report import noncentral_ends
+from lowdim.inspect.factor_fit import noncentral_ends
 
 RNG = np.random.default_rng(5)
 LOADINGS = np.array([[0.8, 0.7, 0.6, 0.7, 0.1, 0.0, 0.2], [0.1, 0.0, 0.2, 0.3, 0.8, 0.7, 0.6]])
