@@ -31,7 +31,7 @@ PUBLIC = {
         CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA
         PCR PLSCanonical PLSRegression PLSSVD PPCA Table Triangle Whitening bootstrap choose_n_components
         cross_validate densities errors factor_suitability features files inspect kernel_plan kernels load
-        open_source permutation_test plan save scan selection solvers summarize
+        open_source permutation_test plan pool save scan selection solvers summarize
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
@@ -50,18 +50,18 @@ PUBLIC = {
         inconsistent_lengths indices_out_of_range inexact_integer inside_store kernel_not_finite list_names
         list_of_paths missing_chunks missing_columns missing_extra mixed_blocks mixed_kinds
         n_components_out_of_range named_twice names_difference names_of_array_columns needs_memory
-        needs_second_reading never_observed newer_file no_checkpoint_elsewhere no_checkpoint_of
-        no_checkpoint_with_holes no_columns_left no_inner_name no_kept_columns no_match no_maximum
-        no_permission_to_write no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array
+        needs_second_reading never_observed newer_file no_bootstrap_sample no_checkpoint_elsewhere
+        no_checkpoint_of no_checkpoint_with_holes no_columns_left no_inner_name no_kept_columns no_match
+        no_maximum no_permission_to_write no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array
         no_such_file no_variance not_a_path not_a_stored_class not_finite not_for_csv not_iterable
         not_loadable not_local not_numbers not_numeric not_permitted not_representable not_storable
         not_symmetric not_symmetric_kernel not_written objects_in_npy one_column_with_holes one_row
         other_kept_type other_length other_names other_namespace other_partition other_pass
         other_rows_than_fit other_separator other_store_width other_stream other_width output_exists
-        over_budget ragged_blocks read_once rows_exceed_memory rows_needed_for_test sklearn_argument
-        special_file too_few_rows too_large too_small undetermined_covariance units_too_far unknown_column
-        unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
-        weights_without_column which_array without_warnings would_lose_arrays wrong_features
+        over_budget ragged_blocks read_once refit_of_weighted_fit rows_exceed_memory rows_needed_for_test
+        sklearn_argument special_file too_few_rows too_large too_small undetermined_covariance units_too_far
+        unknown_column unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
+        warn_user weights_without_column which_array without_warnings would_lose_arrays wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width
@@ -78,9 +78,9 @@ PUBLIC = {
         Quadratic Sigmoid Sum ThinPlateSpline as_kernel no_frequencies parameters_of refuse_parameters
     """,
     "lowdim.selection": """
-        ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues FACTOR_RULES PermutationTest RULES Rule
-        Suitability Unavailable bootstrap choose_n_components cross_validate factor_suitability
-        permutation_test rule_of
+        ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues FACTOR_RULES PermutationTest Pooled
+        RULES Rule Suitability Unavailable bootstrap choose_n_components cross_validate factor_suitability
+        permutation_test pool rule_of
     """,
     "lowdim.sklearn": """
         CCA FactorAnalysis FastICA IncrementalPCA KernelPCA PCA PLSCanonical PLSRegression PLSSVD fastica

@@ -9,7 +9,7 @@ from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
 from .reading import Checkpoint, summarize
-from .selection import bootstrap, choose_n_components, cross_validate, factor_suitability, permutation_test
+from .selection import bootstrap, choose_n_components, cross_validate, factor_suitability, permutation_test, pool
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
@@ -44,6 +44,7 @@ __all__ = [
     "open_source",
     "permutation_test",
     "plan",
+    "pool",
     "save",
     "scan",
     "selection",

@@ -70,6 +70,22 @@ def other_rows_than_fit(given: int, n_samples: int) -> ValueError:
     return ValueError(f"X has {given} rows, but the model was fitted to {n_samples}; pass the rows of the fit.")
 
 
+def refit_of_weighted_fit(weight: float, n_samples: int) -> ValueError:
+    """The error for draws with a refit of a model that was fitted to weighted rows."""
+    return ValueError(
+        f"refit=True draws rows with replacement, and the {n_samples} rows of the fit had weights (of {weight:g} in "
+        "all). Repeat the rows by their weights and fit again, or draw with refit=False."
+    )
+
+
+def no_bootstrap_sample(n_tries: int) -> ValueError:
+    """The error for a table of which samples of rows leave columns without observed entries."""
+    return ValueError(
+        f"in {n_tries} samples of the rows, some column had less than two observed entries, so that no model can be "
+        "fitted to them. Drop columns with so few observed entries, or draw with refit=False."
+    )
+
+
 def _listed(columns: Sequence[int], names: Sequence[str] | None) -> str:
     """The columns in words, the first of them by name."""
     first = ", ".join(column_label(j, names) for j in columns[:_NAMED])

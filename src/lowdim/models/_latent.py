@@ -33,6 +33,7 @@ from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._base import Model
+from ._draws import draw_imputations
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
 from ._writing import Maps, results
 
@@ -274,13 +275,60 @@ class LatentModel(Model):
         scores = self.score_samples(X)
         return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self.n_parameters_
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """`X` with missing values replaced by their expectations given the observed entries of the row.
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        refit: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
 
-        With `return_std`, also the standard deviations of the imputed values, including noise, and zero for observed
-        entries. The result is dense; see `impute_at` for single entries of a large sparse table.
+        Parameters
+        ----------
+        X : rows, in which NaN is a missing value
+        return_std : bool
+            Whether to return also the standard deviations of the imputed values, including noise, and zero for observed
+            entries.
+        n_draws : int, optional
+            The number of draws of the missing values from their joint distribution given the observed entries of the
+            row, for multiple imputation: `lowdim.pool` combines what is computed from each.
+        refit : bool
+            With `n_draws`: whether each draw has parameters of its own, from a fit to rows of `X` that are drawn with
+            replacement. `X` must be the rows of the fit, without weights.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws; None is that of the model.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), a pair of them with `return_std`, or with `n_draws` an array of shape
+        (n_draws, n_samples, n_features). All are dense; see `impute_at` for single entries of a large sparse table.
+
+        Notes
+        -----
+        A draw takes u from its posterior N(E[u], C) given the row, then each missing entry from N(mean + w^T u, noise).
+        The parameters are by default those of the fit. That is right for predictions, but if parameters are uncertain,
+        as with few rows or many holes, the draws vary too little, and intervals from `pool` are too narrow. With
+        `refit=True` they include this uncertainty, as in the bootstrap of Honaker and King [1]_: proper multiple
+        imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
+        posterior, without a refit; the noise variance is not.
+
+        One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
+
+        References
+        ----------
+        .. [1] Honaker, King (2010), What to do about missing values in time-series cross-section data.
         """
         check_is_fitted(self)
+        if n_draws is not None:
+            if return_std:
+                raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
+            return draw_imputations(self, X, n_draws, refit, random_state)
+        if refit or random_state is not None:
+            name = "refit" if refit else "random_state"
+            raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
         p = self.n_features_in_
         return (filled[:, :p], filled[:, p:]) if return_std else filled
@@ -290,7 +338,8 @@ class LatentModel(Model):
     ) -> str:
         """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
 
-        With `return_std`, standard deviations follow, in columns whose names end with "_std". For `path`, `keep` and
+        With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
+        they belong to analyses of tables in memory. For `path`, `keep` and
         `overwrite` see `transform_to`.
         """
         maps = partial(self._imputation_maps, return_std=return_std)

@@ -6,6 +6,7 @@ from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .permutation import PermutationTest, permutation_test
+from .pooling import Pooled, pool
 from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
 from .suitability import Suitability, factor_suitability
 from .validation_table import CrossValidation
@@ -20,6 +21,7 @@ __all__ = [
     "CrossValidation",
     "Eigenvalues",
     "PermutationTest",
+    "Pooled",
     "Rule",
     "Suitability",
     "Unavailable",
@@ -28,5 +30,6 @@ __all__ = [
     "cross_validate",
     "factor_suitability",
     "permutation_test",
+    "pool",
     "rule_of",
 ]
