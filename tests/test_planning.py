@@ -31,7 +31,7 @@ REFUSED = {
     "folds of two streams": (PLSRegression("cv"), (stream(X), stream(Y)), "needs to know the number of rows"),
     "folds of a stream, ICA": (ICA("cv"), (stream(X),), "needs to know the number of rows"),
     "folds of two rows": (PPCA("cv"), (X[:2],), "at least 3 are needed"),
-    "a rule and holes": (PPCA("cv", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
+    "a rule and holes": (PPCA("minka", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
     "a start of another size": (ICA(2, w_init=np.eye(3)), (X,), r"w_init must have shape \(2, 2\)"),
 }
 

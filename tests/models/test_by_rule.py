@@ -219,7 +219,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="n_components='kaiser'"):
         Whitening(n_components="kaiser").fit(SCALED)
     holes = with_holes(SCALED, 0.05)
-    for model in (PPCA("bic"), PPCA("cv"), FactorAnalysis("map"), PPCA("bic", missing="unstored")):
+    for model in (PPCA("minka"), PPCA("parallel"), FactorAnalysis("parallel"), PPCA("minka", missing="unstored")):
         X = sparse.csr_array(SCALED) if model.missing == "unstored" else holes
         with pytest.raises(ValueError, match="needs complete rows"):
             model.fit(X)

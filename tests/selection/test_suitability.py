@@ -1,4 +1,4 @@
-"""KMO and Bartlett's test, against regressions of each column and each pair, and on tables that leave them undefined."""
+"""KMO and Bartlett's test, against regressions of columns and pairs, and on tables that leave them undefined."""
 
 import numpy as np
 import pandas as pd

@@ -32,8 +32,8 @@ def undetermined_covariance(p: int) -> ValueError:
     return UndeterminedCovariance(
         f"the observed entries do not determine the covariance of {p} columns: at most {p} rows have no missing entry, "
         "so that the likelihood grows without bound towards a plane through all of these, and EM found no maximum "
-        "elsewhere. Drop the columns with most missing entries, or compare numbers of components by bic, which needs no "
-        "such covariance."
+        "elsewhere. Drop the columns with most missing entries, or compare numbers of components by bic, which does "
+        "without such a covariance."
     )
 
 

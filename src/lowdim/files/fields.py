@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 import types
 import typing
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache

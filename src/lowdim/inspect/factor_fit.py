@@ -1,4 +1,4 @@
-"""How well a factor analysis fits: the measures that reports of factor analyses give, and how certain its scores are."""
+"""How well a factor analysis fits, by the measures that are usually reported, and how certain its scores are."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
     if several and not source.traits.rereadable:
         raise needs_second_reading("for each draw, which has its own parameters")
     seed = seed_of(model.random_state if random_state is None else random_state)
-    values, known, *posterior = _read(model, source, g, entries=True)
+    values, known, means, covariances = _read(model, source, g, entries=True)
     if refit:
         _check_rows_of_fit(model, len(values))
     draws = np.empty((int(n_draws), *values.shape))
@@ -49,8 +49,8 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
         at = g
         if several:
             at = _fit_of_sample(model, X, known, random) if refit else draw_parameters(g, random)
-            posterior = _read(model, source, at)
-        draw[:] = np.where(known, values, draw_rows(at, *posterior, random))
+            means, covariances = _read(model, source, at)
+        draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
     return asarray_like(draws, g.mean, dtype=source.dtype)
 
 

@@ -7,7 +7,7 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,24 +17,20 @@ from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, n
 from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
-    MissingValues,
     choice,
     n_components_out_of_range,
     one_row,
     warn_user,
 )
 from ..reading import Rows
-from ..selection.protocol import HeldOutScorer
-from ..selection.rules import Rule
 from ..solvers import LatentFit, Plan, Status, latent, spectra
-from ..solvers.base import repeated_rows, total_weight, with_passes
-from ..solvers.latent import LatentRequest
+from ..solvers.base import repeated_rows, total_weight
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
-from ._base import Model
+from ._chosen_by_rule import ChosenByRule
 from ._draws import draw_imputations
-from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
+from ._rule_choice import DENSITY_AXES
 from ._writing import Maps, results
 
 MISSING = ("nan", "unstored")
@@ -47,7 +43,7 @@ class Posterior(NamedTuple):
     covariance: Array
 
 
-class LatentModel(Model):
+class LatentModel(ChosenByRule):
     """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
 
     A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
@@ -56,12 +52,7 @@ class LatentModel(Model):
 
     _takes_nan = True
     bootstrap_axes = DENSITY_AXES
-    #: Rules that may choose the number of components; None for all.
-    _rules: ClassVar[tuple[str, ...] | None] = None
     n_components: Any
-    missing: str
-    solver: Any
-    choice_: Any
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
@@ -80,16 +71,8 @@ class LatentModel(Model):
     }
 
     @abstractmethod
-    def _latent_request(self, k: int) -> LatentRequest:
-        """The request to the solver, for k components."""
-
-    @abstractmethod
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         """Set the fitted attributes."""
-
-    @abstractmethod
-    def _count_parameters(self, k: int, p: int) -> int:
-        """The number of free parameters of the model with k components of p columns."""
 
     @property
     def n_parameters_(self) -> int:
@@ -126,45 +109,6 @@ class LatentModel(Model):
         if n is not None and n < 2:
             raise one_row()
         self._check_weight(None if rows.weights is None else total_weight(rows))
-
-    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit with the number of components that a rule chooses, which needs complete rows."""
-        rule = self._check_rule_rows(name, rows)
-        try:
-            if rule.needs != "folds":
-                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
-                return fit, with_passes(the_plan, fit.passes)
-            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
-        except MissingValues as error:
-            raise _rule_needs_complete_rows(name) from error
-        request = self._latent_request(at_least_one(self.choice_.k, name))
-        if total is None:
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
-        else:
-            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
-        passes = self.choice_.cross_validation.n_passes + (fit.passes if total is None else 0)
-        return with_passes(fit, passes), with_passes(the_plan, passes)
-
-    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
-        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
-        rule = check_rule(name, self._rules)
-        if self.missing == "unstored" and rows.traits.sparse:
-            raise _rule_needs_complete_rows(name)
-        if rule.needs == "folds":
-            check_cv_rows(rows.shape[0])
-        return rule
-
-    def _scorer_for_rule(self) -> Any:
-        """The scorer that is used for n_components="cv"."""
-        return self.held_out_scorer()
-
-    @abstractmethod
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for `cross_validate`."""
-
-    @abstractmethod
-    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
 
     def _check_weight(self, weight: float | None) -> None:
         """Refuse a total weight that is too small for the model."""
@@ -442,15 +386,8 @@ class LatentModel(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not isinstance(self.n_components, str)
+        tags.input_tags.allow_nan = True
         return tags
-
-
-def _rule_needs_complete_rows(name: str) -> ValueError:
-    return ValueError(
-        f"n_components={name!r} needs complete rows, without NaN or other missing values. Pass a number, for which "
-        "missing values are allowed, or compare numbers by `bic` or lowdim.cross_validate."
-    )
 
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:

@@ -25,7 +25,7 @@ from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._derived import derived
-from ._factor_choice import choose_by_likelihood, correlation_eigenvalues, n_parameters
+from ._factor_choice import LIKELIHOOD, choose_by_likelihood, correlation_eigenvalues, n_parameters
 from ._factor_misfit import MisfitModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
@@ -400,6 +400,15 @@ class FactorAnalysis(MisfitModel):
         """The options of the permutation test, which counts factors of standardized columns."""
         self._check_parameters()
         return PermutationOptions(scaled=(True,), factors=True)
+
+    def _eigenvalue_options(self) -> dict[str, Any]:
+        return {"standardize": True, "ddof": 1}
+
+    def _ties_columns(self) -> bool:
+        return False
+
+    def _likelihood_assumes(self, rule: Rule) -> str:
+        return LIKELIHOOD
 
     def _count_parameters(self, k: int, p: int) -> int:
         return n_parameters(p, k)

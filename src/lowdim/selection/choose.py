@@ -10,16 +10,18 @@ import numpy as np
 
 from .. import summaries
 from .._xp import namespace, to_numpy
+from ..errors import MissingValues
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import by_name, open_source
+from ..sources import Source, by_name, open_source
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import count_rows, shuffle_folds
+from .folds import count_rows, folds_of, shuffle_folds
+from .holes import choose_with_holes
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
@@ -87,6 +89,12 @@ def choose_n_components(
     lost to rounding, the rows are read again for a `Triangle`. With far fewer rows than columns, the inner products of
     the rows are used instead.
 
+    Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three in a
+    row were no better; "cv" fits PPCA to the rows without each fold, and scores the observed entries of the fold;
+    "proportion", "kaiser", "broken-stick", "elbow" and "map" use the covariance of maximum likelihood given the
+    observed entries. The others are derived for complete rows, and their note says so. Each step of EM is a pass over
+    the rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -100,14 +108,35 @@ def choose_n_components(
     """
     asked = _find_rules(rules)
     _check_options(standardize, ddof)
-    options = {
+    seed = seed_of(random_state)
+    options: dict[str, Any] = {
         "proportion": proportion,
         "noise_variance": noise_variance,
         "n_draws": n_draws,
         "quantile": quantile,
-        "seed": seed_of(random_state),
+        "seed": seed,
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
+    if isinstance(X, Moments | summaries.Triangle):
+        return _choose_complete(X, asked, options, standardize, ddof, cv, sample_weight)
+    source = open_source(X)
+    rows = Rows(source, None if sample_weight is None else check_weights(sample_weight, source))
+    if not rows.shows_holes():
+        try:
+            return _choose_complete(source, asked, options, standardize, ddof, cv, rows.weights)
+        except MissingValues:
+            pass
+    folds, note = None, ""
+    if any(rule.needs == "folds" for rule in asked):
+        note = _why_no_folds(source, cv, rows.weights)
+        folds = None if note else folds_of(shuffle_folds(cv, seed), source.shape[0], weights=rows.weights)
+    return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
+
+
+def _choose_complete(
+    X: Any, asked: list[Rule], options: dict[str, Any], standardize: bool, ddof: int, cv: Any, sample_weight: Any
+) -> Choices:
+    """The answers for complete rows, or for a summary of them."""
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
         X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])
@@ -229,15 +258,10 @@ def _cross_validate(
     if isinstance(X, Moments | summaries.Triangle):
         return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
-    n, p = source.shape
-    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
-        return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
-    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
-    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
-    if p < 2 or few_rows or (weight is not None and weight < 10):
-        return source, sample_weight, None, "needs at least 2 columns and 10 rows"
+    p = source.shape[1]
+    note = _why_no_folds(source, cv, sample_weight)
+    if note:
+        return source, sample_weight, None, note
     try:
         result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)
     except NoFoldSummaries:
@@ -245,6 +269,18 @@ def _cross_validate(
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
     note = "" if found else "the rows without a fold leave no variance for the noise of any model"
     return (source, sample_weight, found, note) if total is None else (total, None, found, note)
+
+
+def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
+    """Why no folds can be made of the rows, or nothing."""
+    n, p = source.shape
+    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
+        return "needs the number of rows, or labels of the rows as cv"
+    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
+    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
+    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
+    few = p < 2 or few_rows or (weight is not None and weight < 10)
+    return "needs at least 2 columns and 10 rows" if few else ""
 
 
 def _answer(

@@ -79,7 +79,7 @@ def check_draws(n_draws: Any, quantile: Any) -> None:
     """Refuse numbers of simulations and quantiles that make no sense."""
     if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
         raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1.")
-    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < quantile < 1.0):
+    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
         raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
 
 

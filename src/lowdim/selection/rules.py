@@ -43,6 +43,9 @@ class Rule:
     first: int = 1
     #: Options of `choose_n_components` that the function takes.
     options: tuple[str, ...] = ()
+    #: How the rule is applied to rows with missing values: to the "covariance" of maximum likelihood, by the
+    #: "likelihood" of fits, by "folds", or, if empty, not at all.
+    with_holes: str = ""
     #: What a curve of thresholds is compared with.
     compared: Callable[[Eigenvalues], np.ndarray] = all_eigenvalues
 
@@ -57,6 +60,7 @@ _RULES = (
         "a fixed share of the variance is enough",
         "reach",
         options=("proportion",),
+        with_holes="covariance",
     ),
     Rule(
         "kaiser",
@@ -66,6 +70,7 @@ _RULES = (
         "eigenvalues",
         "noise eigenvalues are all equal (n far above p)",
         "thresholds",
+        with_holes="covariance",
     ),
     Rule(
         "broken-stick",
@@ -75,6 +80,7 @@ _RULES = (
         "eigenvalues",
         "chance shares variance out like a broken stick",
         "thresholds",
+        with_holes="covariance",
     ),
     Rule(
         "elbow",
@@ -84,6 +90,7 @@ _RULES = (
         "eigenvalues",
         "two groups of eigenvalues, equally spread",
         "large",
+        with_holes="covariance",
     ),
     Rule(
         "minka",
@@ -103,6 +110,7 @@ _RULES = (
         "Gaussian rows, equal noise, n far above p",
         "small",
         first=0,
+        with_holes="likelihood",
     ),
     Rule(
         "aic",
@@ -113,6 +121,7 @@ _RULES = (
         "as BIC, for prediction; keeps more",
         "small",
         first=0,
+        with_holes="likelihood",
     ),
     Rule(
         "parallel",
@@ -133,6 +142,7 @@ _RULES = (
         "each component is shared by several columns",
         "small",
         first=0,
+        with_holes="covariance",
     ),
     Rule(
         "gavish-donoho",
@@ -164,6 +174,7 @@ _RULES = (
         "rows are independent",
         "large",
         first=0,
+        with_holes="folds",
     ),
 )
 

@@ -234,8 +234,8 @@ def _why_singular(e: Eigenvalues, p: int, labels: list[str], varying: np.ndarray
     dependent = np.zeros(e.p, dtype=bool)
     dependent[varying] = np.max(np.abs(vectors[:, : p - e.rank]), axis=1) > _TAKES_PART
     return (
-        f"Not defined: the correlation matrix is singular, of rank {e.rank} of {p}. These columns depend linearly on one "
-        f"another: {_listed(labels, dependent)}. Drop {p - e.rank} of them."
+        f"Not defined: the correlation matrix is singular, of rank {e.rank} of {p}. These columns depend linearly on "
+        f"one another: {_listed(labels, dependent)}. Drop {p - e.rank} of them."
     )
 
 

@@ -45,7 +45,9 @@ def test_weights_and_empty_rows():
     weighted, repeated = saturated(table, weights), saturated(np.repeat(table, weights.astype(int), axis=0))
     assert weighted.weight == repeated.weight == weights[:120].sum()
     np.testing.assert_allclose(weighted.loglike, repeated.loglike, rtol=1e-9)
-    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-4, atol=1e-9 * repeated.covariance.max())
+    np.testing.assert_allclose(
+        weighted.covariance, repeated.covariance, rtol=1e-4, atol=1e-9 * repeated.covariance.max()
+    )
 
 
 def test_what_is_not_determined():

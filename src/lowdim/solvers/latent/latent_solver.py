@@ -135,7 +135,7 @@ class LatentSolver(AnySolver):
         return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
 
     def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Fit a summary of complete rows; with one noise variance per column, also find how far the model is from it."""
+        """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
         if isinstance(summary, Triangle) and self.starts_from is Triangle:
             fit = self.fit_triangle(summary, request)
         else:
