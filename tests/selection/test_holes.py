@@ -142,9 +142,11 @@ def test_factors(rule):
 
 
 def test_entries_that_are_not_stored():
-    stored = sparse.csr_array(np.nan_to_num(HOLES))
+    stored = sparse.csr_array(np.nan_to_num(HOLES[:60]))
     for rule in ("bic", "kaiser", "cv"):
-        assert PPCA(rule, missing="unstored").fit(stored).n_components_ == PPCA(rule).fit(HOLES).n_components_
+        found = PPCA(rule, missing="unstored", solver=QUICK).fit(stored)
+        expected = PPCA(rule, solver=QUICK).fit(HOLES[:60])
+        np.testing.assert_allclose(found.choice_.curve, expected.choice_.curve, rtol=1e-3)
 
 
 def test_what_models_refuse():
