@@ -12,7 +12,7 @@ import numpy as np
 from .._xp import is_array, is_sparse
 from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
 from .array import ArraySource
-from .arrow import ArrowObject, is_arrow_object
+from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,7 +22,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path, names_file
-from .gathered import entries_of, gather, with_known_length
+from .gathered import as_if_gathered, entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -87,6 +87,10 @@ def _open_opened_rows(X: Any) -> Source:
     return source
 
 
+def _open_arrow(X: Any) -> Source:
+    return ArrowObject(X).open()
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -101,7 +105,7 @@ SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (is_dask, lambda X: DaskSource(X, open_source)),
     (is_array, ArraySource),
     (is_table, open_table),
-    (is_arrow_object, lambda X: ArrowObject(X).open()),
+    (is_arrow_object, _open_arrow),
     (is_store_object, _open_opened_rows),
     (_is_array_like, lambda X: open_source(np.asarray(X))),
     (_is_stream, _open_stream),
@@ -185,6 +189,11 @@ def _opener(X: Any) -> Callable[[Any], Source] | None:
 def can_be_opened(X: Any) -> bool:
     """Whether `open_source` knows a source for `X`."""
     return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
+
+
+def can_be_read_once(X: Any) -> bool:
+    """Whether `X` is used up when its rows are read, and its first block when it is opened."""
+    return hasattr(X, "__next__") or (not isinstance(X, Source) and _opener(X) is _open_arrow and is_arrow_stream(X))
 
 
 #: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
@@ -327,9 +336,11 @@ __all__ = [
     "TableSource",
     "Traits",
     "aligned",
+    "as_if_gathered",
     "bad_entry_error",
     "by_name",
     "can_be_opened",
+    "can_be_read_once",
     "gather",
     "hold_files",
     "holds_objects",

@@ -185,6 +185,16 @@ def _is_held(X: Any) -> bool:
 PRODUCERS = [(_is_lazy_frame, LazyFrame), (_is_relation, Relation), (_is_dataset, Dataset), (_is_held, Held)]
 
 
+def is_arrow_stream(X: Any) -> bool:
+    """Whether an object that speaks Arrow can be read once."""
+    return _producer(X) is Stream
+
+
+def _producer(X: Any) -> type[Producer]:
+    """The class that reads an object that speaks Arrow."""
+    return next((make for fits, make in PRODUCERS if fits(X)), Stream)
+
+
 class ArrowObject(Contents):
     """The columns of an object that speaks Arrow."""
 
@@ -194,7 +204,7 @@ class ArrowObject(Contents):
     def __init__(self, X: Any) -> None:
         pyarrow(f"reading rows from {type(X).__name__}")
         self.label = type(X).__name__
-        self._producer = next((make for fits, make in PRODUCERS if fits(X)), Stream)(X)
+        self._producer = _producer(X)(X)
         self._schema = self._producer.schema
         self.names = self._schema.names
         self.numeric = numeric_columns(self._schema)
