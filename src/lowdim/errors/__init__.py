@@ -5,6 +5,7 @@ A message says what is wrong, what was given, what is allowed, and what to do.
 
 from .checkpoints import (
     damaged_checkpoint,
+    is_checkpoint,
     no_checkpoint_elsewhere,
     no_checkpoint_of,
     no_checkpoint_with_holes,
@@ -40,6 +41,7 @@ from .files import (
     not_numbers,
     not_permitted,
     other_separator,
+    saved_object,
     special_file,
     unknown_column,
     unknown_suffix,
@@ -213,6 +215,7 @@ __all__ = [
     "indices_out_of_range",
     "inexact_integer",
     "inside_store",
+    "is_checkpoint",
     "kernel_not_finite",
     "list_names",
     "list_of_paths",
@@ -278,6 +281,7 @@ __all__ = [
     "ragged_blocks",
     "read_once",
     "rows_exceed_memory",
+    "saved_object",
     "sklearn_argument",
     "special_file",
     "too_few_rows",

@@ -95,6 +95,14 @@ def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
     )
 
 
+def saved_object(path: str) -> ValueError:
+    """The error for a model, a summary or a checkpoint where rows are expected."""
+    return ValueError(
+        f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
+        "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
+    )
+
+
 def changed_file(path: str, how: str) -> ValueError:
     """The error for a file that is not the one that was scanned."""
     return ValueError(

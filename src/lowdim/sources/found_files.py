@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import container
+from .._paths import local_path
 from ..errors import (
     empty_directory,
     inside_store,
@@ -17,6 +19,7 @@ from ..errors import (
     not_a_path,
     not_local,
     not_permitted,
+    saved_object,
     unknown_suffix,
 )
 from .file_kinds import FILE_KINDS, kind_of, suffixes
@@ -40,7 +43,7 @@ def find_files(where: Any) -> Found:
     for place in places:
         if not isinstance(place, str | os.PathLike):
             raise not_a_path(place)
-        path, name = _split(os.path.expanduser(os.fspath(place)))
+        path, name = _split(local_path(place))
         inside = inside if name is None else name
         _refuse_inside(path)
         paths += list(_expanded(path))
@@ -154,7 +157,7 @@ def _kind_of_file(path: str) -> str:
         raise not_permitted(path)
     kind = kind_of(path)
     if kind is None:
-        raise unknown_suffix(path, suffixes())
+        raise saved_object(path) if container.looks_written(path) else unknown_suffix(path, suffixes())
     return kind
 
 
