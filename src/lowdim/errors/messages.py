@@ -96,6 +96,18 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
     )
 
 
+#: Advice for responses that are text.
+ENCODE_CLASSES = (
+    "Encode classes as numbers first, for example as a column of 0 and 1 for each class "
+    "(sklearn.preprocessing.OneHotEncoder)."
+)
+
+
+def text_response(text: str) -> ValueError:
+    """The error for a vector of responses that are text; scikit-learn's checks look for the words of the reason."""
+    return ValueError(f"y holds text, such as {text[:40]!r} (could not convert string to float). {ENCODE_CLASSES}")
+
+
 def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) -> ValueError:
     """The error for whole numbers that no float64 can hold, such as 10**400."""
     where = "X" if column is None else column_label(column, names)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, text_response
 from .array import ArraySource
 from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
@@ -286,8 +286,7 @@ def _open_column(y: Any) -> Source:
         return source
     if is_column(y):
         name = getattr(y, "name", None)
-        y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
-        source = open_source(y[:, None])
+        source = _open_vector(np.asarray(y if hasattr(y, "__array__") else y.to_numpy()))
         source.names = None if name is None else [str(name)]
         source.vector = True
         return source
@@ -296,9 +295,19 @@ def _open_column(y: Any) -> Source:
     if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
-    source = open_source(y[:, None] if vector else y)
+    source = _open_vector(y) if vector else open_source(y)
     source.vector = vector
     return source
+
+
+def _open_vector(y: Any) -> Source:
+    """The source of a vector of responses, as one column."""
+    try:
+        return open_source(y[:, None])
+    except (TypeError, ValueError) as error:
+        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
+        text = next((entry for entry in entries if isinstance(entry, str)), None)
+        raise error if text is None else text_response(text) from error
 
 
 def _unknown(X: Any) -> TypeError:

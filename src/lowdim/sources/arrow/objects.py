@@ -17,8 +17,8 @@ from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
 from ..column_choice import ColumnChoice, require_columns
 from ..contents import Contents
-from ..table import is_column
-from .columns import block_dtype, numeric_columns
+from ..table import is_column, is_table
+from .columns import block_dtype, index_columns, numeric_columns
 from .library import pyarrow
 from .source import ArrowSource
 
@@ -199,7 +199,6 @@ class ArrowObject(Contents):
     """The columns of an object that speaks Arrow."""
 
     choice = ColumnChoice
-    of_scan = False
 
     def __init__(self, X: Any) -> None:
         pyarrow(f"reading rows from {type(X).__name__}")
@@ -207,6 +206,8 @@ class ArrowObject(Contents):
         self._producer = _producer(X)(X)
         self._schema = self._producer.schema
         self.names = self._schema.names
+        # Of a data frame of pandas; of other objects, what was an index is a column as all others.
+        self.index = index_columns(self._schema) if is_table(X) else []
         self.numeric = numeric_columns(self._schema)
 
     def source(self, columns: Sequence[str]) -> ArrowObjectSource:
