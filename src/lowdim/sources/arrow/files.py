@@ -44,8 +44,8 @@ class ArrowFiles(Contents):
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        return self._format.with_decimal_comma(columns)
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.nearly_numbers(columns)
 
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)
