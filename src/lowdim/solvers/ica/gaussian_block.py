@@ -18,8 +18,8 @@ class GaussianBlock:
 
     A rotation among Gaussian sources does not change the likelihood, so that an iteration follows the sampling error
     there and needs hundreds of steps. Only the space that such sources span can be found, so rotations of them are left
-    out from then on. While the other sources are found, this space may turn, and its sources then need not look Gaussian
-    any more: that is looked at in the end (`release`).
+    out from then on. While the other sources are found, this space may turn, and its sources need not look Gaussian any
+    more: that is looked at in the end (`release`).
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class GaussianBlock:
         return found
 
     def release(self, point: Point, n: float) -> np.ndarray:
-        """The members, after which there are none, if not all of them look Gaussian at `point`, where an iteration would
-        end; none are looked for again. Otherwise they stay, and the result is empty."""
+        """Let the members go, for good, unless all of them look Gaussian at `point`, where an iteration would end;
+        returns those that were let go."""
         if not self or np.isin(self.members, self._gaussian(point, n)).all():
             return np.empty(0, dtype=int)
         released, self.members, self._was_released = self.members, np.empty(0, dtype=int), True
