@@ -118,6 +118,7 @@ from .names import (
     names_difference,
 )
 from .outputs import (
+    bad_keep,
     being_read,
     cannot_be_replaced,
     cannot_keep,
@@ -130,10 +131,14 @@ from .outputs import (
     not_written,
     other_kept_type,
     output_exists,
+    output_is_directory,
+    output_is_no_path,
+    output_is_special,
     unknown_output,
     would_lose_arrays,
 )
 from .saving import (
+    bad_min_rows,
     fewer_rows_than_allowed,
     not_a_stored_class,
     not_loadable,
@@ -174,6 +179,8 @@ __all__ = [
     "array_is_no_table",
     "array_without_numbers",
     "bad_columns",
+    "bad_keep",
+    "bad_min_rows",
     "bad_ndim",
     "bad_weights",
     "being_read",
@@ -266,6 +273,9 @@ __all__ = [
     "other_stream",
     "other_width",
     "output_exists",
+    "output_is_directory",
+    "output_is_no_path",
+    "output_is_special",
     "over_budget",
     "ragged_blocks",
     "ragged_line",
