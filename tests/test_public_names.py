@@ -91,8 +91,8 @@ PUBLIC = {
     """,
     "lowdim.sources": """
         ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
-        MappedSource ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource
-        Traits aligned bad_entry_error by_name can_be_opened gather hold_files holds_objects names_in
+        MappedSource ObjectSource SOURCES Scan ShapedSource Source SourceKind SparseSource StreamSource
+        TableSource Traits aligned bad_entry_error by_name can_be_opened gather hold_files holds_objects names_in
         open_keeping open_source open_target scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
