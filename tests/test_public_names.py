@@ -54,12 +54,12 @@ PUBLIC = {
         no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array no_such_file no_variance not_a_path
         not_a_stored_class not_finite not_for_csv not_iterable not_loadable not_local not_numbers not_numeric
         not_permitted not_representable not_storable not_symmetric not_symmetric_kernel not_written
-        objects_in_npy one_row other_kept_type other_length other_names other_namespace other_partition
-        other_pass other_separator other_store_width other_stream other_width output_exists output_is_directory
-        output_is_no_path output_is_special over_budget ragged_blocks ragged_line read_once rows_exceed_memory
-        sklearn_argument special_file too_few_rows too_large too_small units_too_far unknown_column
-        unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
-        weights_without_column which_array without_warnings would_lose_arrays wrong_features
+        objects_in_npy one_row open_quote other_kept_type other_length other_names other_namespace
+        other_partition other_pass other_separator other_store_width other_stream other_width output_exists
+        output_is_directory output_is_no_path output_is_special over_budget ragged_blocks ragged_line read_once
+        rows_exceed_memory sklearn_argument special_file too_few_rows too_large too_small units_too_far
+        unknown_column unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
+        warn_user weights_without_column which_array without_warnings would_lose_arrays wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width

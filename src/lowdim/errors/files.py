@@ -125,6 +125,11 @@ def ragged_line(n_fields: int, n_columns: int) -> str:
     return f"it has {fields}, and the header names {columns}"
 
 
+def open_quote() -> str:
+    """Why a line of a CSV file cannot be read in which a quote is opened and not closed."""
+    return "a quote is opened there and not closed at the end of a field, so that lines behind it belong to this field"
+
+
 def no_rows_in_files(where: str) -> ValueError:
     """The error for files that have columns and no rows."""
     return ValueError(f"found 0 sample(s) in {where}, while a minimum of 1 is required: none of the files has a row.")

@@ -329,6 +329,35 @@ def test_line_breaks_between_quotes_in_columns_that_are_not_read(csv):
         PCA(1).fit(scan(path, columns="numeric"))
 
 
+@pytest.mark.parametrize("text", ["x\n5,6,y", "x\n7,8,q\n9,9,", "x\n\ny"])
+def test_line_breaks_between_quotes_where_blocks_end(csv, text, monkeypatch):
+    """Lines that are parts of a field are no rows, wherever pyarrow cuts the file."""
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1 << 10)
+    values = np.arange(3000.0)
+    for length in range(5):
+        lines = (f'{i:.0f},{2 * i:.0f},"{"x" * (length + int(i) % 7)}{text}"\n' for i in values)
+        path = csv("a,b,c\n" + "".join(lines))
+        np.testing.assert_array_equal(rows(path, columns=["a", "b"]), np.column_stack([values, 2 * values]))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+@pytest.mark.parametrize("line", [2, 30_000, 99_990, 100_001])
+@pytest.mark.parametrize("entry", ["text", '"5"" wide"'])
+def test_a_quote_that_is_not_closed(csv, entry, line, suffix):
+    """Lines behind it would belong to its field, and not be read."""
+    lines = ["a,b,c", *[f"{i},1,{entry}" for i in range(100_000)]]
+    lines[line - 1] = '7,8,"x'
+    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
+    with pytest.raises(
+        ValueError, match=rf"cannot be read in line {line}: a quote is opened there and not closed at th"
+    ):
+        rows(path, columns=["a", "b"])
+    # Within a field without quotes, a quote is a sign as others.
+    lines[line - 1] = '7,8,5" x'
+    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
+    assert rows(path, columns=["a", "b"]).shape == (100_000, 2)
+
+
 def test_what_is_neither_true_nor_false_is_named_with_its_file_and_line(csv, tmp_path):
     csv("a,b\n1,true\n3,false\n", "a.csv")
     csv("a,b\n1,1\n3,0.5\n", "b.csv")

@@ -4,7 +4,15 @@ import gzip
 
 import pytest
 
-from lowdim.sources.arrow.csv_lines import first_line, is_compressed, longer_of_two, rows, separator_of
+from lowdim.sources.arrow.csv_lines import (
+    first_line,
+    has_odd_quotes,
+    is_compressed,
+    line_of_open_quote,
+    longer_of_two,
+    rows,
+    separator_of,
+)
 
 
 @pytest.fixture(params=["rows.csv", "ROWS.CSV.GZ"])
@@ -45,3 +53,17 @@ def test_separators():
 
 def test_the_longer_of_two_lines(path):
     assert longer_of_two(write(path, "a,b\n1.25,2\n" + "3" * 100)) == len("1.25,2\n")
+
+
+def test_quotes_that_do_not_match(path):
+    lines = {"a,b\n1,x\n": None, 'a,b\n1,"x\n2,y\n': 2, 'a,b\n1,5" x\n': None, 'a,b\n\n1,"x\ny"\n2,"z"\n3,"': 6}
+    for text, line in lines.items():
+        place = write(path, text)
+        assert line_of_open_quote(place, ",") == line
+        assert has_odd_quotes(place, 100) == (text.count('"') % 2 == 1)
+
+
+def test_only_the_end_is_looked_at_if_it_has_no_quotes(tmp_path):
+    place = write(tmp_path / "rows.csv", 'a,b\n1,"x\n' + "2,y\n" * 100)
+    assert has_odd_quotes(place, 1000)
+    assert not has_odd_quotes(place, 100)

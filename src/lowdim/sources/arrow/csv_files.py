@@ -14,13 +14,24 @@ from ...errors import (
     csv_header,
     csv_line_break_in_header,
     duplicate_columns,
+    open_quote,
     other_separator,
     ragged_line,
     unreadable_file,
 )
 from ..stamps import Found
 from .csv_entries import FirstText, first_texts, is_number, why_not
-from .csv_lines import fields_of, first_line, is_compressed, is_whole, longer_of_two, rows, separator_of
+from .csv_lines import (
+    fields_of,
+    first_line,
+    has_odd_quotes,
+    is_compressed,
+    is_whole,
+    line_of_open_quote,
+    longer_of_two,
+    rows,
+    separator_of,
+)
 from .formats import FileFormat
 
 #: CSV files of up to this many bytes in all are counted when they are opened.
@@ -56,7 +67,7 @@ class CsvFormat(FileFormat):
     def _parse_options(self) -> Any:
         from pyarrow.csv import ParseOptions
 
-        return ParseOptions(delimiter=self._separator)
+        return ParseOptions(delimiter=self._separator, newlines_in_values=True)
 
     @cached_property
     def _read_options(self) -> Any:
@@ -102,8 +113,21 @@ class CsvFormat(FileFormat):
             twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
             if twice:
                 raise duplicate_columns(path, twice, can_leave_out=False)
+            self._refuse_open_quote(i)
             self._headers[i] = names, ends
         return self._headers[i]
+
+    def _refuse_open_quote(self, i: int) -> None:
+        """Raise an error if a quote is never closed: pyarrow would take all lines behind it for one field. If that is
+        longer than two blocks, it is an error of pyarrow, so that only files with quotes near their end are looked at;
+        compressed files have to be read for it, and are, if they are small."""
+        file = self.found.files[i]
+        if is_compressed(file.path) and file.size * _COMPRESSION > _COUNTED_BYTES:
+            return
+        if self.opened(i, lambda: has_odd_quotes(file.path, 3 * _BLOCK_BYTES)):
+            line = self.opened(i, lambda: line_of_open_quote(file.path, self._separator))
+            if line is not None:
+                raise unreadable_file(file.path, f" in line {line}", open_quote())
 
     def _header(self, i: int) -> list[str]:
         """The names of the columns of file i."""
@@ -250,9 +274,10 @@ class CsvFormat(FileFormat):
                     wrong = name in kinds and why_not(text, kinds[name])
                     if wrong:
                         return f" in line {line}", f"{text!r} in column {name!r} {wrong}"
+            open_line = line_of_open_quote(path, self._separator)
         except (OSError, EOFError, csv.Error, zlib.error) as error:
             return "", error
-        return None
+        return None if open_line is None else (f" in line {open_line}", open_quote())
 
     def _count_sound(self, i: int, names: Sequence[str]) -> int:
         """The number of rows of file i in blocks before the first one in which these columns cannot be read."""

@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -76,6 +77,32 @@ def rows(path: str, separator: str, start: int = 0) -> Iterator[tuple[int, list[
             deque(islice(filled, 1 + start), maxlen=0)
             for fields in filled:
                 yield reader.line_num, fields
+
+
+def has_odd_quotes(path: str, tail: int) -> bool:
+    """Whether the number of quotes in a file is odd. Only the last `tail` bytes are read if there is no quote in them,
+    and the result is then False."""
+    with opened(path) as file:
+        if not is_compressed(path):
+            file.seek(max(0, file.seek(0, io.SEEK_END) - tail))
+            if b'"' not in file.read():
+                return False
+            file.seek(0)
+        return sum(part.count(b'"') for part in iter(partial(file.read, 1 << 20), b"")) % 2 == 1
+
+
+def line_of_open_quote(path: str, separator: str) -> int | None:
+    """The line of the first row with a quote that is opened and not closed at the end of its field: not before the end
+    of the file, for very long, or within a field. None if there is none."""
+    line = 1
+    with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+        reader = csv.reader(text, delimiter=separator, strict=True)
+        try:
+            for _ in reader:
+                line = reader.line_num + 1
+        except csv.Error:
+            return line
+    return None
 
 
 def opened(path: str) -> Any:
