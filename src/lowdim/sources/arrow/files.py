@@ -185,6 +185,7 @@ class ArrowFilesSource(ArrowSource):
                     needed = batch.slice(dropped, left) if dropped or left is not None else batch
                     left = None if left is None else left - needed.num_rows
                     yield needed
+                    del batch, needed
                     if left == 0:
                         break
             if left == 0:
@@ -200,6 +201,7 @@ class ArrowFilesSource(ArrowSource):
         try:
             for here, batch in batches:
                 yield here, batch
+                del batch
         except MemoryError:
             raise
         except (pa.ArrowException, OSError) as error:
