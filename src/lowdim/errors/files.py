@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from .messages import list_names
+from .messages import ENCODE_CLASSES, list_names
 
 
 def damaged_file(path: Any, reason: Any, newer: bool = False) -> ValueError:
@@ -92,6 +92,14 @@ def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
     return ValueError(
         f"{path} has none of the suffixes that tell how a file is read: {', '.join(suffixes)}. Rename it, or choose "
         "files with a pattern such as 'directory/*.parquet'."
+    )
+
+
+def saved_object(path: str) -> ValueError:
+    """The error for a model, a summary or a checkpoint where rows are expected."""
+    return ValueError(
+        f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
+        "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
     )
 
 
@@ -191,15 +199,21 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
     )
 
 
-def not_numbers(
-    where: str, columns: Sequence[str], numeric: Sequence[str], *, of_scan: bool = True, why: str = ""
-) -> ValueError:
-    """The error for columns that are not numbers. `of_scan`: `scan` can choose others."""
-    scan = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude="
-    advice = scan if of_scan else "Select those that are numbers first"
+def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], *, why: str = "") -> ValueError:
+    """The error for columns that are not numbers."""
+    others = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude=, or encode the"
+    advice = f"{others} others as numbers." if numeric else "Encode them as numbers first."
     return ValueError(
         f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
-        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
+        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}"
+    )
+
+
+def named_response_not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for responses, given by the names of their columns, that are not numbers."""
+    return ValueError(
+        f"y: {list_names(columns, 20)} of {where} cannot be a response, since it is not a number. {ENCODE_CLASSES} "
+        f"These columns are numbers: {list_names(numeric, 20) or 'none'}."
     )
 
 

@@ -134,8 +134,8 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
 
 
 def columns_clash(clashing: Sequence[str]) -> ValueError:
-    """The error for kept columns that have the names of results."""
+    """The error for results that cannot be told from kept columns, although their names have got an ending."""
     return ValueError(
-        f"the columns {', '.join(map(repr, clashing))}, given as keep, have the names of results; rename them, or do "
-        "not keep them."
+        f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
+        "column, or do not keep it."
     )

@@ -12,6 +12,7 @@ from ..errors import (
     bad_min_rows,
     damaged_file,
     fewer_rows_than_allowed,
+    is_checkpoint,
     not_a_stored_class,
     unknown_number_of_rows,
     warn_user,
@@ -100,6 +101,8 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
     """
     document = container.header(path)
     kind = document.get("class")
+    if document.get("holds") == "checkpoint":
+        raise is_checkpoint(path)
     if document.get("holds") == "summary" and isinstance(kind, str) and kind in SUMMARIES:
         summary = SUMMARIES[kind].load(path)
         return summary if like is None else placed_summary(summary, like)

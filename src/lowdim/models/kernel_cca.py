@@ -12,14 +12,14 @@ from sklearn.utils.metaestimators import available_if
 
 from .._xp import all_finite, is_sparse
 from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
-from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
+from ..errors import RankWarning, ResolutionWarning, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading import RowMap, Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel import require_symmetric
 from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
+from ..sources import BesideSource, MappedSource, Source, open_target
 from ._base import Model
 from ._canonical import warn_if_forced
 from ._further_tables import check_target_names, known_targets, remember_target
@@ -143,8 +143,8 @@ class KernelCCA(PairTransform):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
-        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-        return self.fit(X, y, sample_weight).transform(X)
+        source = self._fit(X, y, sample_weight, twice=True)
+        return results([self._variates_map(source.members[0], 0)])
 
     def _x_map(self, X: Any) -> RowMap:
         return self._variates_map(self._open(X, reset=False), 0)
@@ -159,8 +159,7 @@ class KernelCCA(PairTransform):
 
     def _variates_map(self, source: Source, i: int) -> RowMap:
         """The map from rows of table i to their variates, in the dtype of the rows."""
-        if not source.traits.host:
-            _require_all_rows(source)
+        _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
         return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self.get_feature_names_out)
 
@@ -185,12 +184,10 @@ class KernelCCA(PairTransform):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        opened = self._open(X, reset=reset), open_target(y, wanted=None if reset else known_targets(self))
-        x, other = (with_known_length(source, "for KernelCCA") for source in opened)
+        x = self._open(X, reset=reset)
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(self))
         for source in (x, other):
-            _require_all_rows(source)
-        if other.shape[0] != x.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
+            _require_host(source)
         if reset:
             remember_target(self, other)
         else:
@@ -208,8 +205,8 @@ class KernelCCA(PairTransform):
         """The request to the solver; there are no more pairs than rows, whatever their weights."""
 
         def count(n: int | None, weight: float | None) -> int:
-            assert n is not None, "_open_tables requires a known number of rows"
-            return check_count(self.n_components, n, n, widths)
+            # Where the number of rows is not known, the fit is refused, and they are gathered.
+            return 1 if n is None else check_count(self.n_components, n, n, widths)
 
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
@@ -359,12 +356,7 @@ def _variates(coef: np.ndarray, kernels: np.ndarray, dtype: Any) -> np.ndarray:
     return (kernels @ coef).astype(dtype, copy=False)
 
 
-def _require_all_rows(source: Source) -> None:
-    """Refuse a source whose rows are not all in host memory, since kernels are computed between all rows."""
-    host = source.traits.host
-    if not host or source.shape[0] is None or not source.traits.whole:
-        what = "an array" if host else "a NumPy array"
-        blocks = "" if source.traits.whole else ", not blocks of rows"
-        raise TypeError(
-            f"KernelCCA needs all rows of {source.table} at once: pass {what}, a table or a matrix{blocks}."
-        )
+def _require_host(source: Source) -> None:
+    """Refuse rows that are not in host memory, since kernels are computed there."""
+    if not source.traits.host:
+        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass a NumPy array, a table or a matrix.")

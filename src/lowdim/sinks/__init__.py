@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._paths import local_path
 from .._whole_files import moved_when_whole
 from ..errors import (
     being_read,
@@ -75,7 +76,7 @@ class Output:
 
 def find_output(where: str | os.PathLike[str]) -> Output:
     """What a path says about where and how to write; an error if it names no kind of file that can be written."""
-    given = os.path.expanduser(os.fspath(where))
+    given = local_path(where)
     if not isinstance(given, str):
         raise output_is_no_path(where)
     path, _, inner = given.partition("::")

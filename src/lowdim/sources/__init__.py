@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, text_response
 from .array import ArraySource
-from .arrow import ArrowObject, is_arrow_object
+from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,7 +22,7 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path, names_file
-from .gathered import entries_of, gather, with_known_length
+from .gathered import as_if_gathered, entries_of, gather, with_known_length
 from .known import KnownSource
 from .mapped import MappedSource
 from .named_columns import (
@@ -87,6 +87,10 @@ def _open_opened_rows(X: Any) -> Source:
     return source
 
 
+def _open_arrow(X: Any) -> Source:
+    return ArrowObject(X).open()
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
@@ -117,7 +121,7 @@ SOURCES: list[SourceKind] = [
     SourceKind(is_dask, lambda X: DaskSource(X, open_source), _named_dask),
     SourceKind(is_array, ArraySource),
     SourceKind(is_table, open_table, FrameTable),
-    SourceKind(is_arrow_object, lambda X: ArrowObject(X).open(), lambda X: ContentsTable(ArrowObject(X))),
+    SourceKind(is_arrow_object, _open_arrow, lambda X: ContentsTable(ArrowObject(X))),
     SourceKind(is_store_object, _open_opened_rows),
     SourceKind(_is_array_like, lambda X: open_source(np.asarray(X))),
     # Opening it may take its first block, so it is opened once.
@@ -209,6 +213,14 @@ def can_be_opened(X: Any) -> bool:
     return isinstance(X, Source) or _kind_of(X) is not None
 
 
+def can_be_read_once(X: Any) -> bool:
+    """Whether `X` is used up when its rows are read, and its first block when it is opened."""
+    if hasattr(X, "__next__"):
+        return True
+    kind = None if isinstance(X, Source) else _kind_of(X)
+    return kind is not None and kind.open is _open_arrow and is_arrow_stream(X)
+
+
 def by_name(
     X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
 ) -> tuple[Any, ...]:
@@ -295,8 +307,7 @@ def _open_column(y: Any) -> Source:
         return source
     if is_column(y):
         name = getattr(y, "name", None)
-        y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
-        source = open_source(y[:, None])
+        source = _open_vector(np.asarray(y if hasattr(y, "__array__") else y.to_numpy()))
         source.names = None if name is None else [str(name)]
         source.vector = True
         return source
@@ -305,9 +316,19 @@ def _open_column(y: Any) -> Source:
     if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
-    source = open_source(y[:, None] if vector else y)
+    source = _open_vector(y) if vector else open_source(y)
     source.vector = vector
     return source
+
+
+def _open_vector(y: Any) -> Source:
+    """The source of a vector of responses, as one column."""
+    try:
+        return open_source(y[:, None])
+    except (TypeError, ValueError) as error:
+        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
+        text = next((entry for entry in entries if isinstance(entry, str)), None)
+        raise error if text is None else text_response(text) from error
 
 
 def _unknown(X: Any) -> TypeError:
@@ -346,9 +367,11 @@ __all__ = [
     "TableSource",
     "Traits",
     "aligned",
+    "as_if_gathered",
     "bad_entry_error",
     "by_name",
     "can_be_opened",
+    "can_be_read_once",
     "gather",
     "hold_files",
     "holds_objects",

@@ -93,7 +93,7 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
         why = contents.why_not_numbers(others)
-        raise not_numbers(contents.label, others, contents.numeric, of_scan=contents.of_scan, why=why)
+        raise not_numbers(contents.label, others, contents.numeric, why=why)
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]

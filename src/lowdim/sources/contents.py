@@ -24,8 +24,6 @@ class Contents(ABC):
     numeric: Sequence[Any]
     #: Those that are the index of a data frame. They are read only if they are named.
     index: Sequence[Any] = ()
-    #: Whether `scan` made this, and can choose the columns.
-    of_scan: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
     label: str
 
