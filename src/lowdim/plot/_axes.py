@@ -107,23 +107,15 @@ def columns_note(shown: int, p: int, why: str) -> list[str]:
     return [] if shown == p else [f"{shown:,} of {p:,} columns, {why}"]
 
 
+def labels_note(placed: int, n: int) -> list[str]:
+    """What is said if only some labels are written."""
+    return [] if placed == n else [f"{placed:,} of {n:,} labels fit"]
+
+
 def note(ax: Any, remarks: Sequence[str]) -> None:
-    """Remarks on what the picture leaves out, in small letters in the lower right corner of the axes."""
-    if not remarks:
-        return
-    place = ax.text2D if hasattr(ax, "text2D") else ax.text
-    place(
-        0.99,
-        0.01,
-        "\n".join(remarks),
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize="x-small",
-        zorder=6,
-        bbox={"facecolor": background(), "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
-        gid="note",
-    )
+    """Remarks on what the picture leaves out, in small letters above the right end of the axes, where no data are."""
+    if remarks:
+        ax.set_title("; ".join(remarks), loc="right", fontsize="x-small")
 
 
 def point_style(n: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from unicodedata import category
 
 from ..tabular.text import clean, cut
-from ._axes import require_matplotlib
+from ._axes import require_matplotlib, style
 
 #: Labels with more characters are cut.
 WIDEST = 24
@@ -73,7 +73,10 @@ def legend(ax: Any, **look: Any) -> Any:
     handles, texts = ax.get_legend_handles_labels()
     if not handles:
         return None
-    box = ax.legend(handles, texts, **{"fontsize": "small", **look})
+    # Small points have samples of the usual size.
+    sizes = [handle.get_sizes()[0] for handle in handles if hasattr(handle, "get_sizes") and len(handle.get_sizes())]
+    larger = max(1.0, style("lines.markersize") / min(sizes) ** 0.5) if sizes else 1.0
+    box = ax.legend(handles, texts, **{"fontsize": "small", "markerscale": larger, **look})
     for text in box.get_texts():
         text.set(**LITERAL)
     return box

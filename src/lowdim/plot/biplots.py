@@ -78,7 +78,8 @@ def biplot(
     for axis, k in zip("xy", chosen, strict=True):
         getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)
     longest = _draw_arrows(ax, arrows)
-    ax.margins(0.1)
+    # Room for the names of the arrows.
+    ax.margins(0.18, 0.1)
     note(ax, [*thinning_note(len(rows), len(Z)), *columns_note(len(longest), len(arrows), "the longest arrows")])
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
     _name_arrows(ax, arrows[longest], [column_names(model)[j] for j in longest])
@@ -139,7 +140,7 @@ def unit_circle(ax: Any) -> None:
 
     ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=foreground(), linewidth=1.0))
     zero_lines(ax)
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    ax.set(xlim=(-1.5, 1.5), ylim=(-1.15, 1.15), aspect="equal")
 
 
 def names_of_table(table: Any, p: int) -> list[str]:
@@ -180,4 +181,4 @@ def _name_arrows(ax: Any, ends: np.ndarray, names: list[str]) -> None:
     """Names beside the ends of arrows, the longest first."""
     order = np.argsort(-np.sum(ends**2, axis=1), kind="stable")
     along = np.linspace(0.2, 0.9, 6)
-    place_labels(ax, ends, names, order=order, obstacles=np.vstack([ends * t for t in along]))
+    place_labels(ax, ends, names, order=order, obstacles=np.vstack([ends * t for t in along]), outward=True)

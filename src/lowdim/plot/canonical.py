@@ -60,7 +60,7 @@ def variates(
     for axis, table in zip("xy", ("X", "y"), strict=True):
         getattr(ax, f"set_{axis}label")(label(f"{name}: variate of {table}", 40), **LITERAL)
     if np.all(points.std(axis=0) > 0):
-        ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", fontsize="medium")
+        ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
     if values is not None:
         legend(ax, loc="best")
     finish_map(ax, points, rows, shown.labels(len(points)))
@@ -173,7 +173,7 @@ def _circle(tables: list[tuple[str, np.ndarray, list[str]]], names: list[str], a
     legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     note(ax, remarks)
     ends = np.vstack(points)
-    place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"))
+    place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
     return ax
 
 

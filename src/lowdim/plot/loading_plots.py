@@ -16,7 +16,7 @@ from ._offered import shows
 from ._text import LITERAL, column_ticks, label
 
 #: The largest numbers of columns and components of a heatmap.
-_MOST_COLUMNS, _MOST_COMPONENTS = 40, 12
+_MOST_COLUMNS, _MOST_COMPONENTS = 30, 12
 #: Up to this many cells have their numbers written in them.
 _WRITTEN = 150
 #: Two colours that differ for readers who do not see all colours, with the lightest shade at zero.
@@ -40,7 +40,7 @@ def loadings(model: Any, components: Any = None, *, ax: Any = None) -> Any:
 
     Notes
     -----
-    Of more than 40 columns, those with the largest sums of squared loadings over these components are shown, in their
+    Of more than 30 columns, those with the largest sums of squared loadings over these components are shown, in their
     order in the table. The scale of colours is symmetric, and up to 150 numbers are written into their cells.
     """
     chosen = chosen_components(model, components, _MOST_COMPONENTS)
@@ -54,8 +54,7 @@ def loadings(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     remarks = columns_note(len(rows), len(L), "those of the largest loadings")
     if len(chosen) < model.n_components_ and components is None:
         remarks.append(f"{len(chosen)} of {model.n_components_:,} components")
-    if remarks:
-        ax.set_title("\n".join(remarks), fontsize="small")
+    note(ax, remarks)
     return ax
 
 

@@ -13,8 +13,8 @@ from ._model import column_names, numbers_of
 from ._offered import has, shows
 from ._text import column_ticks, legend
 
-#: At most this many columns, and in each of them so many missing and observed entries, are drawn.
-_MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 40, 300
+#: At most this many columns, missing entries in all, and observed entries in each column are drawn.
+_MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 120, 200
 
 
 @shows("imputed entries", has("impute"))
@@ -38,7 +38,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     Notes
     -----
     Several columns are drawn in units of their standard deviations, from the means of their observed entries; a single
-    one in its own units. In each column at most 40 missing and 300 observed entries are drawn, at random.
+    one in its own units. At most 120 missing entries, and 200 observed ones in each column, are drawn, at random.
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level={level!r} must be a number between 0 and 1.")
@@ -58,7 +58,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
         observed, absent = np.flatnonzero(~holes[:, j]), np.flatnonzero(holes[:, j])
         centre, unit = _centre_and_unit(filled[observed, j], alone)
         seen = random.permutation(observed)[:_MOST_OBSERVED]
-        lost = np.sort(random.permutation(absent)[:_MOST_MISSING])
+        lost = np.sort(random.permutation(absent)[: _MOST_MISSING // len(chosen)])
         drawn += len(lost)
         words = ("observed", f"imputed, with {level:.0%} intervals") if place == 0 else (None, None)
         left = place - 0.2 + random.uniform(-0.12, 0.12, len(seen))
@@ -86,7 +86,8 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     if not alone:
         zero_lines(ax, vertical=False)
     ax.set_ylabel("value" if alone else "standard deviations from the mean")
-    legend(ax, loc="best")
+    # Above the axes, where it covers no entries.
+    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
     remarks = [] if len(chosen) == len(names) or columns is not None else [f"{len(chosen)} of {len(names):,} columns"]
     if drawn < holes[:, chosen].sum():
         remarks.append(f"{drawn:,} of {int(holes[:, chosen].sum()):,} missing entries, drawn at random")

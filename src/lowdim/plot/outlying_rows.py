@@ -13,6 +13,9 @@ from ._model import numbers_of, rows_shown
 from ._offered import has, shows
 from ._text import legend
 
+#: So many of the farthest rows are drawn whatever the number of rows.
+_FARTHEST = 200
+
 
 @shows("T2 and Q", has("scores", "reconstruction_error", "tail_"))
 def outliers(
@@ -49,16 +52,16 @@ def outliers(
     Notes
     -----
     T2 is the squared distance from the mean within the subspace, in units of the variances; Q is the squared distance
-    to the subspace. Of more than 10,000 rows, 10,000 are drawn, those beyond a limit first.
+    to the subspace. Of more than 10,000 rows, 10,000 are drawn, among them the 200 farthest.
     """
     shown = rows_shown(model, X, labels=True if labels is None else labels)
     found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=sample_weight)
     t2, q = numbers_of(found.t2), numbers_of(found.q)
     points = np.column_stack([t2, q])
     beyond = (t2 > found.t2_limit) | (q > found.q_limit)
-    # The farthest rows first, so that thinning keeps them.
-    far = np.argsort(-np.maximum(t2 / found.t2_limit, q / found.q_limit), kind="stable")
-    rows = thinned(len(t2), far[: int(beyond.sum())])
+    # The farthest rows are always drawn.
+    far = np.argsort(-np.maximum(t2 / found.t2_limit, q / found.q_limit), kind="stable")[: int(beyond.sum())]
+    rows = thinned(len(t2), far[:_FARTHEST])
     ax = make_axes(ax)
     kinds = (("usual", ~beyond, 0), (f"beyond a limit: {int(beyond.sum()):,} of {len(t2):,} rows", beyond, 1))
     for name, where, i in kinds:
@@ -74,9 +77,8 @@ def outliers(
     note(ax, thinning_note(len(rows), len(t2)))
     named = shown.labels(len(t2))
     if named is not None and beyond.any():
-        order = np.flatnonzero(np.isin(rows, far[: int(beyond.sum())]))
-        ranks = np.empty(len(t2), dtype=int)
-        ranks[far] = np.arange(len(far))
-        order = order[np.argsort(ranks[rows[order]], kind="stable")]
+        position = np.full(len(t2), -1)
+        position[rows] = np.arange(len(rows))
+        order = position[far][position[far] >= 0]
         place_labels(ax, points[rows], named[rows], order=order)
     return ax

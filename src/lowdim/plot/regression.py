@@ -190,7 +190,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
             centre, unit = a.mean(), a.std() or 1.0
             a, b = (a - centre) / unit, (b - centre) / unit
         look = {"color": color(i), "marker": marker(i), **point_style(len(rows))}
-        ax.scatter(a[rows], b[rows], label=legend_label(f"{label(names[j])}: {words}"), **look)
+        ax.scatter(a[rows], b[rows], label=f"{legend_label(names[j])}: {words}", **look)
     limits = _common_limits(ax)
     ax.plot(limits, limits, color=foreground(), linestyle="--", linewidth=1.0, zorder=1)
     ax.set(xlim=limits, ylim=limits, aspect="equal")

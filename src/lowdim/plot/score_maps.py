@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import wrong_number_of_components
-from ._axes import color, make_axes, note, point_style, style, thinned, thinning_note, zero_lines
+from ._axes import color, labels_note, make_axes, note, point_style, style, thinned, thinning_note, zero_lines
 from ._groups import Group, check_outline, groups_of, outlines
-from ._labels import keep_free_texts, place_labels
+from ._labels import label_points_in_space, place_labels
 from ._model import axis_label, chosen_components, rows_shown, scores_of
 from ._offered import has, shows
 from ._text import LITERAL, label, legend, tick_labels
@@ -94,14 +94,10 @@ def finish_map(ax: Any, points: np.ndarray, rows: np.ndarray, named: np.ndarray 
     remarks = thinning_note(len(rows), len(points))
     ax.margins(0.08)
     ax.autoscale_view()
-    note(ax, remarks)
     if named is not None:
         ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-        placed = place_labels(ax, points[rows], named[rows])
-        if placed < len(rows):
-            for text in [text for text in ax.texts if text.get_gid() == "note"]:
-                text.remove()
-            note(ax, [*remarks, f"{placed:,} of {len(rows):,} labels fit"])
+        remarks += labels_note(place_labels(ax, points[rows], named[rows]), len(rows))
+    note(ax, remarks)
 
 
 def draw_outlines(ax: Any, points: np.ndarray, groups: list[Group], outline: str, level: float) -> None:
@@ -145,10 +141,11 @@ def _on_a_line(
         ax.set_ylim(len(groups) - 0.5, -0.5)
     zero_lines(ax, horizontal=False)
     _name_axes(ax, [name])
+    remarks = thinning_note(len(rows), len(z))
     if named is not None:
         ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-        place_labels(ax, points[rows], named[rows])
-    note(ax, thinning_note(len(rows), len(z)))
+        remarks += labels_note(place_labels(ax, points[rows], named[rows]), len(rows))
+    note(ax, remarks)
     return ax
 
 
@@ -167,11 +164,8 @@ def _in_space(
     _name_axes(ax, names)
     if grouped:
         legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
-    note(ax, thinning_note(len(rows), len(Z)))
+    remarks = thinning_note(len(rows), len(Z))
     if named is not None:
-        far = np.argsort(-np.sum((Z[rows] - Z.mean(axis=0)) ** 2 / np.maximum(Z.var(axis=0), 1e-300), axis=1))
-        texts = [
-            ax.text(*Z[rows[i]], f" {label(named[rows[i]])}", fontsize="small", **LITERAL) for i in far[:100].tolist()
-        ]
-        keep_free_texts(ax, texts)
+        remarks += labels_note(label_points_in_space(ax, Z[rows], named[rows]), len(rows))
+    note(ax, remarks)
     return ax

@@ -54,6 +54,7 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
         ax.plot(where, base + scale * density, color=color(1), linewidth=1.2, label=words[1])
         ax.axhline(base, color=foreground(), linewidth=0.5)
     _name_lines(ax, [component_names(model)[k] for k in chosen])
+    ax.set_ylim(-0.08, len(chosen))
     ax.set_xlabel("source")
     ax.set_xlim(edges[0], edges[-1])
     ax.legend(loc="upper right", fontsize="small")
@@ -86,10 +87,11 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
     for i in range(len(chosen)):
         u = U[:n, i]
         # Each source takes most of the height of its line.
-        half = float(np.max(np.abs(u - np.median(u)), initial=0.0)) or 1.0
+        middle = (float(u.min()) + float(u.max())) / 2.0
+        half = float(u.max()) - middle or 1.0
         base = len(chosen) - 1 - i
         ax.axhline(base, color=foreground(), linewidth=0.3, alpha=0.5)
-        ax.plot(np.arange(n), base + 0.45 * (u - np.median(u)) / half, color=color(i), linewidth=0.8)
+        ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=color(i), linewidth=0.8)
     _name_lines(ax, [component_names(model)[k] for k in chosen])
     ax.set_ylim(-0.6, len(chosen) - 0.4)
     ax.set_xlabel("row")

@@ -52,6 +52,7 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
     ax.set_xlabel("component")
     ax.set_ylabel("variance")
     whole_ticks(ax.xaxis)
+    ax.set_xlim(0.5, shown + 0.5)
     ax.set_ylim(bottom=min(0.0, float(variances.min(initial=0.0))))
     note(ax, remarks)
     return ax
