@@ -68,6 +68,11 @@ def marker(i: int) -> str:
     return MARKERS[i % len(MARKERS)]
 
 
+def hatched(lines: Any) -> dict[str, Any]:
+    """The look of bars with slanted lines of this colour, which tells them from others in print."""
+    return {"hatch": "///", "edgecolor": lines, "linewidth": 0.0}
+
+
 def readable_on(colors: np.ndarray) -> list[Any]:
     """For each colour of a cell, the text colour or the background colour of the style, whichever differs more."""
     from matplotlib.colors import to_rgb
@@ -130,7 +135,7 @@ def point_style(n: int) -> dict[str, Any]:
 
 def zero_lines(ax: Any, *, horizontal: bool = True, vertical: bool = True) -> None:
     """Thin lines through the origin, behind everything else."""
-    look = {"color": style("grid.color"), "linewidth": style("grid.linewidth"), "zorder": 0}
+    look = {"color": foreground(), "alpha": 0.25, "linewidth": style("grid.linewidth"), "zorder": 0}
     if horizontal:
         ax.axhline(0.0, **look)
     if vertical:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._axes import color, columns_note, foreground, zero_lines
+from ._axes import color, columns_note, foreground, hatched, zero_lines
 from ._text import column_ticks, tick_labels
 
 #: At most this many bars are drawn, those of the largest size.
@@ -34,7 +34,7 @@ def sorted_bars(
         low, high = interval[:, order]
         for bar, a, b in zip(bars, low, high, strict=True):
             if a <= 0.0 <= b:
-                bar.set(alpha=0.35, hatch="///")
+                bar.set(alpha=0.35, **hatched(foreground()))
         _whiskers(ax, positions, values[order], low, high)
     zero_lines(ax, horizontal=False)
     tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=_tick_size(len(order)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ MOST_LABELS = 200
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 #: Distances between a point and its label, in points of 1/72 inch.
 _DISTANCES = (4.0, 9.0, 16.0)
+#: How a label in each direction is aligned, horizontally and vertically.
+_SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
 #: The gap between two labels, in pixels.
 _GAP = 2.0
 
@@ -75,34 +77,52 @@ def place_labels(
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
         extent = text.get_window_extent()
         away = on_screen[i] - origin if outward else None
-        boxes = _places(on_screen[i], extent.width, extent.height, pixels, away)
-        boxes = [box for box in boxes if _within(box, inside) and not any(_overlap(box, other) for other in taken)]
+        places = [
+            place
+            for place in _places(on_screen[i], extent.width, extent.height, pixels, away)
+            if _within(place.box, inside) and not any(_overlap(place.box, other) for other in taken)
+        ]
         others = np.delete(on_screen, i, axis=0)
-        free = [box for box in boxes if not _covers(box, others, 2.0 * pixels)]
-        found = free or (boxes if outward else [])
+        free = [place for place in places if not _covers(place.box, others, 2.0 * pixels)]
+        found = free or (places if outward else [])
         if not found:
             text.remove()
             continue
-        box = found[0]
-        taken.append(box)
-        text.set(ha="left", va="bottom")
-        text.set_position(tuple((box[:2] - on_screen[i]) / pixels))
-        _connect(ax, points[i], (np.clip(on_screen[i], box[:2], box[2:]) - on_screen[i]) / pixels, text)
+        place = found[0]
+        taken.append(place.box)
+        # The label is anchored at the side of its point, so that it stays there in files of other resolutions.
+        text.set(ha=_SIDES[0][place.direction[0]], va=_SIDES[1][place.direction[1]])
+        text.set_position((place.distance * place.direction[0], place.distance * place.direction[1]))
+        if place.distance > _DISTANCES[0]:
+            nearest = np.clip(on_screen[i], place.box[:2], place.box[2:])
+            _connect(ax, points[i], (nearest - on_screen[i]) / pixels, text)
         placed += 1
     return placed
 
 
-def _places(point: np.ndarray, width: float, height: float, pixels: float, away: np.ndarray | None) -> list[np.ndarray]:
-    """Boxes (left, bottom, right, top) for a label around a point, the best first."""
-    directions = np.array(_DIRECTIONS, dtype=float)
+class _Place(NamedTuple):
+    """A place for a label."""
+
+    #: Left, bottom, right and top, in pixels.
+    box: np.ndarray
+    #: The direction from the point to the label, and the distance in points.
+    direction: tuple[int, int]
+    distance: float
+
+
+def _places(point: np.ndarray, width: float, height: float, pixels: float, away: np.ndarray | None) -> list[_Place]:
+    """Places for a label around a point, the best first."""
+    directions = list(_DIRECTIONS)
     if away is not None and np.any(away):
-        units = directions / np.linalg.norm(directions, axis=1)[:, None]
-        directions = directions[np.argsort(-(units @ away), kind="stable")]
+        directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
     size = np.array([width, height])
-    corners = [
-        point + d * pixels * direction - size * (1 - direction) / 2 for d in _DISTANCES for direction in directions
-    ]
-    return [np.concatenate([corner, corner + size]) for corner in corners]
+    places = []
+    for distance in _DISTANCES:
+        for direction in directions:
+            towards = np.array(direction, dtype=float)
+            corner = point + distance * pixels * towards - size * (1 - towards) / 2
+            places.append(_Place(np.concatenate([corner, corner + size]), direction, distance))
+    return places
 
 
 def _within(box: np.ndarray, frame: np.ndarray) -> bool:
@@ -132,9 +152,7 @@ def _occupied(ax: Any) -> list[Any]:
 
 
 def _connect(ax: Any, point: np.ndarray, nearest: np.ndarray, text: Any) -> None:
-    """A thin line from a point to its label, if that is not directly beside it."""
-    if np.linalg.norm(nearest) <= 1.5 * _DISTANCES[0]:
-        return
+    """A thin line from a point to a label that is not directly beside it."""
     ax.annotate(
         "",
         point,

@@ -85,7 +85,7 @@ def biplot(
     _name_arrows(ax, arrows[longest], [column_names(model)[j] for j in longest])
     named = shown.labels(len(Z))
     if named is not None:
-        place_labels(ax, Z[rows], named[rows], obstacles=arrows[longest], alpha=0.8)
+        place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
     return ax
 
 
@@ -180,5 +180,9 @@ def _draw_arrows(ax: Any, ends: np.ndarray, **look: Any) -> np.ndarray:
 def _name_arrows(ax: Any, ends: np.ndarray, names: list[str]) -> None:
     """Names beside the ends of arrows, the longest first."""
     order = np.argsort(-np.sum(ends**2, axis=1), kind="stable")
-    along = np.linspace(0.2, 0.9, 6)
-    place_labels(ax, ends, names, order=order, obstacles=np.vstack([ends * t for t in along]), outward=True)
+    place_labels(ax, ends, names, order=order, obstacles=_along(ends), outward=True)
+
+
+def _along(ends: np.ndarray) -> np.ndarray:
+    """Points along arrows, which labels should not cover."""
+    return np.vstack([ends * t for t in np.linspace(0.2, 0.9, 6)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import wrong_number_of_components
 from ..selection import PermutationTest
-from ._axes import color, foreground, make_axes, marker, note, thinned, zero_lines
+from ._axes import background, color, foreground, hatched, make_axes, marker, note, thinned, zero_lines
 from ._bars import MOST_BARS
 from ._groups import groups_of
 from ._labels import place_labels
@@ -96,7 +96,7 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     else:
         significant = test.p_values[: len(values)] <= test.level
         for i, (which, words) in enumerate(((significant, "significant"), (~significant, "not significant"))):
-            look = {} if i == 0 else {"hatch": "///", "alpha": 0.5}
+            look = {} if i == 0 else {"alpha": 0.5, **hatched(foreground())}
             if which.any():
                 ax.bar(positions[which], values[which], color=color(i), width=0.6, label=words, **look)
         _band(ax, positions, test)
@@ -170,7 +170,8 @@ def _circle(tables: list[tuple[str, np.ndarray, list[str]]], names: list[str], a
             remarks.append(f"{len(order)} of {len(values):,} columns of {table}")
     for axis, name in zip("xy", names, strict=True):
         getattr(ax, f"set_{axis}label")(label(f"correlation with {name}", 40), **LITERAL)
-    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    # The corners beside the circle are empty.
+    legend(ax, loc="upper left")
     note(ax, remarks)
     ends = np.vstack(points)
     place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
@@ -184,7 +185,7 @@ def _bars(tables: list[tuple[str, np.ndarray, list[str]]], name: str, ax: Any) -
     for i, (table, values, known) in enumerate(tables):
         order = np.argsort(-np.abs(values[:, 0]), kind="stable")[: MOST_BARS // 2]
         where = len(ticks) + np.arange(len(order))
-        hatch = {} if i == 0 else {"hatch": "///"}
+        hatch = {} if i == 0 else hatched(background())
         ax.barh(where, values[order, 0], color=color(i), height=0.7, label=f"columns of {table}", **hatch)
         ticks += [known[j] for j in order]
         if len(order) < len(values):
