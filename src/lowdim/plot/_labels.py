@@ -14,7 +14,7 @@ MOST_LABELS = 200
 #: Directions from a point to its label, in the order in which they are tried.
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 #: Distances between a point and its label, in points of 1/72 inch.
-_DISTANCES = (4.0, 9.0, 16.0)
+_DISTANCES = (4.0, 9.0, 16.0, 26.0)
 #: How a label in each direction is aligned, horizontally and vertically.
 _SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
 #: The gap between two labels, in pixels.
@@ -77,18 +77,15 @@ def place_labels(
         text = ax.annotate(shown, points[i], xytext=(0, 0), textcoords="offset points", zorder=5, **look)
         extent = text.get_window_extent()
         away = on_screen[i] - origin if outward else None
-        places = [
-            place
-            for place in _places(on_screen[i], extent.width, extent.height, pixels, away)
-            if _within(place.box, inside) and not any(_overlap(place.box, other) for other in taken)
-        ]
-        others = np.delete(on_screen, i, axis=0)
-        free = [place for place in places if not _covers(place.box, others, 2.0 * pixels)]
-        found = free or (places if outward else [])
-        if not found:
+        places = _places(on_screen[i], extent.width, extent.height, pixels, away)
+        boxes = np.array([place.box for place in places])
+        possible = _within(boxes, inside) & ~_overlap(boxes, taken)
+        free = possible & ~_cover(boxes, np.delete(on_screen, i, axis=0), 2.0 * pixels)
+        found = np.flatnonzero(free if free.any() or not outward else possible)
+        if len(found) == 0:
             text.remove()
             continue
-        place = found[0]
+        place = places[found[0]]
         taken.append(place.box)
         # The label is anchored at the side of its point, so that it stays there in files of other resolutions.
         text.set(ha=_SIDES[0][place.direction[0]], va=_SIDES[1][place.direction[1]])
@@ -125,19 +122,24 @@ def _places(point: np.ndarray, width: float, height: float, pixels: float, away:
     return places
 
 
-def _within(box: np.ndarray, frame: np.ndarray) -> bool:
-    return bool(np.all(box[:2] >= frame[:2]) and np.all(box[2:] <= frame[2:]))
+def _within(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """Which boxes are within a frame."""
+    return np.asarray(np.all(boxes[:, :2] >= frame[:2], axis=1) & np.all(boxes[:, 2:] <= frame[2:], axis=1))
 
 
-def _covers(box: np.ndarray, points: np.ndarray, margin: float) -> bool:
-    """Whether a box covers one of the points."""
-    low, high = box[:2] - margin, box[2:] + margin
-    return bool(np.any(np.all((points > low) & (points < high), axis=1)))
+def _cover(boxes: np.ndarray, points: np.ndarray, margin: float) -> np.ndarray:
+    """Which boxes cover one of the points."""
+    low, high = boxes[:, None, :2] - margin, boxes[:, None, 2:] + margin
+    return np.asarray(np.any(np.all((points > low) & (points < high), axis=2), axis=1))
 
 
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two boxes overlap or nearly touch each other."""
-    return bool(np.all(a[:2] < b[2:] + _GAP) and np.all(b[:2] < a[2:] + _GAP))
+def _overlap(boxes: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    """Which boxes overlap one of the others, or nearly touch it."""
+    if not others:
+        return np.zeros(len(boxes), dtype=bool)
+    other = np.array(others)[None]
+    beside = (boxes[:, None, :2] >= other[..., 2:] + _GAP) | (other[..., :2] >= boxes[:, None, 2:] + _GAP)
+    return np.asarray(~np.all(np.any(beside, axis=2), axis=1))
 
 
 def _box(extent: Any) -> np.ndarray:
@@ -183,7 +185,7 @@ def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **l
         extent = text.get_window_extent()
         size = np.array([extent.width, extent.height])
         box = np.concatenate([on_screen[i], on_screen[i] + size])
-        if _within(box, inside) and not any(_overlap(box, other) for other in taken):
+        if _within(box[None], inside)[0] and not _overlap(box[None], taken)[0]:
             taken.append(box)
             placed += 1
         else:

@@ -22,6 +22,15 @@ def loadings_of(model: Any) -> np.ndarray:
     return numbers_of(_found(model))
 
 
+def loadings_of_unit_scores(model: Any, deviations: np.ndarray) -> np.ndarray:
+    """The loadings for scores that are divided by their standard deviations.
+
+    `loadings_` are those of components of variance one; the others belong to the scores as they are.
+    """
+    found = loadings_of(model)
+    return found if hasattr(model, "loadings_") else found * deviations
+
+
 def _found(model: Any) -> Any:
     for name in _NAMES:
         value = getattr(model, name, None)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import to_numpy
+from .._xp import dense, to_numpy
 from ..errors import not_one_for_each_row, unknown_component
-from ..sources import by_name
+from ..sources import ArraySource, by_name, open_source
 
 
 def numbers_of(values: Any) -> np.ndarray:
@@ -99,13 +99,35 @@ def rows_shown(model: Any, X: Any, groups: Any = None, labels: Any = None) -> Ro
     """
     check_is_fitted(model)
     index = index_labels(X)
-    names = getattr(model, "feature_names_in_", None)
-    wanted = None if names is None else list(names)
-    X, _, groups, labels = by_name(X, wanted=wanted, groups=groups, labels=labels)
+    X, _, groups, labels = by_name(X, wanted=names_expected(model), groups=groups, labels=labels)
     counted = labels is True and index is None
     if labels is None or isinstance(labels, bool):
         labels = None if labels is False else index
     return RowsShown(X, _vector("groups", groups), _vector("labels", labels), counted)
+
+
+def names_expected(model: Any) -> list[str] | None:
+    """The names of the columns that a fitted model expects; None if it was fitted without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def read_rows(model: Any, X: Any, most: int | None = None) -> np.ndarray:
+    """The rows as NumPy floats, all of them or the first `most`; one pass over what is needed."""
+    source = open_source(X, names_expected(model))
+    blocks: list[np.ndarray] = []
+    for block in source.blocks(1 << 16 if most is None else most):
+        blocks.append(numbers_of(dense(block)))
+        if most is not None and sum(map(len, blocks)) >= most:
+            break
+    return np.concatenate(blocks)[:most]
+
+
+def named_rows(model: Any, rows: np.ndarray) -> ArraySource:
+    """Rows that were computed, with the names of columns that the model expects."""
+    source = ArraySource(rows)
+    source.names = names_expected(model)
+    return source
 
 
 def index_labels(X: Any) -> np.ndarray | None:

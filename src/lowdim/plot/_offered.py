@@ -39,5 +39,5 @@ def offer(plot: Callable[..., Any]) -> Offer:
 
 
 def has(*attributes: str) -> Callable[[Any], bool]:
-    """Whether a model has all of these attributes."""
-    return lambda model: all(hasattr(model, name) for name in attributes)
+    """Whether a model has all of these attributes, and none of them is None."""
+    return lambda model: all(getattr(model, name, None) is not None for name in attributes)

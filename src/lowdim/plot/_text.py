@@ -8,7 +8,7 @@ from typing import Any
 from unicodedata import category
 
 from ..tabular.text import clean, cut
-from ._axes import require_matplotlib, style
+from ._axes import style
 
 #: Labels with more characters are cut.
 WIDEST = 24
@@ -25,10 +25,10 @@ def label(text: Any, width: int = WIDEST) -> str:
     shown = cut(clean(str(text)), width)
     if shown.isascii():
         return shown
-    known = _characters(tuple(require_matplotlib().rcParams["font.family"]))
-    invisible = ("Cf", "Mn", "Me")
-    parts = [c if ord(c) in known else "" if category(c) in invisible else f"<U+{ord(c):04X}>" for c in shown]
-    return "".join(parts)
+    known = _characters(tuple(style("font.family")))
+    # Characters that join others, or choose their form, have no picture of their own.
+    visible = [c for c in shown if category(c) != "Cf" and not "\ufe00" <= c <= "\ufe0f"]
+    return "".join(c if ord(c) in known else f"<U+{ord(c):04X}>" for c in visible)
 
 
 def labels(texts: Sequence[Any], width: int = WIDEST) -> list[str]:

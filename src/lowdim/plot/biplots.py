@@ -11,7 +11,7 @@ from ..errors import wrong_number_of_components
 from ._axes import color, columns_note, foreground, make_axes, note, thinned, thinning_note, zero_lines
 from ._groups import check_outline, groups_of
 from ._labels import place_labels
-from ._matrices import has_loadings, loadings_of
+from ._matrices import has_loadings, loadings_of_unit_scores
 from ._model import axis_label, chosen_components, column_names, rows_shown, scores_of
 from ._offered import shows
 from ._text import LITERAL, label, legend
@@ -59,10 +59,10 @@ def biplot(
     check_outline(outline)
     chosen = _pair(model, components)
     shown = rows_shown(model, X, groups, labels)
-    Z = scores_of(model, shown.X)[:, chosen]
+    Z = scores_of(model, shown.X)
     deviations = Z.std(axis=0)
-    Z = Z / np.where(deviations > 0, deviations, 1.0)
-    arrows = loadings_of(model)[:, chosen]
+    arrows = loadings_of_unit_scores(model, deviations)[:, chosen]
+    Z = (Z / np.where(deviations > 0, deviations, 1.0))[:, chosen]
     reach = float(np.sqrt(np.max(np.sum(arrows**2, axis=1), initial=0.0)))
     arrows = arrows * (0.9 * float(np.sqrt(np.sum(Z**2, axis=1).max())) / (reach or 1.0))
     values = shown.groups(len(Z))

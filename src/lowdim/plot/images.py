@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import wrong_image_shape
 from ._axes import make_axes
-from ._model import index_labels, numbers_of
+from ._model import index_labels, named_rows, numbers_of, read_rows, scores_of
 from ._offered import has, shows
 from ._text import tick_labels
 
@@ -21,7 +21,13 @@ _MOST_ROWS = 10
 _GAP = 0.08
 
 
-@shows("reconstructions from components", has("inverse_transform", "components_", "mean_"))
+def _adds_up(model: Any) -> bool:
+    """Whether rows are the mean plus a sum over components, in the space of the columns."""
+    needed = has("inverse_transform", "components_", "mean_", "explained_variance_ratio_")
+    return needed(model) and model.mean_.shape[0] == model.n_features_in_
+
+
+@shows("reconstructions from components", _adds_up)
 def reconstructions(
     model: Any,
     X: Any,
@@ -50,9 +56,11 @@ def reconstructions(
     """
     counts = _counts(model, n_components)
     height, width, *colors = _shape(shape, int(model.n_features_in_))
-    rows, names = _first_rows(X)
-    Z = numbers_of(model.transform(rows))
-    images = [rows_of(rows)]
+    rows = read_rows(model, X, _MOST_ROWS)
+    index = index_labels(X)
+    names = list(range(len(rows))) if index is None else index[: len(rows)].tolist()
+    Z = scores_of(model, named_rows(model, rows))
+    images = [rows]
     for k in counts:
         kept = Z.copy()
         # Components without scores contribute nothing: this is the reconstruction from the first k.
@@ -111,16 +119,3 @@ def _shape(shape: Any, p: int) -> tuple[int, ...]:
     if len(found) not in (2, 3) or math.prod(found) != p or (len(found) == 3 and found[2] not in (3, 4)):
         raise wrong_image_shape(shape, p)
     return found
-
-
-def _first_rows(X: Any) -> tuple[Any, list[Any]]:
-    """The rows that are drawn, and their labels or positions."""
-    index = index_labels(X)
-    rows = X.iloc[:_MOST_ROWS] if hasattr(X, "iloc") else X[:_MOST_ROWS]
-    n = rows.shape[0]
-    return rows, list(range(n)) if index is None else list(index[:n])
-
-
-def rows_of(X: Any) -> np.ndarray:
-    """Rows of a table or a sparse matrix as NumPy floats."""
-    return numbers_of(X.toarray() if hasattr(X, "toarray") else X)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import choice
 from ..selection import Bootstrap
 from ._axes import columns_note, make_axes, note, readable_on
 from ._bars import sorted_bars
@@ -95,11 +94,7 @@ def loading_bars(model: Any, component: Any = 1, *, bootstrap: Bootstrap | None 
     Of more than 30 columns, those with the largest loadings are shown.
     """
     k = chosen_component(model, component)
-    interval = None
-    if bootstrap is not None:
-        if "loadings" not in bootstrap.estimates:
-            raise choice("bootstrap", "statistics " + ", ".join(bootstrap.estimates), ["loadings"])
-        interval = bootstrap.interval("loadings")[:, :, k]
+    interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]
     ax = make_axes(ax)
     remarks = sorted_bars(ax, column_names(model), loadings_of(model)[:, k], interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"

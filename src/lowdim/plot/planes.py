@@ -8,10 +8,9 @@ import numpy as np
 
 from ._axes import foreground, make_axes, note, style, thinned, thinning_note
 from ._groups import groups_of
-from ._model import axis_label, chosen_component, column_names, rows_shown, scores_of
+from ._model import axis_label, chosen_component, column_names, named_rows, read_rows, rows_shown, scores_of
 from ._offered import shows
 from ._text import LITERAL, label, legend
-from .images import rows_of
 from .loading_plots import DIVERGING
 from .score_maps import draw_points
 
@@ -50,12 +49,12 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     """
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, False)
-    points = rows_of(shown.X)
+    points = read_rows(model, shown.X)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(a - m, b + m, _GRID) for a, b, m in zip(low, high, margin, strict=True))
     grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    heights = scores_of(model, _like(shown.X, grid))[:, k].reshape(_GRID, _GRID)
+    heights = scores_of(model, named_rows(model, grid))[:, k].reshape(_GRID, _GRID)
     largest = float(np.abs(heights).max()) or 1.0
     levels = np.linspace(-largest, largest, _LEVELS + 1)
     ax = make_axes(ax)
@@ -71,11 +70,3 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
         legend(ax, loc="best")
     note(ax, thinning_note(len(rows), len(points)))
     return ax
-
-
-def _like(X: Any, grid: np.ndarray) -> Any:
-    """The grid as a table of the kind of X, so that names of columns agree."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "iloc"):
-        return grid
-    return type(X)(grid, columns=columns)

@@ -24,7 +24,7 @@ from ._axes import (
     whole_ticks,
 )
 from ._bars import CURVE_FROM, curve_over_columns, sorted_bars
-from ._model import column_names, numbers_of, target_names
+from ._model import column_names, names_expected, numbers_of, target_names
 from ._offered import has, shows
 from ._text import LITERAL, label, legend, legend_label
 
@@ -173,8 +173,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     On the rows of the fit, predictions are better than on new rows; see `validation`.
     """
     names = target_names(model)
-    wanted = getattr(model, "feature_names_in_", None)
-    X, y = by_name(X, y, wanted=None if wanted is None else list(wanted), hold=True)
+    X, y = by_name(X, y, wanted=names_expected(model), hold=True)
     found = numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)
     measured = numbers_of(y).reshape(len(found), -1)
