@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,18 +33,35 @@ def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
     """
     if values is None:
         return [Group("", np.arange(n), color(0), marker(0))]
-    missing = np.array([value is None or value != value for value in values.tolist()])
-    members: dict[Any, list[int]] = {}
-    for i in np.flatnonzero(~missing).tolist():
-        members.setdefault(values[i], []).append(i)
-    try:
-        names = sorted(members)
-    except TypeError:
-        names = list(members)
-    found = [(legend_label(name), np.array(members[name])) for name in names]
+    missing = _missing(values)
+    known = np.flatnonzero(~missing)
+    names, codes = _distinct(values[known])
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+    found = [(legend_label(name), rows) for name, rows in zip(names, np.split(known[order], ends), strict=True)]
     if missing.any():
         found.append(("no group", np.flatnonzero(missing)))
     return [Group(name, rows, color(i), marker(i)) for i, (name, rows) in enumerate(found)]
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    """Which entries are None or NaN."""
+    if values.dtype.kind == "O":
+        return np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
+def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """The values that occur, sorted if that is possible, and for each entry which of them it is."""
+    if values.dtype.kind != "O":
+        found, codes = np.unique(values, return_inverse=True)
+        return found.tolist(), codes
+    entries = values.tolist()
+    names = list(dict.fromkeys(entries))
+    with suppress(TypeError):
+        names = sorted(names)
+    place = {name: i for i, name in enumerate(names)}
+    return names, np.array([place[entry] for entry in entries], dtype=int)
 
 
 def check_outline(outline: Any) -> None:

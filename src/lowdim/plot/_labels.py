@@ -129,6 +129,9 @@ def _within(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
 
 def _cover(boxes: np.ndarray, points: np.ndarray, margin: float) -> np.ndarray:
     """Which boxes cover one of the points."""
+    # Most points are far from all boxes.
+    near = np.all((points > boxes[:, :2].min(axis=0) - margin) & (points < boxes[:, 2:].max(axis=0) + margin), axis=1)
+    points = points[near]
     low, high = boxes[:, None, :2] - margin, boxes[:, None, 2:] + margin
     return np.asarray(np.any(np.all((points > low) & (points < high), axis=2), axis=1))
 
