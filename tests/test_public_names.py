@@ -51,8 +51,8 @@ PUBLIC = {
         named_twice names_difference names_of_array_columns needs_axes_in_3d needs_memory
         needs_second_reading never_observed
         newer_file no_checkpoint_elsewhere no_checkpoint_of no_checkpoint_with_holes no_columns_left
-        no_inner_name no_iterations no_kept_columns no_match no_maximum no_permission_to_write no_positive_eigenvalue
-        no_rows_in_files no_rows_seen no_such_array no_such_file no_validation no_variance not_a_path
+        no_inner_name no_kept_columns no_match no_maximum no_permission_to_write no_positive_eigenvalue
+        no_rows_in_files no_rows_seen no_such_array no_such_file no_variance not_a_path
         not_a_stored_class
         not_finite not_for_csv not_iterable not_loadable not_local not_numbers not_numeric
         not_one_for_each_row not_permitted

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim import ICA, PPCA, FactorAnalysis
+from lowdim import ICA, PPCA, FactorAnalysis, plot
 
 RNG = np.random.default_rng(0)
 X = RNG.laplace(size=(200, 4)) @ RNG.standard_normal((4, 4))
@@ -28,5 +28,7 @@ def test_the_curve_is_the_likelihood_which_never_decreases(model):
 
 
 def test_a_fit_without_steps():
-    with pytest.raises(ValueError, match="this PPCA was solved in closed form"):
-        PPCA(2).fit(X).plot.convergence()
+    closed = PPCA(2).fit(X)
+    assert "convergence" not in dir(closed.plot)
+    with pytest.raises(TypeError, match=r"plot.convergence shows the steps of an iteration, and PPCA has none"):
+        plot.convergence(closed)

@@ -53,8 +53,10 @@ def test_validation_of_a_model_that_chose_its_components():
     model = PLSRegression("cv").fit(X, Y)
     ax = model.plot.validation()
     np.testing.assert_allclose(error_bars(ax)[0][:, 1], model.choice_.cross_validation.rmse[0])
-    with pytest.raises(ValueError, match="was not fitted with n_components='cv'"):
-        PLS.plot.validation()
+    assert "validation" in dir(model.plot)
+    assert "validation" not in dir(PLS.plot)
+    with pytest.raises(TypeError, match=r"a cross-validation, which cross_validate.* and PLSRegression has none"):
+        plot.validation(PLS)
 
 
 def test_vip_bars_with_a_line_at_one():

@@ -37,22 +37,6 @@ def not_one_for_each_row(name: str, got: int, n: int) -> ValueError:
     return ValueError(f"{name} has {got} entries, X has {n} rows; pass one entry for each row.")
 
 
-def no_validation(model: str) -> ValueError:
-    """The error for a model whose number of components was not chosen by cross-validation."""
-    return ValueError(
-        f"this {model} was not fitted with n_components='cv', so it holds no cross-validation; pass what "
-        "lowdim.cross_validate(model, X, y) returns to lowdim.plot.validation."
-    )
-
-
-def no_iterations(model: str) -> ValueError:
-    """The error for a model that was solved without an iteration."""
-    return ValueError(
-        f"this {model} was solved in closed form, so there are no steps to draw; fits with solver='em', or to rows "
-        "with missing entries, take steps."
-    )
-
-
 def nothing_missing() -> ValueError:
     """The error for rows without missing entries, where these are to be drawn."""
     return ValueError("X has no missing entries, so there is nothing to draw; they are NaN in X.")

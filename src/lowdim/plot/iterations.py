@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import no_iterations
 from ._axes import color, make_axes, note, whole_ticks
-from ._offered import has, shows
+from ._offered import shows
 
 
-@shows("the steps of a fit", has("loglike_"))
+@shows("the steps of an iteration", lambda model: len(getattr(model, "loglike_", ())) > 1)
 def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     """The log-likelihood at each step of the fit (EM, Newton's method, ICA).
 
     Parameters
     ----------
     model : fitted PPCA, FactorAnalysis or ICA
+        A PPCA of complete rows is solved in closed form, without steps.
     gap : bool
         Whether to draw what was still missing to the last value, on a logarithmic axis. A straight line means that
         each step leaves the same fraction of the gap.
@@ -28,8 +28,6 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     Axes
     """
     values = np.asarray(model.loglike_, dtype=float)
-    if len(values) < 2:
-        raise no_iterations(type(model).__name__)
     steps = np.arange(len(values))
     ax = make_axes(ax)
     look = {"color": color(0), "marker": "o", "markersize": 3 if len(values) > 40 else 5}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import no_validation, other_response
+from ..errors import other_response
 from ..selection import Bootstrap, CrossValidation
 from ..sources import by_name
 from ._axes import (
@@ -29,11 +29,17 @@ from ._offered import has, shows
 from ._text import LITERAL, label, legend, legend_label
 
 
-def _is_validated(model: Any) -> bool:
-    return isinstance(model, CrossValidation) or hasattr(model, "held_out_scorer")
+def _validation_of(model: Any) -> CrossValidation | None:
+    """The cross-validation by which a model chose its number of components; what is one already stays as it is."""
+    if isinstance(model, CrossValidation):
+        return model
+    return getattr(getattr(model, "choice_", None), "cross_validation", None)
 
 
-@shows("scores of held-out rows", _is_validated)
+@shows(
+    "a cross-validation, which cross_validate(model, X, y) returns and models with n_components='cv' hold",
+    lambda model: _validation_of(model) is not None,
+)
 def validation(model: Any, *, ax: Any = None) -> Any:
     """Error (or score) of held-out rows for each number of components, with standard errors.
 
@@ -53,7 +59,7 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     2 RMSE. A ring marks the best number of components, and a square the smallest one whose mean is within one standard
     error of the best.
     """
-    found = model if isinstance(model, CrossValidation) else _validation_of(model)
+    found: Any = _validation_of(model)
     errors = found.by_response is not None
     mean, error = found.mean, found.standard_error
     if errors:
@@ -76,13 +82,6 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     whole_ticks(ax.xaxis)
     legend(ax, loc="best")
     return ax
-
-
-def _validation_of(model: Any) -> CrossValidation:
-    found = getattr(getattr(model, "choice_", None), "cross_validation", None)
-    if found is None:
-        raise no_validation(type(model).__name__)
-    return found  # type: ignore[no-any-return] # attributes of models have no types
 
 
 @shows("the importance of columns", has("vip_"))
