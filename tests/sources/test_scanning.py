@@ -36,6 +36,14 @@ def test_a_suffix_belongs_to_one_kind_of_file():
         assert {kind_of(f"a{suffix}") for suffix in kind.suffixes} == {name}
 
 
+@pytest.mark.parametrize("suffix", list(SINKS))
+@pytest.mark.parametrize("change", [str.upper, str.title])
+def test_suffixes_in_any_case(suffix, change, tmp_path):
+    pca = PCA(2).fit(X)
+    path = pca.transform_to(X, tmp_path / f"rows{change(suffix)}")
+    np.testing.assert_array_equal(np.concatenate(list(open_source(path).blocks(7))), pca.transform(X))
+
+
 def test_the_page_about_files_has_every_suffix():
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
     assert not [suffix for suffix in suffixes() if f"`{suffix}`" not in page]

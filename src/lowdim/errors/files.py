@@ -127,6 +127,17 @@ def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
     )
 
 
+def ragged_line(n_fields: int, n_columns: int) -> str:
+    """Why a line of a CSV file cannot be read that has more or fewer fields than the header."""
+    fields, columns = (f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in ((n_fields, "field"), (n_columns, "column")))
+    return f"it has {fields}, and the header names {columns}"
+
+
+def open_quote() -> str:
+    """Why a line of a CSV file cannot be read in which a quote is opened and not closed."""
+    return "a quote is opened there and not closed at the end of a field, so that lines behind it belong to this field"
+
+
 def no_rows_in_files(where: str) -> ValueError:
     """The error for files that have columns and no rows."""
     return ValueError(f"found 0 sample(s) in {where}, while a minimum of 1 is required: none of the files has a row.")
@@ -158,11 +169,11 @@ def other_separator(path: str, separator: str, first: str, expected: str) -> Val
     )
 
 
-def decimal_commas(where: str, columns: Sequence[str]) -> ValueError:
-    """The error for columns that 'numeric' would leave out because their decimals are written with a comma."""
+def nearly_numbers(where: str, why: str) -> ValueError:
+    """The error for columns that 'numeric' would leave out because of a few entries; `why` says where these are."""
     return ValueError(
-        f"{where} has columns of numbers with a decimal comma: {list_names(columns, 20)}. They are read as text, so "
-        "columns='numeric' would leave them out: write decimals with a point, or leave these columns out with exclude=."
+        f"{where} has columns of text in which nearly all entries are numbers: {why}. columns='numeric' would leave "
+        "these columns out: correct the entries, or say that they are not wanted with exclude=."
     )
 
 
@@ -221,11 +232,11 @@ def no_columns_left(where: str, names: Sequence[str], numeric: Sequence[str]) ->
     )
 
 
-def duplicate_columns(where: str, names: Sequence[str]) -> ValueError:
-    """The error for several columns of one name."""
+def duplicate_columns(where: str, names: Sequence[str], *, can_leave_out: bool = True) -> ValueError:
+    """The error for several columns of one name. `can_leave_out`: other columns can be read without these."""
     return ValueError(
-        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them, "
-        "or leave them out."
+        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them"
+        f"{', or leave them out' if can_leave_out else ''}."
     )
 
 

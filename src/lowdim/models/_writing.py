@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import columns_clash, inconsistent_lengths
+from ..errors import bad_keep, columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
 from ..sources import names_in
@@ -95,5 +95,5 @@ def _checked_names(keep: Any) -> tuple[str, ...]:
     """`keep` as a tuple of different names."""
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
+        raise bad_keep(keep)
     return names

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._xp import all_finite, is_sparse
 from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
@@ -23,8 +22,9 @@ from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest
 from ..sources import BesideSource, MappedSource, Source, open_target
 from ._base import Model
 from ._canonical import warn_if_forced
-from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
-from ._writing import Maps, results
+from ._further_tables import check_target_names, known_targets, remember_target
+from ._pair_transform import PairTransform
+from ._tables_parameters import check_count, check_regularization
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -35,7 +35,7 @@ def _refuse_inverse(model: Any) -> NoReturn:
     raise AttributeError("variates are nonlinear functions of the rows, so there is no linear map back to the rows.")
 
 
-class KernelCCA(Model):
+class KernelCCA(PairTransform):
     """Kernel canonical correlation analysis: CCA of features of X and y that are defined by kernels.
 
     Parameters
@@ -144,35 +144,18 @@ class KernelCCA(Model):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return results([self._variates_map(source.members[0], 0)])
+        return self._variates_map(source.members[0], 0).result()
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
-        check_is_fitted(self)
-        return results(self._transform_maps(X, y))
+    def _x_map(self, X: Any) -> RowMap:
+        return self._variates_map(self._open(X, reset=False), 0)
 
-    def transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
-    ) -> str:
-        """Write the variates of the rows of `X`, and beside them those of `y` if it is given, to a file.
-
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
-        after "X_" and "y_" if `y` is given.
-        """
-        maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
-
-    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
-        X, y = self._by_name(X, y, fitted=True)
-        maps = [self._variates_map(self._open(X, reset=False), 0)]
-        if y is None:
-            return maps
+    def _y_map(self, y: Any) -> RowMap:
         other = open_target(y, wanted=known_targets(self))
         check_target_names(self, other)
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
             raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
-        return [*maps, self._variates_map(other, 1)]
+        return self._variates_map(other, 1)
 
     def _variates_map(self, source: Source, i: int) -> RowMap:
         """The map from rows of table i to their variates, in the dtype of the rows."""

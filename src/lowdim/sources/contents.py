@@ -35,9 +35,9 @@ class Contents(ABC):
         """Why these columns are not numbers, if there is more to say than that."""
         return ""
 
-    def with_decimal_comma(self, columns: Sequence[Any]) -> list[Any]:
-        """Those of these columns of text that are numbers with a decimal comma."""
-        return []
+    def nearly_numbers(self, columns: Sequence[Any]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
 
     @abstractmethod
     def column(self, name: Any) -> np.ndarray:

@@ -45,8 +45,8 @@ class ArrowFiles(Contents):
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        return self._format.with_decimal_comma(columns)
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.nearly_numbers(columns)
 
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)
@@ -185,6 +185,7 @@ class ArrowFilesSource(ArrowSource):
                     needed = batch.slice(dropped, left) if dropped or left is not None else batch
                     left = None if left is None else left - needed.num_rows
                     yield needed
+                    del batch, needed
                     if left == 0:
                         break
             if left == 0:
@@ -200,6 +201,7 @@ class ArrowFilesSource(ArrowSource):
         try:
             for here, batch in batches:
                 yield here, batch
+                del batch
         except MemoryError:
             raise
         except (pa.ArrowException, OSError) as error:
