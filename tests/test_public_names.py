@@ -61,7 +61,7 @@ PUBLIC = {
         warn_user weights_without_column which_array without_warnings would_lose_arrays wrong_features
     """,
     "lowdim.features": """
-        FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width
+        AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width
     """,
     "lowdim.files": """
         header load save

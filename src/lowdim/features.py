@@ -254,32 +254,38 @@ def require_width(feature_map: Any, p: int, m: int) -> None:
         raise ValueError(f"the feature map has {found} features of {p} columns, and the model is one of {m}")
 
 
-def affine(A: Array, mean: Array, deviation: float) -> Any:
+def affine(A: Array, mean: Array, deviation: float) -> AffineMap:
     """The function block -> (block - mean) A, computed in the dtype of the block.
 
     Sparse blocks are centred after the product. This costs digits if the mean is large compared to the standard
     deviation `deviation` of the result; in that case sparse blocks are made dense one at a time.
     """
-    converted: dict[Any, tuple[Array, Array, Array]] = {}
-    local = _PerThread()
+    return AffineMap(A, mean, deviation)
 
-    def apply(block: Array) -> Array:
-        if block.dtype not in converted:
-            converted[block.dtype] = (
-                astype(A, block.dtype),
-                astype(mean, block.dtype),
-                astype(mean @ A, block.dtype),
+
+class AffineMap:
+    """The function that `affine` returns; it knows its matrix and its mean."""
+
+    def __init__(self, matrix: Array, mean: Array, deviation: float) -> None:
+        self.matrix, self.mean, self.deviation = matrix, mean, deviation
+        self._converted: dict[Any, tuple[Array, Array, Array]] = {}
+        self._local = _PerThread()
+
+    def __call__(self, block: Array) -> Array:
+        if block.dtype not in self._converted:
+            self._converted[block.dtype] = (
+                astype(self.matrix, block.dtype),
+                astype(self.mean, block.dtype),
+                astype(self.mean @ self.matrix, block.dtype),
             )
-        matrix, centre, offset = converted[block.dtype]
+        matrix, centre, offset = self._converted[block.dtype]
         if is_sparse(block):
-            if np.abs(offset).max(initial=0.0) <= 1e3 * deviation:
+            if np.abs(offset).max(initial=0.0) <= 1e3 * self.deviation:
                 return block @ matrix - offset
             block = dense(block)
-        if not hasattr(local, "scratch"):
-            local.scratch = Scratch()
-        return local.scratch.difference(block, centre) @ matrix
-
-    return apply
+        if not hasattr(self._local, "scratch"):
+            self._local.scratch = Scratch()
+        return self._local.scratch.difference(block, centre) @ matrix
 
 
 class _PerThread(threading.local):
