@@ -81,6 +81,10 @@ class Polynomial:
         index, _ = _products(len(entries) + self.up_to, self.degree)
         return [_product_name(factors, entries) for factors in index.tolist()]
 
+    def factors(self, p: int) -> np.ndarray:
+        """The numbers of the entries in each product, (features, degree); number p is the one that `up_to` appends."""
+        return _products(p + self.up_to, self.degree)[0]
+
     def scales(self, p: int) -> np.ndarray:
         """The factor by which each product of entries is multiplied."""
         index, scale = _products(p + self.up_to, self.degree)

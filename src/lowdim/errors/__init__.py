@@ -116,6 +116,7 @@ from .names import (
     different_columns,
     names_difference,
 )
+from .onnx import bad_opset, beyond_onnx_arithmetic, no_such_table, not_in_onnx
 from .outputs import (
     being_read,
     cannot_be_replaced,
@@ -174,9 +175,11 @@ __all__ = [
     "array_without_numbers",
     "bad_columns",
     "bad_ndim",
+    "bad_opset",
     "bad_weights",
     "being_read",
     "beyond_float",
+    "beyond_onnx_arithmetic",
     "cannot_be_replaced",
     "cannot_keep",
     "changed_file",
@@ -236,11 +239,13 @@ __all__ = [
     "no_rows_seen",
     "no_such_array",
     "no_such_file",
+    "no_such_table",
     "no_variance",
     "not_a_path",
     "not_a_stored_class",
     "not_finite",
     "not_for_csv",
+    "not_in_onnx",
     "not_iterable",
     "not_loadable",
     "not_local",
