@@ -1,7 +1,8 @@
-"""Models as graphs of ONNX, which other programs run. Pipelines of scikit-learn are converted by skl2onnx, which finds
-the converters of lowdim by itself."""
+"""Models as graphs of ONNX, which other programs run: `to_onnx`. Pipelines of scikit-learn are converted by skl2onnx,
+which asks the models of lowdim in them for their converters; see `pipelines`."""
 
 from .converters import CONVERTERS
 from .export import to_onnx
+from .pipelines import register
 
-__all__ = ["CONVERTERS", "to_onnx"]
+__all__ = ["CONVERTERS", "register", "to_onnx"]
