@@ -134,7 +134,8 @@ def check_float(name: str, dtype: Any) -> Any:
         found = np.dtype(dtype)
     except TypeError:
         found = None
-    if dtype is None or found not in FLOATS:
+    # np.dtype(None) is float64.
+    if dtype is None or found is None or found not in FLOATS:
         raise choice(name, dtype, [str(known) for known in FLOATS])
     return found
 
