@@ -73,7 +73,7 @@ class Graph:
         if key not in self._known:
             name = f"{self.prefix}c{len(self.constants)}"
             self.constants.append(onnx.numpy_helper.from_array(values, name))
-            self._known[key] = Value(self, name, values.shape[-1] if values.ndim else 1)
+            self._known[key] = Value(self, name, int(given.shape[-1]) if given.ndim else 1)
         return self._known[key]
 
     def add(self, kind: str, *inputs: Any, width: int | None = None, **attributes: Any) -> Value:
