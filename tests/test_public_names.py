@@ -57,9 +57,10 @@ PUBLIC = {
         not_representable not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy one_row
         other_kept_type other_length other_names other_namespace other_partition other_pass other_separator
         other_store_width other_stream other_width output_exists over_budget ragged_blocks read_once
-        rows_exceed_memory sklearn_argument special_file too_few_rows too_large too_small units_too_far
-        unknown_column unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
-        warn_user weights_without_column which_array without_warnings would_lose_arrays wrong_features
+        rows_exceed_memory sklearn_argument special_file too_few_rows too_large too_large_for_onnx too_small
+        units_too_far unknown_column unknown_number_of_rows unknown_output unknown_suffix unreadable_file
+        virtual_dataset warn_user weights_without_column which_array without_warnings would_lose_arrays
+        wrong_features
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width

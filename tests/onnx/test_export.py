@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from onnx.reference import ReferenceEvaluator
 from sklearn import datasets
 from sklearn.exceptions import NotFittedError
 
 import lowdim
 import onnx
-from examples import X, Y, fitted
+from examples import MODELS, X, Y, fitted
 from lowdim import CCA, GCCA, PCA, KernelPCA, PLSRegression, Whitening
 from lowdim.onnx.export import DEFAULT_OPSET, LOWEST_OPSET
 from onnx_graphs import error, expected, run, session
@@ -192,6 +193,21 @@ def test_numbers_beyond_the_range_of_the_arithmetic():
     assert error(run(lowdim.to_onnx(model), X * 1e60), model.transform(X * 1e60)) < 1e-10
     with pytest.raises(ValueError, match=r"out of the range of float32"):
         lowdim.to_onnx(Whitening().fit(X * 1e60), arithmetic="float32")
+
+
+def test_graphs_that_are_too_large_for_one_file(monkeypatch):
+    monkeypatch.setattr("lowdim.onnx.graph.MOST_BYTES", 8 * 90 * 5 - 1)
+    with pytest.raises(ValueError, match=r"ONNX allows .* GiB in one file.*Nystrom"):
+        lowdim.to_onnx(KernelPCA(2, kernel="rbf", solver="dense").fit(X))
+    lowdim.to_onnx(PCA(2).fit(X))
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_the_reference_implementation_of_onnx_agrees_with_onnxruntime(name):
+    """The graphs mean the same to a runtime that changes nothing in them."""
+    model = fitted(name)
+    (found,) = ReferenceEvaluator(lowdim.to_onnx(model)).run(None, {"X": X[:9]})
+    assert error(found, np.asarray(model.transform(X[:9]))) < 1e-10
 
 
 def test_bad_arguments():

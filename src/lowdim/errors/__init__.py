@@ -116,7 +116,7 @@ from .names import (
     different_columns,
     names_difference,
 )
-from .onnx import bad_opset, beyond_onnx_arithmetic, no_such_table, not_in_onnx
+from .onnx import bad_opset, beyond_onnx_arithmetic, no_such_table, not_in_onnx, too_large_for_onnx
 from .outputs import (
     being_read,
     cannot_be_replaced,
@@ -278,6 +278,7 @@ __all__ = [
     "special_file",
     "too_few_rows",
     "too_large",
+    "too_large_for_onnx",
     "too_small",
     "units_too_far",
     "unknown_column",

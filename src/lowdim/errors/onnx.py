@@ -30,3 +30,12 @@ def no_such_table(model: str, table: Any, n_tables: int) -> ValueError:
     """The error for the number of a table that the model was not fitted to."""
     known = "it was fitted to one table, number 0" if n_tables == 1 else f"its tables are numbers 0 to {n_tables - 1}"
     return ValueError(f"{model} has no table {table!r}: {known}.")
+
+
+def too_large_for_onnx(n_bytes: int, limit: int) -> ValueError:
+    """The error for constants that do not fit into one message of the format."""
+    return ValueError(
+        f"the graph would hold more than {n_bytes / 2**30:.3g} GiB of numbers, and ONNX allows {limit / 2**30:.3g} GiB "
+        "in one file. For kernels, use landmarks: solver=Nystrom(landmarks=1000). Otherwise keep fewer components, or "
+        "pass arithmetic='float32'."
+    )

@@ -6,15 +6,18 @@ The package onnx is imported only where nodes are made, so that `import lowdim` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from .._xp import dense, to_numpy
-from ..errors import beyond_onnx_arithmetic, missing_extra
+from ..errors import beyond_onnx_arithmetic, missing_extra, too_large_for_onnx
 
 #: The dtypes of rows, results and computations.
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+#: The most bytes of constants: messages of ONNX end at 2 GiB, and nodes and names take a little of it.
+MOST_BYTES = 2**31 - 2**24
 
 
 def require_onnx() -> Any:
@@ -45,6 +48,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self._known: dict[tuple[Any, ...], Value] = {}
+        self._n_bytes = 0
 
     def input(self, name: str, shape: Sequence[int | str], element: int | None = None) -> Value:
         """An input of this type of elements (default: that of the arithmetic)."""
@@ -69,8 +73,11 @@ class Graph:
         given = np.asarray(to_numpy(dense(array)) if hasattr(array, "shape") else array)
         values = given if given.dtype.kind == "i" else _in_range(given, self.arithmetic)
         values = np.ascontiguousarray(values).reshape(given.shape)
-        key = (values.dtype.str, values.shape, values.tobytes())
+        if self._n_bytes + values.nbytes > MOST_BYTES:
+            raise too_large_for_onnx(self._n_bytes + values.nbytes, MOST_BYTES)
+        key = (values.dtype.str, values.shape, sha256(values).digest())
         if key not in self._known:
+            self._n_bytes += values.nbytes
             name = f"{self.prefix}c{len(self.constants)}"
             self.constants.append(onnx.numpy_helper.from_array(values, name))
             self._known[key] = Value(self, name, int(given.shape[-1]) if given.ndim else 1)
@@ -135,7 +142,7 @@ class Value:
         return self.graph.add("MatMul", self, matrix, width=int(matrix.shape[1]))
 
     def apply(self, kind: str) -> Value:
-        """A function of each entry: "Exp", "Log", "Sqrt", "Abs", "Tanh", "Cos" or "Sin"."""
+        """A function of each entry: "Exp", "Log", "Sqrt", "Abs", "Tanh" or "Sin"."""
         return self.graph.add(kind, self)
 
     def take(self, columns: Any) -> Value:

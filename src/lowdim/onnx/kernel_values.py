@@ -22,8 +22,8 @@ def kernel_values(kernel: Any, x: Value, rows: np.ndarray) -> Value:
     if build is None:
         raise not_in_onnx(
             f"the kernel {kernel}",
-            "what a function of your own computes is not known",
-            "Use a kernel of lowdim.kernels, or sums and products of them; or kernel='precomputed', for which the "
+            "only the kernels of lowdim.kernels have nodes, and what your own function computes is not known",
+            "Use one of these kernels, or sums and products of them; or kernel='precomputed', for which the "
             "kernels are computed before the graph runs.",
         )
     return build(kernel, x, rows)

@@ -26,8 +26,8 @@ def feature_values(feature_map: Any, x: Value) -> Value:
         name = getattr(feature_map, "__qualname__", type(feature_map).__name__)
         raise not_in_onnx(
             f"the feature map {name}",
-            "what a function or a transformer of your own computes is not known",
-            "Use a map of lowdim.features. For a transformer of scikit-learn, put it before a PCA in a pipeline, and "
+            "only the maps of lowdim.features have nodes, and what your own function computes is not known",
+            "Use one of these maps. For a transformer of scikit-learn, put it before a PCA in a pipeline, and "
             "convert that with skl2onnx.",
         )
     return build(feature_map, x)
@@ -40,7 +40,8 @@ def _kernel_columns(feature_map: features.KernelColumns, x: Value) -> Value:
 def _fourier(feature_map: features.Fourier, x: Value) -> Value:
     angles = x @ float64(feature_map.frequencies)
     factor = math.sqrt(feature_map.amplitude / feature_map.frequencies.shape[1])
-    return angles.apply("Cos").beside(angles.apply("Sin")) * factor
+    # cos a = sin(a + pi / 2): some versions of onnxruntime have no cosine of float64.
+    return (angles + 0.5 * math.pi).beside(angles).apply("Sin") * factor
 
 
 def _polynomial(feature_map: features.Polynomial, x: Value) -> Value:
