@@ -63,7 +63,7 @@ PUBLIC = {
         wrong_features
     """,
     "lowdim.features": """
-        AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width
+        AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine require_width
     """,
     "lowdim.files": """
         header load save

@@ -199,6 +199,22 @@ class Same:
         return block
 
 
+@dataclass(frozen=True, eq=False)
+class SomeColumns:
+    """phi(x) = (x_i, x_j, ...) for the columns with these numbers"""
+
+    columns: np.ndarray
+
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return len(self.columns)
+
+    def __call__(self, block: Array) -> Array:
+        if is_sparse(block):
+            return block[:, self.columns]
+        return namespace(block).take(block, asarray_like(self.columns, block), axis=1)
+
+
 @dataclass(frozen=True)
 class UnitLength:
     """phi(x) = x / |x|, and zero for rows of zeros"""

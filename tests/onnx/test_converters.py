@@ -1,11 +1,12 @@
 """Every method of every fitted model gives in onnxruntime what it gives in lowdim, or the error says why not."""
 
+import array_api_strict
 import numpy as np
 import pytest
 
 import lowdim
 from additions.toy_model import CorrelationPCA
-from examples import MODELS, WIDE, WIDE_Y, X, Y, kernel
+from examples import MODELS, WIDE, WIDE_Y, X, Y, kernel, make, tables
 from examples import fitted as example
 from files.fitted_models import CASES, FLAT, fitted
 from lowdim import FeatureMapPCA, KernelCCA, KernelPCA, kernels, models
@@ -170,6 +171,13 @@ def test_many_latent_columns(monkeypatch):
     for rows in (WIDE[:, :9], WIDE[:, :10], WIDE):
         model = lowdim.PPCA(2).fit(rows)
         assert error(run(lowdim.to_onnx(model), rows), model.transform(rows)) < 1e-10
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "KernelCCA"])
+def test_models_of_other_array_libraries(name):
+    """Their arrays are copied to the host; the graph is that of the same model of NumPy."""
+    model = make(name).fit(*(array_api_strict.asarray(table) for table in tables(name)))
+    assert error(run(lowdim.to_onnx(model), X), example(name).transform(X)) < 1e-10
 
 
 def test_what_cannot_be_expressed_says_why_and_what_to_do():

@@ -41,7 +41,6 @@ def check(pipeline, rows, method, output=-1, **options):
 def test_scaler_components_and_classifier(pca):
     pipeline = make_pipeline(StandardScaler(), pca, LogisticRegression()).fit(WINE, KIND)
     check(pipeline, WINE, "predict_proba", options={"zipmap": False})
-    check(pipeline, WINE[:, ::-1][:, ::-1], "predict_proba", options={"zipmap": False})
 
 
 def test_columns_and_unions():

@@ -71,7 +71,8 @@ class Graph:
         """
         onnx = require_onnx()
         given = np.asarray(to_numpy(dense(array)) if hasattr(array, "shape") else array)
-        values = given if given.dtype.kind == "i" else _in_range(given, self.arithmetic)
+        values: Any = given if given.dtype.kind == "i" else _in_range(given, self.arithmetic)
+        # ascontiguousarray makes vectors of single numbers.
         values = np.ascontiguousarray(values).reshape(given.shape)
         if self._n_bytes + values.nbytes > MOST_BYTES:
             raise too_large_for_onnx(self._n_bytes + values.nbytes, MOST_BYTES)

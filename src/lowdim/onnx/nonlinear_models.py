@@ -68,6 +68,7 @@ FEATURE_BUILDERS: dict[type, Callable[[Any, Value], Value]] = {
     features.Polynomial: _polynomial,
     features.Scaled: _scaled,
     features.Same: lambda feature_map, x: x,
+    features.SomeColumns: lambda feature_map, x: x.take(feature_map.columns),
     features.UnitLength: lambda feature_map, x: unit_length(x),
 }
 
