@@ -1,4 +1,4 @@
-"""A graph of ONNX, written with the operators of Python: (x - mean) @ A adds three nodes.
+"""A graph of ONNX, written with the operators of Python: (x - mean) @ A adds two nodes and two constants.
 
 The package onnx is imported only where nodes are made, so that `import lowdim` does not need it.
 """
