@@ -23,6 +23,7 @@ from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
@@ -66,6 +67,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
         "_skl_callbacks": Unstored(),
         "_parent_callback_ctx": Unstored(),
     }
+    #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
+    plot = Accessor("lowdim.plot:ModelPlots")
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..models import GCCA
 from ..models._base import Model
-from ..models._tables import known_targets
+from ..models._further_tables import known_targets
 from .expression import Expression
 
 
