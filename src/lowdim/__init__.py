@@ -13,12 +13,13 @@ from .selection import bootstrap, choose_n_components, cross_validate, permutati
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
+from .tabular import Table
 
 
 def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn."""
-    if name == "sklearn":
-        return import_module(".sklearn", __name__)
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so is `lowdim.plot`."""
+    if name in ("plot", "sklearn"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -26,6 +27,7 @@ __all__ = [
     "Checkpoint",
     "FourthMoments",
     "Moments",
+    "Table",
     "Triangle",
     "bootstrap",
     "choose_n_components",

@@ -75,9 +75,9 @@ class FileFormat(ABC):
         """The columns that are the index of a data frame."""
         return index_columns(self.schema)
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        """Those of these columns of text that are numbers with a decimal comma."""
-        return []
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Why these columns are not numbers, if there is more to say than that."""
