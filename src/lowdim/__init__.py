@@ -7,6 +7,7 @@ from . import densities, errors, features, files, inspect, kernels, models, sele
 from ._version import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+from .onnx import to_onnx
 from .planning import plan
 from .reading import Checkpoint, summarize
 from .selection import bootstrap, choose_n_components, cross_validate, factor_suitability, permutation_test, pool
@@ -17,9 +18,9 @@ from .tabular import Table
 
 
 def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn."""
-    if name == "sklearn":
-        return import_module(".sklearn", __name__)
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so is `lowdim.plot`."""
+    if name in ("plot", "sklearn"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -50,5 +51,6 @@ __all__ = [
     "selection",
     "solvers",
     "summarize",
+    "to_onnx",
     *models.__all__,
 ]

@@ -95,8 +95,12 @@ def test_holes_after_the_first_rows_and_in_blocks():
     assert choose_n_components(late, ["kaiser", "minka"])["minka"].note.startswith("is derived for complete rows")
     blocks = [HOLES[:70], HOLES[70:]]
     assert choose_n_components(blocks, ["bic", "kaiser"])["bic"].k == 2
-    with pytest.raises(ValueError, match="can be read once only"):
-        choose_n_components((block for block in blocks), "bic")
+    assert choose_n_components((block for block in blocks), "bic")["bic"].k == 2
+    assert PPCA("bic").fit(block for block in blocks).n_components_ == 2
+    late_blocks = [X[:70], HOLES]
+    for read in (lambda rows: choose_n_components(rows, "bic"), PPCA("bic").fit):
+        with pytest.raises(ValueError, match="NaN"):
+            read(block for block in late_blocks)
 
 
 def test_a_covariance_that_is_not_determined():

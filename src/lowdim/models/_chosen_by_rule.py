@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import MissingValues
+from ..errors import MissingValues, holes_after_reading, needs_second_reading
 from ..reading import Rows
 from ..selection.choices import Choice
 from ..selection.holes import eigenvalues_with_holes, loglike_without_components
@@ -63,7 +63,9 @@ class ChosenByRule(Model):
                 fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
                 return fit, with_passes(the_plan, fit.passes)
             self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
-        except MissingValues:
+        except MissingValues as holes:
+            if not rows.traits.rereadable:
+                raise holes_after_reading(holes) from holes
             return self._fit_rule_with_holes(rule, rows)
         return self._fit_chosen(rows, self.choice_.cross_validation.n_passes, total)
 
@@ -82,6 +84,8 @@ class ChosenByRule(Model):
         request = self._latent_request(1)
         if request.bayes or not rule.with_holes:
             raise self._needs_complete_rows(rule, bayes=request.bayes)
+        if not rows.traits.rereadable:
+            raise needs_second_reading(f"for n_components={rule.name!r}, since entries are missing")
         if rule.with_holes == "likelihood":
             return self._fit_by_likelihood(rule, rows)
         if rule.with_holes == "folds":

@@ -11,14 +11,13 @@ from sklearn.base import clone
 from .._xp import Array, asarray_like, astype, compute_lazy, namespace, to_numpy
 from ..errors import (
     LowdimWarning,
-    needs_second_reading,
     no_bootstrap_sample,
     other_rows_than_fit,
     refit_of_weighted_fit,
     without_warnings,
 )
 from ..selection.resampling import seed_of
-from ..sources import Source
+from ..sources import Source, with_known_length
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
@@ -36,8 +35,8 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
         raise ValueError("refit=True is for maximum likelihood; with prior='vb', parameters are drawn without it.")
     source = model._open(X, reset=False, method="impute")
     several = bool(refit) or g.spread is not None
-    if several and not source.traits.rereadable:
-        raise needs_second_reading("for each draw, which has its own parameters")
+    if several:
+        source = with_known_length(source, "for several draws, each with its own parameters")
     seed = seed_of(model.random_state if random_state is None else random_state)
     values, known, means, covariances = _read(model, source, g, entries=True)
     if refit:
@@ -48,7 +47,7 @@ def draw_imputations(model: Any, X: Any, n_draws: Any, refit: Any, random_state:
         random = np.random.default_rng([seed, b])
         at = g
         if several:
-            at = _fit_of_sample(model, X, known, random) if refit else draw_parameters(g, random)
+            at = _fit_of_sample(model, source, known, random) if refit else draw_parameters(g, random)
             means, covariances = _read(model, source, at)
         draw[:] = np.where(known, values, draw_rows(at, means, covariances, random))
     return asarray_like(draws, g.mean, dtype=source.dtype)
@@ -102,7 +101,7 @@ def _check_rows_of_fit(model: Any, n: int) -> None:
         raise other_rows_than_fit(n, model.n_samples_)
 
 
-def _fit_of_sample(model: Any, X: Any, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
+def _fit_of_sample(model: Any, source: Source, known: np.ndarray, random: np.random.Generator) -> LatentGaussian:
     """The density of a copy of the model that is fitted to rows drawn with replacement."""
     n = len(known)
     for _ in range(_TRIES):
@@ -117,6 +116,6 @@ def _fit_of_sample(model: Any, X: Any, known: np.ndarray, random: np.random.Gene
         # A rotation does not change the density.
         copy.set_params(rotation=None)
     with without_warnings(LowdimWarning):
-        copy.fit(X, sample_weight=counts.astype(np.float64))
+        copy.fit(source, sample_weight=counts.astype(np.float64))
     found: LatentGaussian = copy._gaussian
     return found

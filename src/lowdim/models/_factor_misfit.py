@@ -12,6 +12,7 @@ from .._xp import to_numpy
 from ..attributes import Maybe, Real, Several, Sometimes
 from ..errors import other_rows_than_fit, rows_needed_for_test
 from ..solvers import LatentFit, Misfit, latent, spectra
+from ..sources import with_known_length
 from ._latent import LatentModel
 
 
@@ -96,11 +97,12 @@ class MisfitModel(LatentModel):
         if X is None:
             raise rows_needed_for_test(self.n_samples_)
         X, _, sample_weight = self._by_name(X, None, fitted=True, hold=True, sample_weight=sample_weight)
-        rows = self._rows(self._open(X, reset=False, method="misfit"), sample_weight)
+        source = with_known_length(self._open(X, reset=False, method="misfit"), "for a test with missing values")
+        rows = self._rows(source, sample_weight)
         found = latent.saturated(rows, spectra, unstored=self.missing == "unstored", seed=self._seed())
         if found.n_rows != self.n_samples_:
             raise other_rows_than_fit(found.n_rows, self.n_samples_)
-        each = to_numpy(self.score_samples(X)).astype(np.float64)
+        each = to_numpy(self.score_samples(source)).astype(np.float64)
         weights = np.ones(len(each)) if rows.weights is None else to_numpy(rows.weights)
         return found.misfit(self._gaussian, float(weights @ each))
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import summaries
 from .._xp import namespace, to_numpy
-from ..errors import MissingValues
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import Source, by_name, open_source
+from ..sources import Source, by_name, open_source, with_known_length
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
 from .folds import count_rows, folds_of, shuffle_folds
-from .holes import choose_with_holes
+from .holes import choose_with_holes, complete_or_holes
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
@@ -117,29 +117,34 @@ def choose_n_components(
         "seed": seed,
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
+    named = not (isinstance(rules, str) and rules == "all")
+    answer = partial(_choose_complete, asked, options, standardize, ddof, cv, named)
     if isinstance(X, Moments | summaries.Triangle):
-        return _choose_complete(X, asked, options, standardize, ddof, cv, sample_weight)
-    source = open_source(X)
-    rows = Rows(source, None if sample_weight is None else check_weights(sample_weight, source))
-    if not rows.shows_holes():
-        try:
-            return _choose_complete(source, asked, options, standardize, ddof, cv, rows.weights)
-        except MissingValues:
-            pass
+        return answer(X, sample_weight)
+    rows, choices = complete_or_holes(X, sample_weight, answer, "to choose a number of components")
+    if choices is not None:
+        return choices
     folds, note = None, ""
     if any(rule.needs == "folds" for rule in asked):
-        note = _why_no_folds(source, cv, rows.weights)
-        folds = None if note else folds_of(shuffle_folds(cv, seed), source.shape[0], weights=rows.weights)
+        note = _why_no_folds(rows.source, cv, rows.weights)
+        folds = None if note else folds_of(shuffle_folds(cv, seed), rows.shape[0], weights=rows.weights)
     return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
 
 
 def _choose_complete(
-    X: Any, asked: list[Rule], options: dict[str, Any], standardize: bool, ddof: int, cv: Any, sample_weight: Any
+    asked: list[Rule],
+    options: dict[str, Any],
+    standardize: bool,
+    ddof: int,
+    cv: Any,
+    named: bool,
+    X: Any,
+    sample_weight: Any,
 ) -> Choices:
     """The answers for complete rows, or for a summary of them."""
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])
+        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"], named)
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
@@ -248,16 +253,21 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
 
 
 def _cross_validate(
-    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any
+    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any, named: bool
 ) -> tuple[Any, Any, CrossValidation | None, str]:
     """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
     One pass over the rows is enough for all rules: the summaries of the folds are merged into one of all rows, which is
-    then the input of the other rules.
+    then the input of the other rules. Rows of unknown number are gathered in memory; a stream that can be read once
+    only if the rule was `named`, since all other rules need no memory for it.
     """
     if isinstance(X, Moments | summaries.Triangle):
         return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
+    if source.shape[0] is None and isinstance(cv, numbers.Integral):
+        if not named and not source.traits.rereadable:
+            return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
+        source = with_known_length(source, "for cross-validation")
     p = source.shape[1]
     note = _why_no_folds(source, cv, sample_weight)
     if note:

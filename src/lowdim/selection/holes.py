@@ -8,21 +8,21 @@ complete rows, and are not available.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .._threads import check_stop
 from .._xp import asarray_like, compute_lazy, namespace, to_numpy
-from ..errors import UndeterminedCovariance
-from ..reading import Rows, map_rows
+from ..errors import MissingValues, UndeterminedCovariance, holes_after_reading
+from ..reading import Rows, check_weights, map_rows
 from ..solvers import EM, LatentFit, Status, latent, spectra
 from ..solvers.latent import LatentRequest
-from ..sources import Source, open_source
+from ..sources import Source, open_source, with_known_length
 from ..summaries import LatentGaussian, Moments, Observed
 from ..summaries.entries import observed_entries
 from .choices import Choice, Choices
@@ -31,6 +31,8 @@ from .eigenvalues import Eigenvalues, Unavailable
 from .folds import Folds
 from .penalties import penalised_curve
 from .rules import Rule
+
+A = TypeVar("A")
 
 #: PPCA keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10
@@ -41,6 +43,23 @@ _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 #: Why a rule has no answer.
 UNDETERMINED = "needs the covariance of all columns, which the observed entries do not determine"
 DERIVED_FOR_COMPLETE = "is derived for complete rows; apply it to draws of impute(X, n_draws=...), or use bic or cv"
+
+
+def complete_or_holes(
+    X: Any, sample_weight: Any, answer: Callable[[Any, Any], A], purpose: str
+) -> tuple[Rows, A | None]:
+    """What `answer(source, weights)` says of complete rows; None if entries are missing, and rows that can be read
+    several times."""
+    source = open_source(X)
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    rows = Rows(source, weights)
+    if not rows.shows_holes():
+        try:
+            return rows, answer(source, weights)
+        except MissingValues as holes:
+            if not source.traits.rereadable:
+                raise holes_after_reading(holes) from holes
+    return Rows(with_known_length(source, f"{purpose}, since entries are missing"), weights), None
 
 
 def eigenvalues_with_holes(

@@ -9,15 +9,14 @@ import numpy as np
 from scipy import special
 
 from .. import summaries
-from ..errors import MissingValues
-from ..reading import Rows, check_weights
 from ..solvers import latent, spectra
-from ..sources import by_name, open_source
+from ..sources import Source, by_name
 from ..summaries import Moments
 from ..summaries.names import names_of_tables
 from ..tabular import Table, Tabular
 from .choose import eigenvalues_of
 from .eigenvalues import Eigenvalues
+from .holes import complete_or_holes
 
 #: Kaiser's words for values of KMO, from their lower ends on.
 _WORDS = ((0.9, "marvelous"), (0.8, "meritorious"), (0.7, "middling"), (0.6, "mediocre"), (0.5, "miserable"))
@@ -150,16 +149,15 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
         names = names_of_tables(X.names, [X.n_features])[0]
         e = eigenvalues_of(X, standardize=True, sample_weight=sample_weight, matrix=True)
         return _from_correlations(e, _labels(names, X.n_features))
-    source = open_source(X)
-    labels = _labels(source.names, source.shape[1])
-    rows = Rows(source, None if sample_weight is None else check_weights(sample_weight, source))
-    if not rows.shows_holes():
-        try:
-            e = eigenvalues_of(source, standardize=True, sample_weight=rows.weights, matrix=True)
-            return _from_correlations(e, labels)
-        except MissingValues:
-            pass
-    return _with_holes(latent.saturated(rows, spectra), labels)
+
+    def answer(source: Source, weights: Any) -> Suitability:
+        e = eigenvalues_of(source, standardize=True, sample_weight=weights, matrix=True)
+        return _from_correlations(e, _labels(source.names, source.shape[1]))
+
+    rows, found = complete_or_holes(X, sample_weight, answer, "for correlations")
+    if found is not None:
+        return found
+    return _with_holes(latent.saturated(rows, spectra), _labels(rows.names, rows.shape[1]))
 
 
 def _labels(names: Any, p: int) -> list[str]:
