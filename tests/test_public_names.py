@@ -64,7 +64,7 @@ PUBLIC = {
         too_large_for_onnx too_small units_too_far unknown_column unknown_component unknown_length
         unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
         weights_without_column which_array without_warnings would_lose_arrays wrong_features
-        wrong_image_shape wrong_number_of_components
+        wrong_image_shape wrong_number_of_components wrong_onnx_inputs
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine require_width
