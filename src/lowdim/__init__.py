@@ -7,6 +7,7 @@ from . import densities, errors, features, files, inspect, kernels, models, sele
 from ._version import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+from .onnx import to_onnx
 from .planning import plan
 from .reading import Checkpoint, summarize
 from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
@@ -48,5 +49,6 @@ __all__ = [
     "selection",
     "solvers",
     "summarize",
+    "to_onnx",
     *models.__all__,
 ]

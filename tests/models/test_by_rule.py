@@ -233,5 +233,5 @@ def test_refusals():
         with pytest.raises(AttributeError, match="partial_fit") as refusal:
             model.partial_fit(DIABETES, PROGRESS)
         assert "partial_fit does not keep them" in str(refusal.value.__cause__)
-    with pytest.raises(ValueError, match="needs to know the number of rows"):
-        PCA("cv").fit(b for b in (SCALED[:90], SCALED[90:]))
+    gathered = PCA("cv").fit(b for b in (SCALED[:90], SCALED[90:]))
+    np.testing.assert_array_equal(gathered.choice_.curve, PCA("cv").fit(SCALED).choice_.curve)

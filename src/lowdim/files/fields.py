@@ -84,6 +84,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "factor": Real(),
         "shift": Maybe(Numbers("p")),
     },
+    features.SomeColumns: {"columns": Numbers("*", dtype="int", host=True, below="p")},
     MappedTable: {
         "rows": Numbers("*", "w", host=True, rows=True, sparse=True),
         "kernel": Instance("kernels.*", "models.PrecomputedKernel", shares="w"),
