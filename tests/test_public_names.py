@@ -67,7 +67,9 @@ PUBLIC = {
         header load save
     """,
     "lowdim.inspect": """
-        Diagnostics contributions correlations cos2 diagnose hotelling_t2 q_limit q_residuals t2_limit
+        Diagnostics ModelTables canonical_tests coefficients column_names communalities contributions
+        correlations cos2 diagnose factor_correlations hotelling_t2 importance loadings pair_correlations
+        pattern q_limit q_residuals scores structure t2_limit vip
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
@@ -92,7 +94,7 @@ PUBLIC = {
         ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
         MappedSource ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource
         Traits aligned bad_entry_error by_name can_be_opened gather hold_files holds_objects names_in
-        open_keeping open_source open_target scan stacked tasks tree unusable_block_error with_known_length
+        open_keeping open_source open_target row_labels scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed

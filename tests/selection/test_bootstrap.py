@@ -143,10 +143,10 @@ def test_tables():
     draws = bootstrap(PCA(2), IRIS, n_boot=20, random_state=0)
     table = draws.table("loadings")
     assert list(table) == ["entry", "estimate", "standard_error", "low", "high"]
-    assert table["entry"] == [f"{j}, PC{k}" for j in range(4) for k in (1, 2)]
+    assert table["entry"] == [f"x{j + 1}, PC{k}" for j in range(4) for k in (1, 2)]
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     named = bootstrap(PLSRegression(1), pd.DataFrame(IRIS[:, :2], columns=["a", "b"]), IRIS[:, 2:], n_boot=3)
-    assert named.table("coef")["entry"] == ["0, a", "0, b", "1, a", "1, b"]
+    assert named.table("coef")["entry"] == ["y1, a", "y1, b", "y2, a", "y2, b"]
     assert "20 draws of 150 rows" in str(draws)
     assert "explained_variance" in repr(draws)
     assert len(draws.to_pandas("explained_variance")) == 2

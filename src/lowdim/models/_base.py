@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,10 +23,12 @@ from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
+from ._named import Named
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -34,7 +36,7 @@ from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -44,10 +46,10 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     random_state: Any
     plan_: Plan
+    #: Tables of the fitted model, with names: see `lowdim.inspect`.
+    tables = Accessor("lowdim.inspect:ModelTables")
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
-    #: The name of components in tables.
-    component_name = "PC"
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
@@ -330,7 +332,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _row_names(self) -> Sequence[str]:
         """The names of the columns that `inverse_transform` returns to."""
-        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+        return self._column_names()
 
     @with_callbacks
     def _write(self, *arguments: Any) -> str:
@@ -369,14 +371,18 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     # ---- How a model is printed
 
     def _importance(self) -> list[tuple[str, Array]]:
-        """Rows of the printed table of a fitted model: a name, and a number for each component."""
+        """Columns of the printed table of a fitted model: a name, and a number for each component."""
         variance = self.explained_variance_
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
+        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
             ratio = self.explained_variance_ratio_
-            rows += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
-        return rows
+            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
+        return columns
+
+    def _importance_names(self) -> list[str]:
+        """The labels of the rows of that table."""
+        return self.component_names_
 
     def _describe_columns(self) -> str:
         """The columns that the model was fitted to, for the printed table."""
@@ -392,10 +398,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         # The table is followed by scikit-learn's representation.
         below: str = super()._html_repr()
         return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

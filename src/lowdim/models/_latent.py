@@ -282,7 +282,7 @@ class LatentModel(Model):
     def impute_to(
         self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
     ) -> str:
-        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
         With `return_std`, standard deviations follow, in columns whose names end with "_std". For `path`, `keep` and
         `overwrite` see `transform_to`.

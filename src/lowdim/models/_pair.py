@@ -17,7 +17,7 @@ from ..reading import RowMap, map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair, target_names
+from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair
 from ._writing import Maps, results
 
 
@@ -120,7 +120,7 @@ class PairModel(TablesModel):
         if y is None:
             return maps
         lift = (self.y_loadings_ * self.y_scale_[:, None]).T
-        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(target_names, self), "y")]
+        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(self._column_names, 1), "y")]
 
     def _scoring(self) -> Any:
         return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
@@ -176,12 +176,11 @@ class PairModel(TablesModel):
             ones = namespace(lifted.mean).ones_like(lifted.deviation)
             setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
-    def _describe_columns(self) -> str:
-        return f"{self.n_features_in_} and {self.y_mean_.shape[0]} columns"
+    def _widths(self) -> Sequence[int]:
+        return self.n_features_in_, int(self.y_mean_.shape[0])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    def _describe_columns(self) -> str:
+        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -188,22 +188,22 @@ class GCCA(TablesModel):
             return super()._inverse_maps(X)
         self._check_count(X)
         maps = [
-            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._names_of, i))
+            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._column_names, i))
             for i, Z in enumerate(X)
         ]
         for i, each in enumerate(maps):
             each.source.table = f"table {i}"
         return maps
 
-    def _names_of(self, i: int) -> list[str]:
-        """The names of the columns of table i; x0, x1, ... if they have none."""
-        names = self._known_names(i)
-        return [f"x{j}" for j in range(self.means_[i].shape[0])] if names is None else names
-
-    def _known_names(self, i: int) -> list[str] | None:
-        """The names of the columns of table i in the fit, if they had any."""
+    def _known_names(self, table: int) -> Sequence[str] | None:
         known = getattr(self, "_names", [])
-        return known[i] if i < len(known) else None
+        return known[table] if table < len(known) else None
+
+    def _column_name(self, table: int) -> str:
+        return "x"
+
+    def _widths(self) -> Sequence[int]:
+        return [int(mean.shape[0]) for mean in self.means_]
 
     def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
         # Columns of the first table are carried along.
@@ -266,8 +266,7 @@ class GCCA(TablesModel):
 
     def _check_table_names(self, source: Source, i: int) -> None:
         """Refuse columns of table i whose names are not those of the fit."""
-        names = getattr(self, "_names", [])
-        known = names[i] if i < len(names) else None
+        known = self._known_names(i)
         if known is not None and source.names is not None and list(source.names) != known:
             raise other_names(None, source.names, known, f"table {i}")
 
@@ -321,7 +320,7 @@ class GCCA(TablesModel):
         return self.means_[0] if hasattr(self, "means_") else None
 
     def _describe_columns(self) -> str:
-        return f"{len(self.means_)} tables of {', '.join(str(m.shape[0]) for m in self.means_)} columns"
+        return f"{len(self.means_)} tables of {', '.join(map(str, self._widths()))} columns"
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [("eigenvalue", self.eigenvalues_), ("mean correlation", self.correlations_)]
@@ -331,10 +330,6 @@ class GCCA(TablesModel):
 
     def _describe_dropped(self, views: Views) -> str:
         return describe_lost_directions(views, self.rank_, self._ridges)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

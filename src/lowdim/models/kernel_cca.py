@@ -314,8 +314,11 @@ class KernelCCA(Model):
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
 
+    def _widths(self) -> Sequence[int]:
+        return [int(table.rows.shape[1]) for table in self._mapped]
+
     def _describe_columns(self) -> str:
-        return " and ".join(str(table.rows.shape[1]) for table in self._mapped) + " columns"
+        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -122,7 +122,6 @@ class KernelPCA(PreImages, Model):
     True
     """
 
-    component_name = "PC"
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
@@ -356,10 +355,6 @@ class KernelPCA(PreImages, Model):
         if self.kernel_ is None:
             return "kernel matrix given"
         return f"{self.n_features_in_} columns, {self.kernel_}"
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from .._xp import to_numpy
 from ..errors import LowdimWarning, MissingValues, choice, without_warnings
 from ..sources import by_name
+from ..tabular import numbered
 from .pieces import find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
@@ -217,7 +218,7 @@ def bootstrap(
             for drawn in pieces.fits(fixed, counts, near=whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
-    labels = {name: _labels(model, name, value) for name, value in estimates.items()}
+    labels = {name: _labels(model, whole, name, value) for name, value in estimates.items()}
     return Bootstrap(type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, level, labels)
 
 
@@ -265,17 +266,19 @@ def _signed_permutation(products: np.ndarray) -> np.ndarray:
 ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_permutation, "procrustes": _rotation}
 
 
-def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
-    """Labels of the axes of a statistic: the names of the columns if there are any, otherwise their numbers."""
-    names = {"features": getattr(model, "feature_names_in_", None), "targets": getattr(model, "target_names_in_", None)}
-    labels = []
-    for axis, size in zip(model.bootstrap_axes[name], value.shape, strict=False):
-        if axis == "components":
-            labels.append([f"{model.component_name}{k + 1}" for k in range(size)])
-        else:
-            known = names[axis]
-            labels.append([str(label) for label in (range(size) if known is None else known)])
-    return tuple(labels)
+def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
+    """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
+    names = {
+        "components": getattr(whole, "component_names_", None),
+        "features": getattr(model, "feature_names_in_", None),
+        "targets": getattr(model, "target_names_in_", None),
+    }
+    stems = {"components": "component", "features": "x", "targets": "y"}
+    axes = zip(model.bootstrap_axes[name], value.shape, strict=False)
+    return tuple(
+        numbered(stems[axis], size) if names[axis] is None else [str(label) for label in names[axis]]
+        for axis, size in axes
+    )
 
 
 def _words(kind: str) -> str:

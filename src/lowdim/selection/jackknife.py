@@ -12,6 +12,7 @@ from sklearn.base import clone
 from .._xp import to_numpy
 from ..errors import bad_weights, needs_second_reading
 from ..sources import by_name
+from ..tabular import numbered
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
@@ -32,7 +33,7 @@ class Jackknife:
     dof : int
         Degrees of freedom of the tests: the number of parts minus one.
     features, targets : lists
-        Names of the columns of X and y, or their numbers.
+        Names of the columns of X and y; x1, x2, ... and y1, y2, ... if they have none.
     """
 
     coef: np.ndarray
@@ -133,8 +134,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     stack = np.stack(replicates)
     g = len(parts)
     q, p = coef.shape
-    features = list(getattr(model, "feature_names_in_", range(p)))
-    targets = list(getattr(model, "target_names_in_", range(q)))
+    features = list(getattr(model, "feature_names_in_", numbered("x", p)))
+    targets = list(getattr(model, "target_names_in_", numbered("y", q)))
     return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
 
 

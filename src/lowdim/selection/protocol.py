@@ -122,8 +122,6 @@ class CanBeBootstrapped(OpensRows, Protocol):
     #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
     #: their axes: "components", "features" or "targets".
     bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-    #: The name of components: "PC" for PC1, PC2, ...
-    component_name: ClassVar[str]
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a summary of rows."""

@@ -17,13 +17,14 @@ _WIDEST = 40
 _SMALLEST, _LARGEST = 1e-3, 1e6
 
 
-def text_of(table: Table, *, max_rows: int | None, width: int) -> str:
+def text_of(table: Table, *, max_rows: int | None, max_columns: int | None, width: int) -> str:
     """The text of a table, see `Table.text`."""
-    shown = len(table) if max_rows is None else min(len(table), max(max_rows, 0))
+    shown = _shown(len(table), max_rows)
     labels = [cut(clean(str(label)), _WIDEST) for label in _first_labels(table, shown)]
     label_width = max((cell_width(label) for label in labels), default=0)
     blocks = []
-    names = table.columns
+    names = table.columns[: _shown(len(table.columns), max_columns)]
+    more = left_out(len(table) - shown, len(table.columns) - len(names))
     while True:
         block, names = _block(table, names, labels, label_width, shown, width)
         blocks.append("\n".join(block))
@@ -31,9 +32,21 @@ def text_of(table: Table, *, max_rows: int | None, width: int) -> str:
             break
     lines = [clean(table.title)] if table.title else []
     lines.append("\n\n".join(blocks))
-    if shown < len(table):
-        lines.append(f"... {len(table) - shown} more rows")
-    return "\n".join([*lines, *(clean(note) for note in table.notes)])
+    return "\n".join([*lines, *more, *(clean(note) for note in table.notes)])
+
+
+def _shown(count: int, most: int | None) -> int:
+    return count if most is None else min(count, max(most, 0))
+
+
+def left_out(rows: int, columns: int) -> list[str]:
+    """What is said of rows and columns that are not shown: one line, or none."""
+    parts = [_more(count, what) for count, what in ((rows, "row"), (columns, "column")) if count > 0]
+    return ["... " + ", ".join(parts)] if parts else []
+
+
+def _more(count: int, what: str) -> str:
+    return f"{count} more {what}{'' if count == 1 else 's'}"
 
 
 def _first_labels(table: Table, shown: int) -> list[Any]:

@@ -1,0 +1,50 @@
+"""Which table of a model is meant, and the names of its columns."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array
+from ..errors import choice
+
+
+def column_names(model: Any, table: str | int = 0) -> list[str]:
+    """The names of the columns that a model was fitted to; "x1", "x2", ... if they had none.
+
+    Parameters
+    ----------
+    model : fitted model
+    table : "X", "y" or int
+        For models of several tables: which one. The columns of y are "y1", "y2", ... if they had no names.
+    """
+    check_is_fitted(model)
+    names: list[str] = model._column_names(table_number(model, table))
+    return names
+
+
+def table_number(model: Any, table: str | int) -> int:
+    """The number of a table of a fitted model, from 0."""
+    count = len(model._widths())
+    letters = {"X": 0, "y": 1} if count <= 2 else {}
+    known = {name: i for name, i in letters.items() if i < count} | {i: i for i in range(count)}
+    whole = isinstance(table, str) or (isinstance(table, numbers.Integral) and not isinstance(table, bool))
+    if not whole or table not in known:
+        raise choice("table", table, list(known))
+    return known[table]
+
+
+def of_table(model: Any, attribute: str, i: int) -> Array:
+    """An attribute of table i, such as "loadings_": x_loadings_ and y_loadings_ of a pair of tables, an entry of a list
+    for more tables."""
+    if has_attribute(model, f"x_{attribute}"):
+        return getattr(model, f"{'xy'[i]}_{attribute}")
+    value = getattr(model, attribute)
+    return value[i] if isinstance(value, list) else value
+
+
+def has_attribute(model: Any, *attributes: str) -> bool:
+    """Whether a fitted model has one of these attributes. Properties are not computed to find out."""
+    return any(hasattr(type(model), name) or name in vars(model) for name in attributes)
