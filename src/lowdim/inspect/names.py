@@ -28,12 +28,13 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
 def table_number(model: Any, table: str | int) -> int:
     """The number of a table of a fitted model, from 0."""
     count = len(model._widths())
-    letters = {"X": 0, "y": 1} if count <= 2 else {}
-    known = {name: i for name, i in letters.items() if i < count} | {i: i for i in range(count)}
-    whole = isinstance(table, str) or (isinstance(table, numbers.Integral) and not isinstance(table, bool))
-    if not whole or table not in known:
-        raise choice("table", table, list(known))
-    return known[table]
+    letters = "Xy"[:count] if count <= 2 else ""
+    if isinstance(table, str) and table in tuple(letters):
+        return letters.index(table)
+    if isinstance(table, numbers.Integral) and not isinstance(table, bool) and 0 <= table < count:
+        return int(table)
+    allowed: list[Any] = [*letters, *range(count)]
+    raise choice("table", table, allowed)
 
 
 def of_table(model: Any, attribute: str, i: int) -> Array:

@@ -324,7 +324,7 @@ class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: 
 
     def _transform_maps(self, X: Any) -> Maps:
         """The maps that `transform` applies to its arguments, one for each table."""
-        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
+        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
 
     def _inverse_maps(self, X: Any) -> Maps:
         """The maps that `inverse_transform` applies to its arguments, one for each table."""

@@ -38,6 +38,10 @@ class Named(ClassNamePrefixFeaturesOutMixin):  # type: ignore[misc]
         super().get_feature_names_out(input_features)
         return np.asarray(self.component_names_, dtype=object)
 
+    def _score_names(self) -> list[str]:
+        """`component_names_` as a method."""
+        return self.component_names_
+
     @property
     def _n_features_out(self) -> int:
         """What scikit-learn asks for: the number of columns of the result of `transform`."""

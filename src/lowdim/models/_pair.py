@@ -113,7 +113,7 @@ class PairModel(TablesModel):
         if y is None:
             return maps
         source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
-        return [*maps, RowMap(source, self._y_scoring(), self.get_feature_names_out)]
+        return [*maps, RowMap(source, self._y_scoring(), self._score_names)]
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)

@@ -180,7 +180,7 @@ class GCCA(TablesModel):
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
             self._check_table_names(source, i)
-            maps.append(RowMap(source, self._scoring_of(i), self.get_feature_names_out))
+            maps.append(RowMap(source, self._scoring_of(i), self._score_names))
         return maps
 
     def _inverse_maps(self, X: Any) -> Maps:

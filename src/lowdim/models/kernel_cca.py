@@ -179,7 +179,7 @@ class KernelCCA(Model):
         if not source.traits.host:
             _require_all_rows(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self.get_feature_names_out)
+        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 

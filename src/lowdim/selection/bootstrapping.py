@@ -268,7 +268,7 @@ ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_pe
 
 def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
     """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
-    names = {
+    names: dict[str, Any] = {
         "components": getattr(whole, "component_names_", None),
         "features": getattr(model, "feature_names_in_", None),
         "targets": getattr(model, "target_names_in_", None),

@@ -106,6 +106,11 @@ class Table:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self._length, len(self._columns)
+
     def __len__(self) -> int:
         return self._length
 
