@@ -23,6 +23,7 @@ from ..attributes import (
     Maybe,
     Numbers,
     Real,
+    Sometimes,
     Text,
     TupleOf,
     Whole,
@@ -130,6 +131,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_samples": Whole(1),
         "n_passes": Whole(),
         "plan": Instance("solvers.Plan"),
+        "of_means": Sometimes(Maybe(Numbers("f", "s", "*", **_HELD_OUT))),
     },
     selection.Bootstrap: {
         "estimator": Text(),
@@ -139,12 +141,14 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_blocks": Whole(1),
         "level": Real("positive", most=1.0),
         "labels": Entries(TupleOf(ListOf(Text()))),
+        "axes": Sometimes(Entries(TupleOf(Text()))),
     },
     selection.PermutationTest: {
         "estimator": Text(),
         "statistic": Numbers("k", **_HELD_OUT),
         "null": Numbers("*", "k", **_HELD_OUT),
         "level": Real("positive", most=1.0),
+        "component_name": Sometimes(Text()),
     },
     Jackknife: {
         "coef": Numbers("q", "p", host=True),

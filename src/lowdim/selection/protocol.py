@@ -48,6 +48,10 @@ class HeldOutScorer(Protocol):
         """Whether a rule may choose a model without components."""
 
     @property
+    def compares_with_means(self) -> bool:
+        """Whether predictions are compared with those by the means, the model without components, for R2."""
+
+    @property
     def refits(self) -> bool:
         """Whether there is `refit_scores`."""
 

@@ -236,7 +236,8 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=float) if not values else np.array(values)
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    for i, value in enumerate(values):
+        array[i] = value
     return array
 
 
