@@ -29,6 +29,7 @@ from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._named import Named
+from ._output import framed_results
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -48,6 +49,8 @@ class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: 
     plan_: Plan
     #: Tables of the fitted model, with names: see `lowdim.inspect`.
     tables = Accessor("lowdim.inspect:ModelTables")
+    #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
+    _frames_everywhere = True
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
     __metadata_request__fit = WITHOUT_WEIGHTS
@@ -127,7 +130,7 @@ class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: 
     def inverse_transform(self, X: Any) -> Array:
         """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
         """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.

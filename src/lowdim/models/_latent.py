@@ -33,6 +33,7 @@ from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._base import Model
+from ._output import framed
 from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
 from ._writing import Maps, results
 
@@ -276,8 +277,10 @@ class LatentModel(Model):
         """
         check_is_fitted(self)
         filled = results(self._imputation_maps(X, return_std))
-        p = self.n_features_in_
-        return (filled[:, :p], filled[:, p:]) if return_std else filled
+        p, names = self.n_features_in_, self._row_names()
+        if not return_std:
+            return framed(self, filled, names, X)
+        return framed(self, filled[:, :p], names, X), framed(self, filled[:, p:], names, X)
 
     def impute_to(
         self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False

@@ -13,10 +13,11 @@ from .._xp import Array, asarray_like, namespace
 from ..attributes import Flag, Names, Numbers, Sometimes
 from ..features import affine
 from ..linalg import signs
-from ..reading import RowMap, map_rows
+from ..reading import RowMap
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
+from ._output import framed_results
 from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair
 from ._writing import Maps, results
 
@@ -75,7 +76,8 @@ class PairModel(TablesModel):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
         check_is_fitted(self)
-        return results(self._transform_maps(X, y))
+        maps = self._transform_maps(X, y)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
 
     def transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
@@ -91,12 +93,14 @@ class PairModel(TablesModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
+        each = zip(source.members, (self._scoring(), self._y_scoring()), strict=True)
+        return framed_results(self, [RowMap(table, scoring, self._score_names) for table, scoring in each], X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables."""
         check_is_fitted(self)
-        return results(self._inverse_maps(X, y))
+        maps = self._inverse_maps(X, y)
+        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
 
     def inverse_transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False

@@ -14,12 +14,13 @@ from .._xp import Array, is_sparse
 from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
 from ..errors import other_names
 from ..features import affine
-from ..reading import RowMap, map_rows
+from ..reading import RowMap
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, open_target
 from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
+from ._output import framed_results
 from ._tables import (
     Dtypes,
     TablesModel,
@@ -148,18 +149,21 @@ class GCCA(TablesModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
-        return tuple(variates) if is_list_of_tables(X) else variates[0]
+        maps = [RowMap(s, self._scoring_of(i), self._score_names) for i, s in enumerate(source.members)]
+        if not is_list_of_tables(X):
+            return maps[0].result()
+        return framed_results(self, maps, X if y is None else [*X, y])
 
     def transform(self, X: Any) -> Any:
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only."""
         check_is_fitted(self)
-        return results(self._transform_maps(X))
+        maps = self._transform_maps(X)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table."""
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
@@ -168,7 +172,8 @@ class GCCA(TablesModel):
         """
         X, y = self._by_name(X, y, fitted=True)
         tables = list(X) if is_list_of_tables(X) else [X]
-        variates = self.transform(tables if y is None else [*tables, y])
+        check_is_fitted(self)
+        variates = results(self._transform_maps(tables if y is None else [*tables, y]))
         return float(np.mean(list(pair_correlations(variates))))
 
     def _transform_maps(self, X: Any) -> Maps:

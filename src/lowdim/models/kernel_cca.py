@@ -23,6 +23,7 @@ from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest
 from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
 from ._base import Model
 from ._canonical import warn_if_forced
+from ._output import framed_results
 from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
 from ._writing import Maps, results
 
@@ -149,7 +150,8 @@ class KernelCCA(Model):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
         check_is_fitted(self)
-        return results(self._transform_maps(X, y))
+        maps = self._transform_maps(X, y)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
 
     def transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
@@ -188,7 +190,8 @@ class KernelCCA(Model):
 
         On rows that were not in the fit it can be used to choose kernels, their parameters and `regularization`.
         """
-        return float(np.mean(list(pair_correlations(self.transform(X, y)))))
+        check_is_fitted(self)
+        return float(np.mean(list(pair_correlations(results(self._transform_maps(X, y))))))
 
     def _check_parameters(self) -> None:
         check_regularization(self.regularization, 2)

@@ -16,6 +16,7 @@ class SklearnParameters:
 
     _parameter_constraints: dict[str, Any]
     _not_taken: ClassVar[dict[str, str]]
+    _frames_everywhere = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
