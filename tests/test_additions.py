@@ -121,6 +121,18 @@ def test_a_source_in_selection(toy_source):
     close(PCA(2).partial_fit(TOY).partial_fit(Toy(40, 5)).mean_, PCA(2).fit([rows, rows_of(Toy(40, 5))]).mean_)
 
 
+def test_columns_of_a_source_by_their_names(toy_source):
+    named, rows = Toy(90, 5, names=("a", "b", "c", "d", "e")), rows_of(TOY)
+    ours = lowdim.PLSRegression(2).fit(named, y=["e", "a"])
+    theirs = lowdim.PLSRegression(2).fit(rows[:, 1:4], rows[:, [4, 0]])
+    close(ours.coef_, theirs.coef_)
+    assert list(ours.feature_names_in_) == ["b", "c", "d"]
+    assert list(ours.target_names_in_) == ["e", "a"]
+    close(ours.score(named, ["e", "a"]), theirs.score(rows[:, 1:4], rows[:, [4, 0]]))
+    with pytest.raises(ValueError, match="no column 'f'"):
+        PCA(2).fit(named, sample_weight="f")
+
+
 def test_a_source_in_a_stream_and_with_weights(toy_source):
     rows, weights = rows_of(TOY), np.arange(90) % 4
     stream = lambda: iter([open_source(Toy(40, 5)), open_source(Toy(50, 5, seed=2))])  # noqa: E731

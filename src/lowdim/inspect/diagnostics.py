@@ -14,7 +14,15 @@ import numpy as np
 from .._xp import Array, compute_lazy, namespace, to_numpy
 from ..sources import row_labels
 from ..tabular import Table, Tabular
-from .limits import check_scores, q_limit, row_weights, rows_and_weights, t2_limit, variable_components
+from .limits import (
+    check_scores,
+    q_limit,
+    readable_again,
+    row_weights,
+    rows_and_weights,
+    t2_limit,
+    variable_components,
+)
 from .rows import squared_cosines
 
 #: The largest number of rows that are printed.
@@ -149,6 +157,7 @@ def diagnose(
         )
     labels = row_labels(X)
     X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
     scores = model.scores(X)
     if row_weights(sample_weight, scores) is not None and new_rows:
         raise ValueError("sample_weight is for the rows of the fit, and new_rows=True says that these are others.")

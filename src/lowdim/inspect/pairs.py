@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import to_numpy
-from ..models._tables import check_scale
+from ..models._tables_parameters import check_scale
 from ..tabular import Table
 from .components import require
 from .names import column_names, has_attribute

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, compute_lazy, is_sparse, namespace, to_numpy
 from ..linalg import divisor, with_zeros
 from ..models._writing import result_names, results
-from ..sources import open_target, row_labels
+from ..sources import Source, open_target, row_labels
 from ..tabular import Table, numbered
 from .components import columns_by_components
-from .limits import check_scores, row_weights, rows_and_weights, variable_components
+from .limits import check_scores, readable_again, row_weights, rows_and_weights, variable_components
 from .names import column_names
 
 
@@ -75,6 +75,7 @@ def cos2(model: Any, X: Any) -> Table:
 def squared_cosines(model: Any, X: Any) -> Array:
     """`cos2` as an array."""
     check_orthonormal(model, "cos2")
+    X = readable_again(X)
     Z = model.scores(X)
     xp = namespace(Z)
     squares = Z * Z
@@ -91,8 +92,11 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     """
     check_scores(model, "correlations")
     X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
     columns = compute_lazy(X if Y is None else Y)
+    if isinstance(columns, Source):
+        columns = next(columns.blocks(len(Z)))
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if len(columns) != len(Z):

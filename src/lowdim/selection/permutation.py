@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading import check_weights
-from ..sources import Source, by_name
+from ..sources import Source, by_name, with_known_length
 from ..tabular import Table, Tabular, numbered
 from .coordinates import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts, tables_in
@@ -159,7 +159,8 @@ def permutation_test(
         )
     model = clone(estimator)
     X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
-    source, options = model.open_rows(X, y), model.permutation_options()
+    source = with_known_length(model.open_rows(X, y), "for the permutation test")
+    options = model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
     members = tables_in(source)
     tables = [

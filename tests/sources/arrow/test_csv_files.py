@@ -19,7 +19,7 @@ def csv(tmp_path):
     def write(text, name="rows.csv", encoding="utf-8"):
         data = text if isinstance(text, bytes) else text.encode(encoding)
         path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
         return path
 
     return write
@@ -102,7 +102,7 @@ def test_ragged_lines_are_named(csv):
     with pytest.raises(ValueError, match=r"cannot be read in line 3: it has 3 fields, and the header names 2 columns"):
         PCA(1).fit(path)
     path = csv("a,b\n1,2\n3\n")
-    with pytest.raises(ValueError, match=r"in line 3: it has 1 fields, and the header names 2"):
+    with pytest.raises(ValueError, match=r"in line 3: it has 1 field, and the header names 2 columns"):
         PCA(1).fit(path)
 
 
@@ -129,7 +129,7 @@ def test_columns_that_are_not_numbers(csv):
 def test_a_decimal_comma_is_explained(csv):
     path = csv("a;b\n1,5;2\n2,5;3\n")
     with pytest.raises(
-        ValueError, match=r"not numbers: 'a' \(column 'a' has '1,5'; decimals have to be written with a poi"
+        ValueError, match=r"not numbers: 'a' \(column 'a' has the text '1,5' in line 2; decimals have to be written wi"
     ):
         PCA(1).fit(path)
     path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
@@ -139,13 +139,92 @@ def test_a_decimal_comma_is_explained(csv):
 
 def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
     path = csv("id;a;b;place\nx;1,5;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
-    with pytest.raises(ValueError, match=r"rows\.csv has columns of numbers with a decimal comma: 'a'\. .*'numeric'"):
+    with pytest.raises(
+        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,5' in line 2; dec"
+    ):
         PCA(1).fit(scan(path, columns="numeric"))
-    with pytest.raises(ValueError, match="decimal comma: 'a'"):
+    with pytest.raises(ValueError, match="nearly all entries are numbers: column 'a' "):
         PLSRegression(1).fit(scan(path, columns="numeric"), y="b")
     np.testing.assert_array_equal(rows(path, columns="numeric", exclude="a"), [[2], [3], [4]])
     # Chosen by name, the other columns are read.
     np.testing.assert_array_equal(rows(path, columns=["b"]), [[2], [3], [4]])
+
+
+@pytest.mark.parametrize("text", ["?", "-", " NA", "none", "1,200", "1'200.5", "2.300,25", "x"])
+def test_numbers_with_a_few_other_entries_are_not_left_out_without_a_word(csv, text):
+    lines = [f"{i},{i / 2},n{i}" for i in range(20)]
+    lines[7] = f'7,"{text}",n7'
+    path = csv("a,b,c\n" + "\n".join(lines) + "\n")
+    place = rf"column 'b' has the text {re.escape(repr(text))} in line 9"
+    with pytest.raises(ValueError, match=rf"rows\.csv has columns of text .* numbers: {place}.*'numeric'.* exclude="):
+        PCA(1).fit(scan(path, columns="numeric"))
+    with pytest.raises(ValueError, match=rf"not numbers: 'b', 'c' \({place}"):
+        PCA(1).fit(path)
+    np.testing.assert_array_equal(rows(path, columns="numeric", exclude="b")[:, 0], range(20))
+    np.testing.assert_array_equal(rows(path, columns=["a"])[:, 0], range(20))
+
+
+def test_the_share_of_other_entries_that_makes_a_column_text(csv):
+    """One of ten, of the entries that are neither missing nor signs for missing values."""
+    entries = ["x", *map(str, range(9)), "?", "?", "", "NA"]
+    path = csv("a,b\n" + "".join(f"1,{entry}\n" for entry in entries))
+    with pytest.raises(ValueError, match=r"column 'b' has the text 'x' in line 2\."):
+        rows(path, columns="numeric")
+    for further in ["y", "2020-01-01", "1 km", "+"]:
+        path = csv("a,b\n" + "".join(f"1,{entry}\n" for entry in [*entries, further]))
+        assert rows(path, columns="numeric").shape == (15, 1)
+    # Without a number, nothing says that numbers were meant.
+    assert rows(csv("a,b\n1,?\n2,-\n"), columns="numeric").shape == (2, 1)
+
+
+def test_other_entries_are_looked_for_where_the_types_come_from(csv, tmp_path):
+    many = 100_000
+    csv("b,a\n", "a.csv")
+    path = csv("a,b,c\n" + "1.25,2,3\n" * many + "1,?,3\n" + "1,2,3\n" * (3 * many), "b.csv")
+    with pytest.raises(ValueError, match=rf"column 'b' has the text '\?' in line {many + 2}; missing values are"):
+        rows(tmp_path, columns="numeric")
+    # Behind the first block, it is an error of the rows.
+    path = csv("a,b,c\n" + "1.25,2,3\n" * (2 * many) + "1,?,3\n", "b.csv")
+    with pytest.raises(
+        ValueError, match=rf"b\.csv cannot be read in line {2 * many + 2}: '\?' in column 'b' is not a "
+    ):
+        rows(path, columns="numeric")
+
+
+def test_many_columns_of_nearly_numbers(csv):
+    header = ",".join(f"x{j}" for j in range(40))
+    path = csv("\n".join([header, *[",".join("1" * 40)] * 3, ",".join("?" * 40), ""]))
+    with pytest.raises(ValueError, match=r"column 'x4' has .*; and 35 more\. columns="):
+        rows(path, columns="numeric")
+
+
+@pytest.mark.parametrize("name", ["A.CSV", "a.Tsv", "A.CSV.GZ", "a.csv.GZ", "a.Tsv.Gz"])
+def test_suffixes_in_capital_letters(name, csv, tmp_path):
+    values = np.random.default_rng(0).standard_normal((50_000, 3)).round(6)
+    text = "a,b,c\n" + "\n".join(",".join(map(str, row)) for row in values.tolist())
+    data = text.encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data, 1) if name.lower().endswith("gz") else data)
+    assert open_source(path).shape == (len(values), 3)
+    np.testing.assert_array_equal(rows(path), values)
+    np.testing.assert_array_equal(rows(path, columns=["c", "a"]), values[:, [2, 0]])
+    # Beside a file with a suffix in small letters, and with a row that is named.
+    csv("c,b,a\n3,2,1\n", "b.csv.gz")
+    other = csv("c,b,a\n3,2,1\n3,,1\n", "z.csv.gz")
+    mixed = scan([tmp_path / "b.csv.gz", path, other])
+    np.testing.assert_array_equal(rows(mixed.found.paths), [[3, 2, 1], *values[:, ::-1], [3, 2, 1], [3, np.nan, 1]])
+    with pytest.raises(ValueError, match=r"column 'b' .* row 1 of z\.csv\.gz \(line 3, row 50002 of all\)"):
+        PCA(1).fit(mixed)
+
+
+def test_a_ragged_line_far_behind_is_found_in_its_block_only(csv, monkeypatch):
+    """Blocks before it are read by pyarrow, and their entries are not looked at one by one."""
+    looked_at = []
+    monkeypatch.setattr(csv_files, "why_not", lambda text, kind: looked_at.append(text) and "")
+    path = csv("a,b\n" + "\n1,2\n" * 400_000 + "3\n")
+    with pytest.raises(ValueError, match=r"cannot be read in line 800002: it has 1 field, and the header names 2 col"):
+        PCA(1).fit(path)
+    assert len(looked_at) < 2 * csv_files._BLOCK_BYTES / len("\n1,2\n") + 2
 
 
 def test_another_separator_in_one_of_several_files_is_named(csv, tmp_path):
@@ -237,6 +316,48 @@ def test_a_name_that_occurs_twice_in_another_file(csv, tmp_path):
         PCA(1).fit(scan(paths))
 
 
+def test_a_name_that_occurs_twice_in_a_column_that_is_not_read(csv):
+    """pyarrow reads no column of such a file."""
+    with pytest.raises(ValueError, match=r"rows\.csv has several columns with the name 'b'\. .*: rename them\.$"):
+        scan(csv("a,b,b\n1,x,y\n"), exclude="b")
+
+
+def test_line_breaks_between_quotes_in_columns_that_are_not_read(csv):
+    path = csv('a,b,c\r\n1,2,"x\r\ny"\r\n3,,z\r\n')
+    np.testing.assert_array_equal(rows(path, columns="numeric"), [[1, 2], [3, np.nan]])
+    with pytest.raises(ValueError, match=r"'b' .* row 1 of rows\.csv \(line 4\)"):
+        PCA(1).fit(scan(path, columns="numeric"))
+
+
+@pytest.mark.parametrize("text", ["x\n5,6,y", "x\n7,8,q\n9,9,", "x\n\ny"])
+def test_line_breaks_between_quotes_where_blocks_end(csv, text, monkeypatch):
+    """Lines that are parts of a field are no rows, wherever pyarrow cuts the file."""
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1 << 10)
+    values = np.arange(3000.0)
+    for length in range(5):
+        lines = (f'{i:.0f},{2 * i:.0f},"{"x" * (length + int(i) % 7)}{text}"\n' for i in values)
+        path = csv("a,b,c\n" + "".join(lines))
+        np.testing.assert_array_equal(rows(path, columns=["a", "b"]), np.column_stack([values, 2 * values]))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+@pytest.mark.parametrize("line", [2, 30_000, 99_990, 100_001])
+@pytest.mark.parametrize("entry", ["text", '"5"" wide"'])
+def test_a_quote_that_is_not_closed(csv, entry, line, suffix):
+    """Lines behind it would belong to its field, and not be read."""
+    lines = ["a,b,c", *[f"{i},1,{entry}" for i in range(100_000)]]
+    lines[line - 1] = '7,8,"x'
+    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
+    with pytest.raises(
+        ValueError, match=rf"cannot be read in line {line}: a quote is opened there and not closed at th"
+    ):
+        rows(path, columns=["a", "b"])
+    # Within a field without quotes, a quote is a sign as others.
+    lines[line - 1] = '7,8,5" x'
+    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
+    assert rows(path, columns=["a", "b"]).shape == (100_000, 2)
+
+
 def test_what_is_neither_true_nor_false_is_named_with_its_file_and_line(csv, tmp_path):
     csv("a,b\n1,true\n3,false\n", "a.csv")
     csv("a,b\n1,1\n3,0.5\n", "b.csv")
@@ -247,6 +368,11 @@ def test_what_is_neither_true_nor_false_is_named_with_its_file_and_line(csv, tmp
 def test_encodings(csv):
     with pytest.raises(ValueError, match="is written in UTF-16; CSV files must be in UTF-8"):
         scan(csv("a,b\n1,2\n", encoding="utf-16"))
+    with pytest.raises(ValueError, match="is written in UTF-32; CSV files must be in UTF-8"):
+        scan(csv("a,b\n1,2\n", encoding="utf-32"))
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
+        with pytest.raises(ValueError, match="is written in UTF-16 or UTF-32, or is no text; CSV files must be"):
+            scan(csv("a,b\n1,2\n", encoding=encoding))
     with pytest.raises(ValueError, match="is written in another encoding than UTF-8"):
         scan(csv("größe,b\n1,2\n", encoding="latin-1"))
     assert scan(csv("größe,b\n1,2\n")).columns == ["größe", "b"]
@@ -258,6 +384,20 @@ def test_files_without_rows(csv, tmp_path):
         PCA(1).fit(tmp_path)
     csv("a,b\n1,2\n3,5\n", "b.csv")
     csv("a,b\n", "c.csv")
+    np.testing.assert_array_equal(rows(tmp_path), [[1, 2], [3, 5]])
+
+
+@pytest.mark.parametrize("text", ["a,b", "a,b\n", "a,b\r\n", "a,b\n\n", codecs.BOM_UTF8 + b"a,b"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "csv.GZ"])
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_header_and_no_rows(text, suffix, counted, csv, tmp_path, monkeypatch):
+    if not counted:
+        monkeypatch.setattr(csv_files, "_COUNTED_BYTES", 0)
+    path = csv(text, f"a.{suffix}")
+    with pytest.raises(ValueError, match=r"found 0 sample\(s\)" if counted else "n_samples=0"):
+        PCA(1).fit(path)
+    csv("a,b\n1,2\n3,5\n", "b.csv")
+    csv(text, f"c.{suffix}")
     np.testing.assert_array_equal(rows(tmp_path), [[1, 2], [3, 5]])
 
 
