@@ -148,6 +148,9 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "statistic": Numbers("k", **_HELD_OUT),
         "null": Numbers("*", "k", **_HELD_OUT),
         "level": Real("positive", most=1.0),
+        "strength": Sometimes(Maybe(Numbers("k", **_HELD_OUT))),
+        "null_strength": Sometimes(Maybe(Numbers("*", "k", **_HELD_OUT))),
+        "are_correlations": Sometimes(Flag()),
         "component_name": Sometimes(Text()),
     },
     Jackknife: {

@@ -70,6 +70,8 @@ class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: 
         "_skl_callbacks": Unstored(),
         "_parent_callback_ctx": Unstored(),
     }
+    #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
+    plot = Accessor("lowdim.plot:ModelPlots")
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

@@ -146,7 +146,7 @@ class KernelCCA(PairTransform):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return results([self._variates_map(source.members[0], 0)])
+        return self._variates_map(source.members[0], 0).result()
 
     def _x_map(self, X: Any) -> RowMap:
         return self._variates_map(self._open(X, reset=False), 0)

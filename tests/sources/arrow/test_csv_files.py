@@ -1,8 +1,7 @@
-"""CSV files: separators, headers, missing values, types, and the line of what is wrong."""
+"""CSV files: separators, headers, missing values, types, and how files are named and cut."""
 
 import codecs
 import gzip
-import re
 
 import numpy as np
 import pandas as pd
@@ -10,24 +9,7 @@ import pytest
 
 from lowdim import PCA, PPCA, PLSRegression, open_source, scan
 from lowdim.sources.arrow import csv_files
-
-
-@pytest.fixture
-def csv(tmp_path):
-    """Writes a file and returns its path."""
-
-    def write(text, name="rows.csv", encoding="utf-8"):
-        data = text if isinstance(text, bytes) else text.encode(encoding)
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
-        return path
-
-    return write
-
-
-def rows(path, **options):
-    source = open_source(scan(path, **options))
-    return np.concatenate(list(source.blocks(100)))
+from sources.arrow.csv_rows import rows
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -78,41 +60,6 @@ def test_integers_may_become_fractions_later(csv, monkeypatch):
     assert np.isnan(found[-1, 1])
 
 
-def test_text_in_the_first_block_is_named_with_its_line(csv):
-    path = csv("id,a,b\nx,1,2\ny,3,\nz,4,two\n")
-    with pytest.raises(ValueError, match=r"not numbers: 'id', 'b' \(column 'b' has the text 'two' in line 4\); these"):
-        PCA(1).fit(path)
-
-
-def test_text_behind_the_first_block_is_named_with_its_line(csv):
-    many = 300_000
-    path = csv("a,b\n" + "1,2\n" * many + "1,two\n" + "1,2\n" * 5)
-    with pytest.raises(ValueError, match=rf"rows\.csv cannot be read in line {many + 2}: 'two' in column 'b' is not a"):
-        PCA(1).fit(path)
-
-
-def test_underscores_between_digits_are_text(csv):
-    path = csv("a,b\n" + "1,2\n" * 300_000 + "1_000,2\n")
-    with pytest.raises(ValueError, match=r"cannot be read in line 300002: '1_000' in column 'a' is not a number"):
-        PCA(1).fit(path)
-
-
-def test_ragged_lines_are_named(csv):
-    path = csv("a,b\n1,2\n3,4,5\n6,7\n")
-    with pytest.raises(ValueError, match=r"cannot be read in line 3: it has 3 fields, and the header names 2 columns"):
-        PCA(1).fit(path)
-    path = csv("a,b\n1,2\n3\n")
-    with pytest.raises(ValueError, match=r"in line 3: it has 1 field, and the header names 2 columns"):
-        PCA(1).fit(path)
-
-
-def test_text_in_one_of_several_files_is_named(csv, tmp_path):
-    csv("a,b\n1,2\n3,4\n", "a.csv")
-    csv("a,b\n1,2\n3,x\n", "b.csv")
-    with pytest.raises(ValueError, match=r"b\.csv cannot be read in line 3: 'x' in column 'b' is not a number"):
-        PCA(1).fit(tmp_path)
-
-
 def test_text_in_a_column_that_is_not_read_is_no_matter(csv, tmp_path):
     csv("a,b,c\n1,2,3\n3,4,5\n", "a.csv")
     csv("a,b,c\n1,2,3\n3,4,x\n", "b.csv")
@@ -124,78 +71,6 @@ def test_columns_that_are_not_numbers(csv):
     with pytest.raises(ValueError, match=r"not numbers: 'id', 'day'; these are numbers: 'a', 'b', 'flag'\. Take only"):
         PCA(1).fit(path)
     np.testing.assert_array_equal(rows(path, columns="numeric"), [[1, 2.5, 1], [2, 3.5, 0]])
-
-
-def test_a_decimal_comma_is_explained(csv):
-    path = csv("a;b\n1,5;2\n2,5;3\n")
-    with pytest.raises(
-        ValueError, match=r"not numbers: 'a' \(column 'a' has the text '1,5' in line 2; decimals have to be written wi"
-    ):
-        PCA(1).fit(path)
-    path = csv("a;b\n" + "1;2\n" * 300_000 + "1,5;2\n")
-    with pytest.raises(ValueError, match=r"'1,5' in column 'a' is not a number; decimals have to be written with a po"):
-        PCA(1).fit(path)
-
-
-def test_numbers_with_a_decimal_comma_are_not_left_out_without_a_word(csv):
-    path = csv("id;a;b;place\nx;1,5;2;1,5 km\ny;;3;2,5\nz;2;4;3,5\n")
-    with pytest.raises(
-        ValueError, match=r"nearly all entries are numbers: column 'a' has the text '1,5' in line 2; dec"
-    ):
-        PCA(1).fit(scan(path, columns="numeric"))
-    with pytest.raises(ValueError, match="nearly all entries are numbers: column 'a' "):
-        PLSRegression(1).fit(scan(path, columns="numeric"), y="b")
-    np.testing.assert_array_equal(rows(path, columns="numeric", exclude="a"), [[2], [3], [4]])
-    # Chosen by name, the other columns are read.
-    np.testing.assert_array_equal(rows(path, columns=["b"]), [[2], [3], [4]])
-
-
-@pytest.mark.parametrize("text", ["?", "-", " NA", "none", "1,200", "1'200.5", "2.300,25", "x"])
-def test_numbers_with_a_few_other_entries_are_not_left_out_without_a_word(csv, text):
-    lines = [f"{i},{i / 2},n{i}" for i in range(20)]
-    lines[7] = f'7,"{text}",n7'
-    path = csv("a,b,c\n" + "\n".join(lines) + "\n")
-    place = rf"column 'b' has the text {re.escape(repr(text))} in line 9"
-    with pytest.raises(ValueError, match=rf"rows\.csv has columns of text .* numbers: {place}.*'numeric'.* exclude="):
-        PCA(1).fit(scan(path, columns="numeric"))
-    with pytest.raises(ValueError, match=rf"not numbers: 'b', 'c' \({place}"):
-        PCA(1).fit(path)
-    np.testing.assert_array_equal(rows(path, columns="numeric", exclude="b")[:, 0], range(20))
-    np.testing.assert_array_equal(rows(path, columns=["a"])[:, 0], range(20))
-
-
-def test_the_share_of_other_entries_that_makes_a_column_text(csv):
-    """One of ten, of the entries that are neither missing nor signs for missing values."""
-    entries = ["x", *map(str, range(9)), "?", "?", "", "NA"]
-    path = csv("a,b\n" + "".join(f"1,{entry}\n" for entry in entries))
-    with pytest.raises(ValueError, match=r"column 'b' has the text 'x' in line 2\."):
-        rows(path, columns="numeric")
-    for further in ["y", "2020-01-01", "1 km", "+"]:
-        path = csv("a,b\n" + "".join(f"1,{entry}\n" for entry in [*entries, further]))
-        assert rows(path, columns="numeric").shape == (15, 1)
-    # Without a number, nothing says that numbers were meant.
-    assert rows(csv("a,b\n1,?\n2,-\n"), columns="numeric").shape == (2, 1)
-
-
-def test_other_entries_are_looked_for_where_the_types_come_from(csv, tmp_path):
-    many = 100_000
-    csv("b,a\n", "a.csv")
-    path = csv("a,b,c\n" + "1.25,2,3\n" * many + "1,?,3\n" + "1,2,3\n" * (3 * many), "b.csv")
-    with pytest.raises(ValueError, match=rf"column 'b' has the text '\?' in line {many + 2}; missing values are"):
-        rows(tmp_path, columns="numeric")
-    # Behind the first block, it is an error of the rows.
-    path = csv("a,b,c\n" + "1.25,2,3\n" * (2 * many) + "1,?,3\n", "b.csv")
-    with pytest.raises(
-        ValueError, match=rf"b\.csv cannot be read in line {2 * many + 2}: '\?' in column 'b' is not a "
-    ):
-        rows(path, columns="numeric")
-
-
-def test_many_columns_of_nearly_numbers(csv):
-    header = ",".join(f"x{j}" for j in range(40))
-    path = csv("\n".join([header, *[",".join("1" * 40)] * 3, ",".join("?" * 40), ""]))
-    with pytest.raises(ValueError, match=r"column 'x4' has .*; and 35 more\. columns="):
-        rows(path, columns="numeric")
 
 
 @pytest.mark.parametrize("name", ["A.CSV", "a.Tsv", "A.CSV.GZ", "a.csv.GZ", "a.Tsv.Gz"])
@@ -217,16 +92,6 @@ def test_suffixes_in_capital_letters(name, csv, tmp_path):
         PCA(1).fit(mixed)
 
 
-def test_a_ragged_line_far_behind_is_found_in_its_block_only(csv, monkeypatch):
-    """Blocks before it are read by pyarrow, and their entries are not looked at one by one."""
-    looked_at = []
-    monkeypatch.setattr(csv_files, "why_not", lambda text, kind: looked_at.append(text) and "")
-    path = csv("a,b\n" + "\n1,2\n" * 400_000 + "3\n")
-    with pytest.raises(ValueError, match=r"cannot be read in line 800002: it has 1 field, and the header names 2 col"):
-        PCA(1).fit(path)
-    assert len(looked_at) < 2 * csv_files._BLOCK_BYTES / len("\n1,2\n") + 2
-
-
 def test_another_separator_in_one_of_several_files_is_named(csv, tmp_path):
     csv("a,b\n1,2\n", "first.csv")
     csv("a;b\n1;2\n", "second.csv")
@@ -239,14 +104,6 @@ def test_another_separator_in_one_of_several_files_is_named(csv, tmp_path):
     csv("a\n1\n", "first.csv")
     csv("a\n2\n", "second.csv")
     np.testing.assert_array_equal(rows(tmp_path), [[1], [2]])
-
-
-@pytest.mark.parametrize("text", [" NA ", "-", "?", "none"])
-def test_other_signs_for_missing_values_are_explained(text, csv, tmp_path):
-    csv("a,b\n1,2\n", "first.csv")
-    csv(f"a,b\n1,2\n1,{text}\n", "second.csv")
-    with pytest.raises(ValueError, match=rf"second\.csv .* line 3: '{re.escape(text)}' .*an empty field or NA"):
-        rows(tmp_path)
 
 
 def test_the_index_of_a_data_frame_is_no_column_of_the_rows(tmp_path):
@@ -301,15 +158,6 @@ def test_a_name_that_is_too_long(csv):
         scan(csv("x" * 200_000 + ",b\n1,2\n"))
 
 
-def test_a_compressed_file_that_ends_in_its_first_line(csv):
-    path = csv("a,b\n1,2\n", "rows.csv.gz")
-    content = path.read_bytes()
-    for size in range(1, len(content)):
-        path.write_bytes(content[:size])
-        with pytest.raises(ValueError, match=r"rows\.csv\.gz (cannot be read|has no header)"):
-            PCA(1).fit(path)
-
-
 def test_a_name_that_occurs_twice_in_another_file(csv, tmp_path):
     paths = [csv("a,b\n1,2\n", "a.csv"), csv("a,b,b\n1,2,3\n", "b.csv")]
     with pytest.raises(ValueError, match=r"b\.csv has several columns with the name 'b'"):
@@ -338,31 +186,6 @@ def test_line_breaks_between_quotes_where_blocks_end(csv, text, monkeypatch):
         lines = (f'{i:.0f},{2 * i:.0f},"{"x" * (length + int(i) % 7)}{text}"\n' for i in values)
         path = csv("a,b,c\n" + "".join(lines))
         np.testing.assert_array_equal(rows(path, columns=["a", "b"]), np.column_stack([values, 2 * values]))
-
-
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
-@pytest.mark.parametrize("line", [2, 30_000, 99_990, 100_001])
-@pytest.mark.parametrize("entry", ["text", '"5"" wide"'])
-def test_a_quote_that_is_not_closed(csv, entry, line, suffix):
-    """Lines behind it would belong to its field, and not be read."""
-    lines = ["a,b,c", *[f"{i},1,{entry}" for i in range(100_000)]]
-    lines[line - 1] = '7,8,"x'
-    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
-    with pytest.raises(
-        ValueError, match=rf"cannot be read in line {line}: a quote is opened there and not closed at th"
-    ):
-        rows(path, columns=["a", "b"])
-    # Within a field without quotes, a quote is a sign as others.
-    lines[line - 1] = '7,8,5" x'
-    path = csv("\n".join(lines) + "\n", f"rows.{suffix}")
-    assert rows(path, columns=["a", "b"]).shape == (100_000, 2)
-
-
-def test_what_is_neither_true_nor_false_is_named_with_its_file_and_line(csv, tmp_path):
-    csv("a,b\n1,true\n3,false\n", "a.csv")
-    csv("a,b\n1,1\n3,0.5\n", "b.csv")
-    with pytest.raises(ValueError, match=r"b\.csv cannot be read in line 3: '0\.5' in column 'b' is neither true nor"):
-        PCA(1).fit(tmp_path)
 
 
 def test_encodings(csv):
@@ -425,27 +248,6 @@ def test_paths_from_here(csv, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for where in (".", "./a*", ["a.csv", "./b.csv"], "../" + tmp_path.name):
         np.testing.assert_array_equal(rows(where), [[1, 2], [3, 4]][: len(scan(where).found.files)])
-
-
-def test_a_truncated_compressed_file(csv):
-    text = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(200_000))
-    path = csv(gzip.compress(text.encode())[:-2000], "rows.csv")
-    path = path.rename(path.with_name("rows.csv.gz"))
-    with pytest.raises(ValueError, match=r"rows\.csv\.gz cannot be read"):
-        PCA(1).fit(path)
-
-
-def test_a_damaged_compressed_file(csv):
-    """Random text, so that most of the file is not a header of a block."""
-    values = np.random.default_rng(0).integers(0, 10**9, (50_000, 2))
-    data = bytearray(gzip.compress(("a,b\n" + "".join(f"{a},{b}\n" for a, b in values)).encode()))
-    path = csv(b"", "rows.csv").rename(csv("a\n", "rows.csv.gz"))
-    for place in np.random.default_rng(1).integers(20, len(data), 8):
-        data[place] ^= 0xFF
-        path.write_bytes(data)
-        data[place] ^= 0xFF
-        with pytest.raises(ValueError, match=r"rows\.csv\.gz cannot be read"):
-            PCA(1).fit(path)
 
 
 def test_large_files_are_not_counted_first(csv, monkeypatch):

@@ -89,8 +89,8 @@ class KeyedFormat(FileFormat):
     def index(self) -> list[str]:
         return self._inner.index
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        return self._inner.with_decimal_comma(self._own(columns))
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._inner.nearly_numbers(self._own(columns))
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._inner.why_not_numbers(self._own(columns))
