@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import to_numpy
+from ..linalg import column_lengths
 from ..models._display import importance_table
 from ..tabular import Table
 from .names import column_names, has_attribute, of_table, table_number
@@ -22,9 +23,9 @@ def importance(model: Any) -> Table:
 def loadings(model: Any, table: str | int = 0) -> Table:
     """Loadings of the columns on the components, shape (p, K).
 
-    Of PCA they are w_k sqrt(lambda_k), of PPCA and FactorAnalysis the matrix W or L of the model, of ICA the mixing
-    matrix, whose sources have unit variance, and of models of several tables the `x_loadings_`, `y_loadings_` or
-    `loadings_` of one of them.
+    Of PCA they are w_k sqrt(lambda_k), of PPCA and FactorAnalysis the matrix W or L of the model, of ICA the columns of
+    `mixing_` times the standard deviations of their sources, and of models of several tables the `x_loadings_`,
+    `y_loadings_` or `loadings_` of one of them.
 
     Parameters
     ----------
@@ -35,8 +36,14 @@ def loadings(model: Any, table: str | int = 0) -> Table:
     check_is_fitted(model)
     require(model, "loadings", has_loadings)
     i = table_number(model, table)
-    values = model.mixing_ if has_attribute(model, "mixing_") else of_table(model, "loadings_", i)
+    values = _of_unit_sources(model) if has_attribute(model, "mixing_") else of_table(model, "loadings_", i)
     return columns_by_components(model, values, "Loadings", i)
+
+
+def _of_unit_sources(model: Any) -> np.ndarray:
+    """The mixing matrix for sources of unit variance; `explained_variance_` is |a_k|^2 times the variance of source k."""
+    mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
+    return mixing * np.sqrt(variances) / column_lengths(mixing)
 
 
 def has_loadings(model: Any) -> bool:
