@@ -180,8 +180,10 @@ class Table:
         while name in self._columns:
             name += "_"
         labels = self.rows
-        same_type = len({type(label) for label in labels}) <= 1
-        return self._frame("polars", {name: labels if same_type else [str(label) for label in labels]})
+        kinds = {type(label) for label in labels}
+        # A column of polars has one type; labels of several levels are tuples.
+        one_type = len(kinds) <= 1 and tuple not in kinds
+        return self._frame("polars", {name: labels if one_type else [str(label) for label in labels]})
 
     def _frame(self, backend: Literal["pandas", "polars"], first: Mapping[str, Any] | None = None) -> Any:
         columns = {
