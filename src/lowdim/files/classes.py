@@ -41,7 +41,14 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.ROTATIONS,
     solvers.PREIMAGES,
 )
-_FEATURES = (features.KernelColumns, features.Fourier, features.Scaled, features.Same, features.UnitLength)
+_FEATURES = (
+    features.KernelColumns,
+    features.Fourier,
+    features.Scaled,
+    features.Same,
+    features.SomeColumns,
+    features.UnitLength,
+)
 _VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel)
 
 

@@ -2,6 +2,7 @@
 
 from .components import importance, loadings, structure
 from .diagnostics import Diagnostics, diagnose, hotelling_t2, q_residuals
+from .factor_fit import FitReport, determinacy, fit_report
 from .factors import communalities, factor_correlations, pattern
 from .limits import q_limit, t2_limit
 from .model_tables import ModelTables
@@ -11,6 +12,7 @@ from .rows import contributions, correlations, cos2, scores
 
 __all__ = [
     "Diagnostics",
+    "FitReport",
     "ModelTables",
     "canonical_tests",
     "coefficients",
@@ -19,8 +21,10 @@ __all__ = [
     "contributions",
     "correlations",
     "cos2",
+    "determinacy",
     "diagnose",
     "factor_correlations",
+    "fit_report",
     "hotelling_t2",
     "importance",
     "loadings",

@@ -7,6 +7,7 @@ from typing import Any
 from ..models._accessors import Offer, Offers
 from .components import has_loadings, has_structure, importance, loadings, structure
 from .diagnostics import diagnose
+from .factor_fit import determinacy, fit_report
 from .factors import communalities, factor_correlations, is_factor_analysis, pattern
 from .pairs import (
     canonical_tests,
@@ -46,6 +47,8 @@ class ModelTables(Offers):
         "structure": Offer(structure, has_structure),
         "communalities": Offer(communalities, is_factor_analysis),
         "factor_correlations": Offer(factor_correlations, is_factor_analysis),
+        "fit_report": Offer(fit_report, is_factor_analysis),
+        "determinacy": Offer(determinacy, is_factor_analysis),
         "coefficients": Offer(coefficients, has_coefficients),
         "vip": Offer(vip, has_vip),
         "canonical_tests": Offer(canonical_tests, has_canonical_tests),

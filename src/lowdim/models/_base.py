@@ -31,6 +31,7 @@ from ._display import importance_html, importance_text
 from ._gathering import gather_for, plan_of_gathered, with_note
 from ._named import Named
 from ._output import framed_results
+from ._pipelines import ConvertibleStep
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -38,7 +39,7 @@ from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a

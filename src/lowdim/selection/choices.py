@@ -10,7 +10,7 @@ import numpy as np
 
 from ..tabular import Table, Tabular
 from .eigenvalues import Eigenvalues
-from .rules import ALIASES, RULES
+from .rules import ALIASES, rule_of
 from .validation_table import CrossValidation
 
 #: The names of curves in tables.
@@ -44,13 +44,13 @@ class Choice(Tabular):
     @property
     def candidates(self) -> np.ndarray:
         """The K of each entry of the curve (for a curve of thresholds, the index of the eigenvalue, from 1)."""
-        return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
+        return (rule_of(self.rule).first if self.first is None else self.first) + np.arange(len(self.curve))
 
     @property
     def kind(self) -> str:
         """The kind of curve, see `Rule.curve`; that of held-out scores depends on how the model is scored."""
         if self.cross_validation is None:
-            return RULES[self.rule].curve
+            return rule_of(self.rule).curve
         return "large" if self.cross_validation.greater_is_better else "small"
 
     def table(self) -> Table:
@@ -109,7 +109,7 @@ class Choices(Tabular, Mapping[str, Choice]):
         """A row for each rule: the number of components that it chooses, and what it assumes, in a few words."""
         columns = {
             "K": [answer.k for answer in self.answers],
-            "assumes": ["not available" if a.k is None else RULES[a.rule].brief for a in self.answers],
+            "assumes": ["not available" if a.k is None else rule_of(a.rule).brief for a in self.answers],
         }
         notes = [f"{answer.rule} is not available: {answer.note}" for answer in self.answers if answer.k is None]
         return Table(columns, list(self), title=self._headline(), notes=notes + self._units(), row_name="rule")

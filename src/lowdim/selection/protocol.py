@@ -101,6 +101,9 @@ class PermutationOptions:
     scaled: tuple[bool, ...]
     #: For canonical correlations, the regularization of each table.
     regularization: tuple[float, ...] = ()
+    #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
+    #: components.
+    factors: bool = False
 
 
 @runtime_checkable
