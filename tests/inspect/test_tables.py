@@ -71,7 +71,9 @@ def test_other_tables_are_refused(name):
     for table in {table for names in TABLES.values() for table in names.split()} - set(TABLES[name].split()):
         with pytest.raises(AttributeError, match=f"{name} has no table '{table}'; it has importance, "):
             getattr(model.tables, table)
-        with pytest.raises(TypeError, match=rf"{name} has no {table}|needs (a fitted|orthonormal)|is for FactorAnalysis"):
+        with pytest.raises(
+            TypeError, match=rf"{name} has no {table}|needs (a fitted|orthonormal)|is for a fitted FactorAnalysis"
+        ):
             getattr(inspect, table)(model, *((FRAME,) if table in OF_ROWS else ()))
 
 
