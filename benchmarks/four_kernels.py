@@ -1,7 +1,7 @@
 """The first two components of kernel PCA for points in the plane, with four kernels.
 
-    python -m benchmarks.four_kernels                                  # prints the shares of the variance
-    python -m benchmarks.four_kernels docs/figures/four_kernels.png    # also draws the components as contours
+python -m benchmarks.four_kernels                                  # prints the shares of the variance
+python -m benchmarks.four_kernels docs/figures/four_kernels.png    # also draws the components as contours
 """
 
 import sys

@@ -20,7 +20,8 @@ def data() -> pd.DataFrame:
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
 answers = data()
-print(factor_suitability(answers), choose_n_components(answers, ["kaiser", "map"], standardize=True), sep="\n\n", end="\n\n")
+choices = choose_n_components(answers, ["kaiser", "map"], standardize=True)
+print(factor_suitability(answers), choices, sep="\n\n", end="\n\n")
 
 fa = FactorAnalysis(5, rotation="oblimin", standardize=True).set_output(transform="pandas").fit(answers)
 print(fa, fa.tables.pattern().text(max_rows=None), fa.tables.factor_correlations(), sep="\n\n", end="\n\n")

@@ -1,6 +1,7 @@
 """Text as sparse rows: the help pages that come with Python, ordered by the words that they use.
 
-The table of TF-IDF weights is nearly all zeros and stays sparse. You learn to read a component by its words, and to find the pages that are similar to a given one.
+The table of TF-IDF weights is nearly all zeros and stays sparse. You learn to read a
+component by its words, and to find the pages that are similar to a given one.
 """
 
 import sys
