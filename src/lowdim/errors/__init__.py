@@ -48,6 +48,7 @@ from .files import (
 from .kinds import (
     ConvergenceWarning,
     DensityWarning,
+    FormulaWarning,
     GaussianWarning,
     HoldsRowsWarning,
     IndefiniteWarning,
@@ -122,6 +123,7 @@ from .outputs import (
     cannot_keep,
     columns_clash,
     directory_is_missing,
+    formula_like,
     no_inner_name,
     no_kept_columns,
     no_permission_to_write,
@@ -156,6 +158,7 @@ from .stores import (
 __all__ = [
     "ConvergenceWarning",
     "DensityWarning",
+    "FormulaWarning",
     "GaussianWarning",
     "HoldsRowsWarning",
     "IndefiniteWarning",
@@ -202,6 +205,7 @@ __all__ = [
     "file_exceeds_memory",
     "fitted_without_summary",
     "foreign_file",
+    "formula_like",
     "inconsistent_lengths",
     "indices_out_of_range",
     "inexact_integer",

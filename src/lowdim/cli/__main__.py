@@ -1,0 +1,5 @@
+"""`python -m lowdim.cli` is the command `lowdim`."""
+
+from . import main
+
+main()
