@@ -17,9 +17,9 @@ from .tabular import Table
 
 
 def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn."""
-    if name == "sklearn":
-        return import_module(".sklearn", __name__)
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so is `lowdim.plot`."""
+    if name in ("plot", "sklearn"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -49,7 +49,7 @@ class Polynomial:
         if not 0.0 < float(self.coef0) < math.inf:
             raise ValueError(f"Polynomial(coef0={self.coef0!r}): a positive number is needed.")
 
-    def width(self, p: int) -> int:
+    def n_features(self, p: int) -> int:
         """The number of features of a row with p entries; numbers that are too large for any memory are cut off."""
         n = p + self.up_to + self.degree - 1
         fewer, found = min(self.degree, n - self.degree), 1
@@ -58,10 +58,6 @@ class Polynomial:
             if found > 2**62:
                 return 2**62
         return found
-
-    def n_features(self, p: int) -> int:
-        """The number of features of a row with p entries, as all feature maps here say it."""
-        return self.width(p)
 
     def __call__(self, block: Array) -> Array:
         index, scale = _products(block.shape[1] + self.up_to, self.degree)

@@ -168,3 +168,17 @@ def test_every_function_says_which_models_it_takes(function, name):
             look(examples.fitted(name), examples.X)
     else:
         look(examples.fitted(name), examples.X)
+
+
+def test_a_stream_that_can_be_read_once(model, X):
+    """What reads the rows several times gathers them."""
+
+    def stream():
+        return (X[i : i + 40] for i in range(0, len(X), 40))
+
+    found, expected = diagnose(model, stream()), diagnose(model, X)
+    for name in ("scores", "cos2", "t2", "q"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for function in (contributions, cos2, correlations, hotelling_t2, q_residuals):
+        np.testing.assert_allclose(function(model, stream()), function(model, X), rtol=1e-12)
+    assert q_limit(model, X=stream()) == pytest.approx(q_limit(model, X=X))

@@ -29,8 +29,8 @@ def kernel(phi, A, B):
 @each_map
 def test_products_of_features_are_the_kernel(phi):
     np.testing.assert_allclose(phi(X) @ phi(Y).T, kernel(phi, X, Y), rtol=1e-11, atol=1e-12)
-    assert phi(X).shape == (30, phi.width(3))
-    assert len(phi.names(["a", "b", "c"])) == phi.width(3)
+    assert phi(X).shape == (30, phi.n_features(3))
+    assert len(phi.names(["a", "b", "c"])) == phi.n_features(3)
 
 
 def test_the_example_of_the_lecture():

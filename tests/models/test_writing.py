@@ -330,10 +330,32 @@ def test_from_scores_in_a_file_back_to_rows(tmp_path):
     close(np.column_stack(found.columns[2:]), model.inverse_transform(model.transform(table("pandas", X))))
 
 
+def test_results_beside_a_kept_column_of_the_same_name(tmp_path):
+    """What was measured keeps its name; what was computed gets an ending."""
+    homes = table("pandas", X).assign(price=Y[:, 0], rent=Y[:, 1], id=[f"home {i}" for i in range(len(X))])
+    model = PLSRegression(2).fit(homes.drop(columns="id"), ["price", "rent"])
+    path = model.predict_to(homes.drop(columns="rent"), f"{tmp_path}/out.parquet", keep=["id", "price"])
+    found = read_back(path, table=True)
+    assert list(found.column_names) == ["id", "price", "price_predicted", "rent"]
+    np.testing.assert_array_equal(found["price"], homes["price"])
+    predicted = np.column_stack([found["price_predicted"], found["rent"]])
+    np.testing.assert_allclose(predicted, model.predict(table("pandas", X)), atol=1e-12)
+    holes = table("pandas", with_holes(X))
+    path = PPCA(2).fit(holes).impute_to(holes, f"{tmp_path}/full.parquet", keep="col0")
+    assert list(read_back(path, table=True).column_names)[:2] == ["col0", "col0_imputed"]
+    path = (
+        PCA(2)
+        .fit(holes[[]].assign(a=Y[:, 0], b=Y[:, 1]))
+        .transform_to(homes[[]].assign(a=Y[:, 0], b=Y[:, 1], pca0=homes["id"]), f"{tmp_path}/scores.csv", keep="pca0")
+    )
+    assert list(read_back(path, table=True).column_names) == ["pca0", "pca0_score", "pca1"]
+
+
 def test_what_cannot_be_kept(tmp_path):
     model, rows = PCA(2).fit(table("pandas", X)), with_ids("pandas")
-    with pytest.raises(ValueError, match=r"'pca1', given as keep, have the names of results; rename them"):
-        model.transform_to(rows.rename(columns={"id": "pca1"}), tmp_path / "out.csv", keep=["pca1", "day"])
+    clashing = rows.rename(columns={"id": "pca1", "day": "pca1_score"})
+    with pytest.raises(ValueError, match="there would be two columns 'pca1_score': a kept column and a result"):
+        model.transform_to(clashing, tmp_path / "out.csv", keep=["pca1", "pca1_score"])
     with pytest.raises(ValueError, match=r"X has no column 'name'; its columns are"):
         model.transform_to(rows, tmp_path / "out.csv", keep=["name"])
     with pytest.raises(ValueError, match=r"in-\*.csv has no column 'ids'; .* Did you mean 'id'"):

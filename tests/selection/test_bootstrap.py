@@ -183,8 +183,8 @@ def test_other_refusals():
         bootstrap(PPCA(), np.where(IRIS > 7, np.nan, IRIS))
     with pytest.warns(SmallSampleWarning, match="3 blocks or groups are few"):
         bootstrap(PCA(1), IRIS, n_boot=3, groups=np.arange(150) // 50)
-    with pytest.raises(ValueError, match="needs to know the number of rows"):
-        bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))
+    streamed = bootstrap(PCA(2), (b for b in (IRIS[:60], IRIS[60:])), n_boot=5)
+    np.testing.assert_array_equal(streamed.interval("loadings"), bootstrap(PCA(2), IRIS, n_boot=5).interval("loadings"))
     draws = bootstrap(PCA(1), IRIS, n_boot=3)
     with pytest.raises(ValueError, match="is not one of"):
         draws.interval("eigenvalues")

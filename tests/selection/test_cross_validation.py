@@ -23,6 +23,7 @@ from inputs import INPUTS, with_holes
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models
 from lowdim.selection.protocol import CanBeValidated
 from lowdim.solvers import Newton
+from lowdim.sources import open_source
 
 random = np.random.default_rng(7)
 N, P, Q = 120, 7, 2
@@ -382,12 +383,21 @@ def test_other_refusals():
         cross_validate(PCA(), X, cv=StratifiedKFold(3))
     with pytest.raises(TypeError, match=r"ICA cannot be cross-validated here; lowdim's PCA"):
         cross_validate(ICA(), X)
-    with pytest.raises(ValueError, match="needs to know the number of rows"):
-        cross_validate(PCA(), (b for b in (X[:60], X[60:])))
     with pytest.raises(ValueError, match="requires y"):
         cross_validate(PLSRegression(), X)
     with pytest.raises(ValueError, match="no variance along"):
         cross_validate(CCA(), X, Y, cv=LeaveOneOut())
+
+
+@pytest.mark.parametrize("make", [lambda A: iter([A[:60], A[60:]]), lambda A: lambda: iter([A[:60], A[60:]])])
+def test_rows_of_unknown_number_are_gathered(make):
+    for model, tables in ((PCA(), (X,)), (PPCA(), (X,)), (PLSRegression(), (X, Y)), (CCA(), (X, Y))):
+        found = cross_validate(model, *map(make, tables), sample_weight=np.ones(len(X)))
+        np.testing.assert_array_equal(found.scores, cross_validate(model, *tables).scores)
+    with pytest.raises(ValueError, match=f"one entry per row.*for {len(X)} rows"):
+        cross_validate(PCA(), make(X), sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="cross-validation needs to know the number of rows"):
+        PCA().plan(open_source(make(X)), cv=5)
 
 
 def test_sparse_tables():

@@ -86,6 +86,17 @@ class MissingValues(ValueError):
     incomplete rows catch it and switch to a solver that handles missing values.
     """
 
+    #: Where the first missing value is, as a sentence.
+    where: str = "There are missing values."
+
+
+class NeedsRowsInMemory(ValueError):
+    """The rows cannot be read as often as is needed, or not all at once or by columns, unless all are in memory.
+
+    Solvers refuse a stream with it before they read a row. Models and the functions of `selection` catch it, gather the
+    rows in memory if they fit, and try again.
+    """
+
 
 #: Categories of warnings that `warn_user` leaves out in the current context.
 _unwanted: ContextVar[tuple[type[Warning], ...]] = ContextVar("lowdim_unwanted_warnings", default=())

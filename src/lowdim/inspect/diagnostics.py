@@ -13,7 +13,16 @@ import numpy as np
 
 from .._xp import Array, compute_lazy, is_sparse, namespace, to_numpy
 from ..linalg import divisor, with_zeros
-from .limits import check_scores, q_limit, row_weights, rows_and_weights, t2_limit, variable_components
+from ..sources import Source
+from .limits import (
+    check_scores,
+    q_limit,
+    readable_again,
+    row_weights,
+    rows_and_weights,
+    t2_limit,
+    variable_components,
+)
 
 
 def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Array:
@@ -46,6 +55,7 @@ def cos2(model: Any, X: Any) -> Array:
     For a row at the mean it is zero.
     """
     _check_orthonormal(model, "cos2")
+    X = readable_again(X)
     Z = model.scores(X)
     xp = namespace(Z)
     squares = Z * Z
@@ -78,8 +88,11 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     """
     check_scores(model, "correlations")
     X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
     columns = compute_lazy(X if Y is None else Y)
+    if isinstance(columns, Source):
+        columns = next(columns.blocks(len(Z)))
     columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if len(columns) != len(Z):
@@ -182,6 +195,7 @@ def diagnose(
             "t2_limit(model, new_rows=True), hotelling_t2(model, X) and q_residuals(model, X)."
         )
     X, sample_weight = rows_and_weights(model, X, sample_weight)
+    X = readable_again(X)
     scores = model.scores(X)
     if row_weights(sample_weight, scores) is not None and new_rows:
         raise ValueError("sample_weight is for the rows of the fit, and new_rows=True says that these are others.")

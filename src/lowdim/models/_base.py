@@ -17,16 +17,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace
 from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
-from ..errors import fitted_without_summary, needs_second_reading, sklearn_argument
+from ..errors import NeedsRowsInMemory, fitted_without_summary, needs_second_reading, sklearn_argument
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
+from ._gathering import gather_for, plan_of_gathered, with_note
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -64,6 +66,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         "_skl_callbacks": Unstored(),
         "_parent_callback_ctx": Unstored(),
     }
+    #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
+    plot = Accessor("lowdim.plot:ModelPlots")
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 
@@ -113,7 +117,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to `X`, then transform it. It must be possible to read `X` twice."""
+        """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
@@ -180,7 +184,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
         model = clone(self)
         X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-        return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
+        source = model.open_rows(X, y)
+        return model._planned(source, sample_weight)
+
+    def _planned(self, source: Source, sample_weight: Any) -> Plan:
+        """The plan for these rows, which may be that they are gathered in memory first."""
+        try:
+            return self._plan_rows(self._rows(source, sample_weight))
+        except NeedsRowsInMemory as refusal:
+            return plan_of_gathered(self, source, sample_weight, refusal)
 
     # ---- What a subclass has to define
 
@@ -217,13 +229,22 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         with self._restore_on_error():
             rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
             source = self._open_tables(rows, target)
-            if twice and not source.traits.rereadable:
-                raise needs_second_reading("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             weighted = self._rows(source, sample_weight, progress)
-            kept = None if checkpoint is None else keep_state(self, weighted, Checkpoint.of(checkpoint))
-            self._fit_rows(weighted)
+            kept = None
+            try:
+                if twice and not source.traits.rereadable:
+                    raise needs_second_reading("for the transform after the fit")
+                if checkpoint is not None:
+                    plan = self._planned(source, sample_weight)
+                    kept = keep_state(self, plan, weighted, Checkpoint.of(checkpoint))
+                self._fit_rows(weighted)
+            except NeedsRowsInMemory as refusal:
+                source = gather_for(self, source, refusal)
+                weighted = self._rows(source, sample_weight, progress)
+                self._fit_rows(weighted)
+                self.plan_ = with_note(self.plan_)
             self._keep_summary(weighted)
         if kept is not None:
             kept.remove()

@@ -17,11 +17,14 @@ from ..reading import RowMap, map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair, target_names
+from ._further_tables import known_targets, open_further, open_pair, target_names
+from ._pair_transform import PairTransform
+from ._tables import Dtypes, TablesModel, cast
+from ._tables_parameters import check_scale
 from ._writing import Maps, results
 
 
-class PairModel(TablesModel):
+class PairModel(PairTransform, TablesModel):
     """Base class of models of two tables.
 
     Both tables are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`. The scores of X are then X
@@ -72,22 +75,6 @@ class PairModel(TablesModel):
         """
         return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
-        check_is_fitted(self)
-        return results(self._transform_maps(X, y))
-
-    def transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
-    ) -> str:
-        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
-
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
-        after "X_" and "y_" if `y` is given.
-        """
-        maps = partial(self._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
-
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
@@ -107,13 +94,9 @@ class PairModel(TablesModel):
         """
         return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
 
-    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
-        X, y = self._by_name(X, y, fitted=True)
-        maps = super()._transform_maps(X)
-        if y is None:
-            return maps
+    def _y_map(self, y: Any) -> RowMap:
         source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
-        return [*maps, RowMap(source, self._y_scoring(), self.get_feature_names_out)]
+        return RowMap(source, self._y_scoring(), self.get_feature_names_out)
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)

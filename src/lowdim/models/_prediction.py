@@ -20,7 +20,8 @@ from ..errors import not_representable
 from ..features import affine
 from ..reading import RowMap
 from ..sources import hold_files
-from ._tables import cast, known_targets, target_names
+from ._further_tables import known_targets, target_names
+from ._tables import cast
 
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {

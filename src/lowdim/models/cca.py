@@ -38,7 +38,8 @@ from ._prediction import (
 )
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import Dtypes, cast, check_regularization, check_scale
+from ._tables import Dtypes, cast
+from ._tables_parameters import check_regularization, check_scale
 from ._writing import Maps, results
 
 

@@ -20,16 +20,9 @@ from ..solvers.tables import ComponentsFunction, Reduction, Views, column_struct
 from ..sources import BesideSource, Source, open_target
 from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
-from ._tables import (
-    Dtypes,
-    TablesModel,
-    cast,
-    check_regularization,
-    check_scale,
-    in_namespace_of,
-    is_list_of_tables,
-    open_further,
-)
+from ._further_tables import in_namespace_of, is_list_of_tables, open_further
+from ._tables import Dtypes, TablesModel, cast
+from ._tables_parameters import check_regularization, check_scale
 from ._writing import Maps, results
 
 

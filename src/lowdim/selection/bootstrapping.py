@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import LowdimWarning, MissingValues, choice, without_warnings
-from ..sources import by_name
+from ..sources import by_name, with_known_length
 from .pieces import find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
@@ -196,6 +196,8 @@ def bootstrap(
     model = clone(estimator)
     X, y, groups, sample_weight = by_name(X, y, groups=groups, sample_weight=sample_weight)
     source = model.open_rows(X, y)
+    if groups is None:
+        source = with_known_length(source, "for the bootstrap")
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:

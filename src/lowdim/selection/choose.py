@@ -14,7 +14,7 @@ from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolutio
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import by_name, open_source
+from ..sources import by_name, open_source, with_known_length
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
@@ -109,7 +109,8 @@ def choose_n_components(
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])
+        named = not (isinstance(rules, str) and rules == "all")
+        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"], named)
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
@@ -218,19 +219,22 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
 
 
 def _cross_validate(
-    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any
+    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any, named: bool
 ) -> tuple[Any, Any, CrossValidation | None, str]:
     """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
     One pass over the rows is enough for all rules: the summaries of the folds are merged into one of all rows, which is
-    then the input of the other rules.
+    then the input of the other rules. Rows of unknown number are gathered in memory; a stream that can be read once
+    only if the rule was `named`, since all other rules need no memory for it.
     """
     if isinstance(X, Moments | summaries.Triangle):
         return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
+    if source.shape[0] is None and isinstance(cv, numbers.Integral):
+        if not named and not source.traits.rereadable:
+            return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
+        source = with_known_length(source, "for cross-validation")
     n, p = source.shape
-    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
-        return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
     # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.

@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .._xp import compute_lazy, is_sparse, to_numpy
-from ..errors import MissingValues, needs_second_reading
+from ..errors import MissingValues, NeedsRowsInMemory, needs_second_reading
 from ..reading import check_weights
 from ..solvers import Plan, Status
 from ..solvers.escalate import finer_plan, refine
 from ..solvers.plan import cheapest_plan, checked_plan
-from ..sources import Source, by_name
+from ..sources import Source, by_name, gather
 from .fold_run import FoldJob, FoldResult, FoldRun
 from .fold_scores import FOLD_SCORES, RefitFolds
 from .folds import Folds, folds_of, tables_in
@@ -105,7 +105,7 @@ def cross_validate(
       6   3011.201     225.070
     within one standard error of the best: K = 2
     """
-    return _validator(estimator, X, y, cv, parameters, groups, sample_weight).run(n_components)
+    return _validator(estimator, X, y, cv, parameters, groups, sample_weight, gathers=True).run(n_components)
 
 
 def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
@@ -114,9 +114,18 @@ def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5,
 
 
 def _validator(
-    estimator: Any, X: Any, y: Any, cv: Any, parameters: Any, groups: Any, sample_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    cv: Any,
+    parameters: Any,
+    groups: Any,
+    sample_weight: Any,
+    *,
+    gathers: bool = False,
 ) -> CrossValidator:
-    """The cross-validation of an estimator, after a check of the arguments."""
+    """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
+    gathered in memory, unless their labels are given."""
     if not isinstance(estimator, CanBeValidated):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
@@ -131,10 +140,23 @@ def _validator(
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
-    source = models[0].open_rows(X, y)
+    source, tables = models[0].open_rows(X, y), (X, y)
+
+    def folds() -> Folds:
+        return folds_of(cv, source.shape[0], groups, _classes(tables[1], source.shape[0]), weights)
+
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_of(cv, source.shape[0], groups, _classes(y, source.shape[0]), weights)
-    return CrossValidator(scorers, source, folds, weights, settings, (X, y))
+    try:
+        found = folds()
+    except NeedsRowsInMemory:
+        if not gathers or source.traits.remote:
+            raise
+        source = gather(source, "for cross-validation")
+        members = tables_in(source)
+        tables = (members[0], members[1] if len(members) > 1 else None)
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        found = folds()
+    return CrossValidator(scorers, source, found, weights, settings, tables)
 
 
 class CrossValidator:

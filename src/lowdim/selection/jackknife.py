@@ -10,8 +10,8 @@ from scipy import special
 from sklearn.base import clone
 
 from .._xp import to_numpy
-from ..errors import bad_weights, needs_second_reading
-from ..sources import by_name
+from ..errors import bad_weights, unknown_length
+from ..sources import Source, by_name, with_known_length
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
@@ -104,7 +104,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     .. [1] Martens, Martens (2000), Modified jack-knife estimation of parameter uncertainty in bilinear modelling.
     """
     X, y, cv, sample_weight = by_name(X, y, cv=cv, sample_weight=sample_weight)
-    n = _count(model, X, y)
+    source = with_known_length(model.open_rows(X, y, fitted=True), "for the jackknife")
+    n = _count(model, source)
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
     if weights.shape != (n,):
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
@@ -123,7 +124,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     if len(parts) < 2:
         raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
     replicates = []
-    tables = with_known_products(model, model.open_rows(X, y, fitted=True))
+    tables = with_known_products(model, source)
     for left_out in parts:
         kept = weights.copy()
         kept[left_out] = 0.0
@@ -146,13 +147,10 @@ def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
     return held
 
 
-def _count(model: Any, X: Any, y: Any) -> int:
-    """The number of rows; an error if X and y cannot be those of the fit."""
-    source = model.open_rows(X, y, fitted=True)
-    if not source.traits.rereadable:
-        raise needs_second_reading("for fits without a part of the rows")
+def _count(model: Any, source: Source) -> int:
+    """The number of rows; an error if they cannot be those of the fit."""
     if source.shape[0] is None:
-        raise ValueError("the jackknife needs to know the number of rows; pass arrays, tables or lists of blocks.")
+        raise unknown_length("the jackknife")
     fitted = (model.n_features_in_, model.y_mean_.shape[0])
     groups = tuple(table.shape[1] for table in tables_in(source))
     if groups != fitted:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading import check_weights
-from ..sources import Source, by_name
+from ..sources import Source, by_name, with_known_length
 from .coordinates import UsedRows
 from .folds import check_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBePermuted
@@ -38,12 +38,22 @@ class PermutationTest(Tabular):
         p-value of a component is never smaller than that of the component before it.
     n_components : int
         The number of components before the first one whose p-value is above `level`.
+    strength : array of shape (n_components,)
+        How strong each component is, for pictures: for PCA the proportion of variance, for CCA the correlation of the
+        k-th pair; with regularization, the k-th of the `singular_values_`.
+    null_strength : array of shape (n_permutations, n_components)
+        The same for shuffled rows: for CCA, the largest correlation that is left after the earlier pairs.
+    are_correlations : bool
+        Whether strengths are correlations.
     """
 
     estimator: str
     statistic: np.ndarray
     null: np.ndarray
     level: float
+    strength: np.ndarray
+    null_strength: np.ndarray
+    are_correlations: bool
 
     @property
     def p_values(self) -> np.ndarray:
@@ -160,7 +170,8 @@ def permutation_test(
         )
     model = clone(estimator)
     X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
-    source, options = model.open_rows(X, y), model.permutation_options()
+    source = with_known_length(model.open_rows(X, y), "for the permutation test")
+    options = model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
     members = tables_in(source)
     tables = [
@@ -168,10 +179,13 @@ def permutation_test(
         for s, scaled in zip(members, options.scaled, strict=True)
     ]
     if len(tables) > 1:
-        statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
+        strength, null_strength, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
+        are_correlations = all(c == 0.0 for c in options.regularization)
+        statistic = _log_wilks(strength) if are_correlations else strength
     else:
-        statistic, null = _test_variances(tables[0][0], int(n_permutations), random)
-    return PermutationTest(type(model).__name__, statistic, null, level)
+        strength, null = _test_variances(tables[0][0], int(n_permutations), random)
+        statistic, null_strength, are_correlations = strength, null, False
+    return PermutationTest(type(model).__name__, statistic, null, level, strength, null_strength, are_correlations)
 
 
 def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.ndarray, float]:
@@ -249,8 +263,8 @@ def _shares(S: np.ndarray, m: int) -> np.ndarray:
 
 def _test_correlations(
     tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """The statistic from each pair on, for the rows and for rows of which one table was shuffled.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular values of the rows, those of rows of which one table was shuffled, and the statistics of the latter.
 
     In the basis U diag(g) of a table with singular vectors U, the regularised problem is a singular value
     decomposition; g = 1 without regularization.
@@ -279,13 +293,14 @@ def _test_correlations(
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s)
-    null = np.empty((n_permutations, k))
+    values, null = np.empty((n_permutations, k)), np.empty((n_permutations, k))
     rests = _Rests(A, B)
     for i in range(n_permutations):
         K = rests.shuffled(random.permutation(n))
         for j in range(k):
-            null[i, j] = statistic_from(np.linalg.svd(rests.products(K, j), compute_uv=False))[0]
-    return statistic_from(s), null
+            found = np.linalg.svd(rests.products(K, j), compute_uv=False)
+            values[i, j], null[i, j] = found[0], statistic_from(found)[0]
+    return s, values, null
 
 
 class _Rests:

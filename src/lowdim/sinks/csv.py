@@ -59,7 +59,11 @@ class CsvSink(TableSink):
             if not compute.any(formulas).as_py():
                 continue
             if self._escapes:
-                escaped = compute.if_else(formulas, compute.binary_join_element_wise(pa.scalar("'", plain), texts, pa.scalar("", plain)), texts)
+                escaped = compute.if_else(
+                    formulas,
+                    compute.binary_join_element_wise(pa.scalar("'", plain), texts, pa.scalar("", plain)),
+                    texts,
+                )
                 kept = kept.set_column(i, field.name, escaped)
             elif not self._warned:
                 self._warned = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...errors import MissingValues
+from ...errors import MissingValues, holes_after_reading
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from ..base import Plan, RowsLike, SpectraLike, with_passes
@@ -46,8 +46,9 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
         try:
             fit, the_plan = solver_for(job, asked).fit_rows(rows, request, spectra)
             return fit, with_passes(the_plan, fit.passes)
-        except MissingValues:
-            pass
+        except MissingValues as holes:
+            if not rows.traits.rereadable:
+                raise holes_after_reading(holes) from holes
     return solver_for(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
 
 

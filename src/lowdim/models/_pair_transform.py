@@ -1,0 +1,46 @@
+"""`transform` and `transform_to` of models of two tables, of which the second one may be left out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..reading import RowMap
+from ._base import Model
+from ._writing import Maps, results
+
+
+class PairTransform(Model):
+    """Base class of models of two tables, each of which has scores."""
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
+        check_is_fitted(self)
+        return results(self._transform_maps(X, y))
+
+    def transform_to(
+        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+    ) -> str:
+        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
+
+        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
+        after "X_" and "y_" if `y` is given.
+        """
+        maps = partial(self._transform_maps, y=y)
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
+
+    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
+        X, y = self._by_name(X, y, fitted=True)
+        return [self._x_map(X)] if y is None else [self._x_map(X), self._y_map(y)]
+
+    def _x_map(self, X: Any) -> RowMap:
+        """The map from rows of X to their scores."""
+        return self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)
+
+    @abstractmethod
+    def _y_map(self, y: Any) -> RowMap:
+        """The map from rows of y to their scores."""
