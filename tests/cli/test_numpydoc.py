@@ -6,7 +6,7 @@ import pytest
 
 from lowdim import choose_n_components, cross_validate, models
 from lowdim.cli.numpydoc import described_parameters, first_sentence
-from lowdim.cli.options import options_of, values_of
+from lowdim.cli.parameters import Parameters, value_of
 
 DOCUMENTED = [*(getattr(models, name) for name in models.__all__), choose_n_components, cross_validate]
 
@@ -43,30 +43,36 @@ def test_a_docstring():
 
 
 def test_arrays_are_no_options():
-    options = options_of(models.ICA)
-    assert "w_init" not in options and {"n_components", "tol", "max_iter", "extended"} <= set(options)
+    names = {option.name for option in Parameters(models.ICA).options}
+    assert "w_init" not in names and {"n_components", "tol", "max_iter", "extended"} <= names
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("text", "kind", "value"),
     [
-        ("3", 3),
-        ("0.9", 0.9),
-        ("1e-8", 1e-8),
-        ("none", None),
-        ("true", True),
-        ("parallel", "parallel"),
-        ("0.1,0.5", [0.1, 0.5]),
-        ("a,b", "a,b"),
-        ("nan", "nan"),
-        (True, True),
-        (5, 5),
+        ("3", "int", 3),
+        ("0.9", "int, float, str or None", 0.9),
+        ("1e-8", "float", 1e-8),
+        ("none", "int or None", None),
+        ("true", "str or bool", True),
+        ("parallel", "int or str", "parallel"),
+        ("0.1,0.5", "float or pair of floats", [0.1, 0.5]),
+        ("a,b", "str", "a,b"),
+        ("nan", "str", "nan"),
+        ("2", "sequence of int or str, optional", [2]),
+        ("PC1,PC3", "sequence of int or str, optional", ["PC1", "PC3"]),
+        ("8, 8", "(height, width)", [8, 8]),
+        ("5", "sequence, or str, optional", "5"),
+        (True, "bool", True),
     ],
 )
-def test_values(text, value):
-    found = values_of(["a"], {"a": text})["a"]
+def test_values(text, kind, value):
+    found = value_of(text, kind)
     assert found == value and type(found) is type(value)
 
 
 def test_options_that_were_not_given_are_left_out():
-    assert values_of(["a", "b"], {"a": None, "b": "1"}) == {"b": 1}
+    parameters = Parameters(models.PLSSVD)
+    given = dict.fromkeys((option.name for option in parameters.options), None)
+    assert parameters.values(given) == {}
+    assert parameters.values({**given, "n_components": "none"}) == {"n_components": None}

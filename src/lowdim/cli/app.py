@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from . import applying, converting, fitting, looking, summarizing
+from . import applying, converting, fitting, looking, plotting, summarizing
 from .commands import group
 
 
@@ -20,7 +20,7 @@ def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
     app = group("The few directions that explain a table of numbers.")
     app.callback()(_about)
-    for verbs in (fitting, applying, summarizing, looking, converting):
+    for verbs in (fitting, applying, summarizing, looking, plotting, converting):
         verbs.add_to(app)
     return app
 

@@ -53,7 +53,7 @@ def transform(
     lowdim transform pca.model wine.csv --id class -o scores.parquet
     """
     fitted = _model(model, "transform_to")
-    second = _second(y, y_data)
+    second = second_table(y, y_data)
     more = {"n_components": n_components} | ({} if second is None else {"y": second})
     _write(terminal, fitted.transform_to, data, columns, exclude, ids, output, overwrite, escape_formulas, more)
 
@@ -139,7 +139,7 @@ def _model(path: str, method: str) -> Any:
     return model
 
 
-def _second(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
+def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
     """The second table: names of columns of the first, files, or None."""
     if y and y_data:
         raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 
 from .. import models
 from ..files import load, save
+from ..inspect import importance
 from ..selection import choose_n_components, cross_validate
 from ..sources import scan
 from .commands import add, command_name, group
@@ -24,11 +25,9 @@ from .options import (
     ResponseFiles,
     Responses,
     Weight,
-    options_of,
-    plain_help,
-    values_of,
 )
 from .outputs import require_absent
+from .parameters import Parameters, plain_help
 from .tables import paths_of, saved_kind, table
 from .terminal import Terminal
 
@@ -46,31 +45,30 @@ Groups = Annotated[str | None, typer.Option("--groups", help="A column; rows of 
 Rules = Annotated[list[str] | None, typer.Option("--rule", "-r", help="A rule; the default is all. Can be repeated.")]
 
 
-def importance(model):
-    from ..tabular import Table
-
-    return Table({name: __import__("numpy").asarray(v) for name, v in model._importance()})
-
-
 def add_to(app: typer.Typer) -> None:
     """Add the verbs to the application."""
     fits = group("Fit a model to the rows of a table, and save it.")
     validations = group("Score numbers of components by rows that were left out.")
     for name in models.__all__:
         cls = getattr(models, name)
-        parameters = options_of(cls)
+        parameters = Parameters(cls, heading=_HEADING)
         second_table = get_tags(cls()).target_tags.required and cls is not models.GCCA
         without = () if second_table else ("y", "y_data")
-        run = _fitting(cls, list(parameters))
-        add(fits, command_name(name), run, parameters.values(), _help(cls, _FIT_EXAMPLES), without)
+        run = _fitting(cls, parameters)
+        add(fits, command_name(name), run, parameters.options, _help(cls, _FIT_EXAMPLES), without)
         if hasattr(cls, "held_out_scorer"):
-            shared = {key: option for key, option in parameters.items() if key != "n_components"}
-            run = _validating(cls, list(shared))
-            add(validations, command_name(name), run, shared.values(), _help(cls, _CV_EXAMPLES), without)
+            shared = Parameters(cls, skip=["n_components"], heading=_HEADING)
+            run = _validating(cls, shared)
+            add(validations, command_name(name), run, shared.options, _help(cls, _CV_EXAMPLES), without)
     app.add_typer(fits, name="fit")
     app.add_typer(validations, name="cross-validate")
-    rules = options_of(choose_n_components, skip=("X", "rules", "cv", "sample_weight"))
-    add(app, "choose", _choosing(list(rules)), rules.values(), _CHOOSE)
+    rules = Parameters(
+        choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
+    )
+    add(app, "choose", _choosing(rules), rules.options, _CHOOSE)
+
+
+_HEADING = "Parameters of the model"
 
 
 def _help(cls: type, examples: dict[str, str]) -> str:
@@ -105,7 +103,7 @@ lowdim choose wine.csv --columns numeric --exclude class --standardize
 """
 
 
-def _fitting(cls: Any, parameters: list[str]) -> Any:
+def _fitting(cls: Any, parameters: Parameters) -> Any:
     """The command that fits models of a class; its options depend on what `fit` takes."""
 
     def fit(
@@ -122,7 +120,7 @@ def _fitting(cls: Any, parameters: list[str]) -> Any:
         checkpoint: Checkpoint = None,
         **given: Any,
     ) -> None:
-        model = cls(**values_of(parameters, given))
+        model = cls(**parameters.values(given))
         if output is not None:
             require_absent(output, overwrite)
         with terminal.progress(), paths_of(data) as paths:
@@ -179,7 +177,7 @@ def model_values(model: Any, output: str | None = None) -> dict[str, Any]:
     return values if output is None else {**values, "saved": output}
 
 
-def _validating(cls: Any, parameters: list[str]) -> Any:
+def _validating(cls: Any, parameters: Parameters) -> Any:
     """The command that cross-validates models of a class."""
 
     def validate(
@@ -196,7 +194,7 @@ def _validating(cls: Any, parameters: list[str]) -> Any:
         groups: Groups = None,
         **given: Any,
     ) -> None:
-        model = cls(**values_of(parameters, given))
+        model = cls(**parameters.values(given))
         tried = None if counts is None else _counts(counts)
         with terminal.progress(), paths_of(data) as paths:
             rows, second = _tables(cls, paths, columns, [*(exclude or []), *(ids or [])], y, y_data)
@@ -209,7 +207,7 @@ def _validating(cls: Any, parameters: list[str]) -> Any:
             "what": result.what,
             "best": result.best,
             "one_standard_error": result.one_standard_error,
-            "table": dict(result.table()),
+            "table": result.table().to_dict(),
         }
         terminal.answer(str(result), values)
 
@@ -225,7 +223,7 @@ def _counts(text: str) -> list[int]:
     return list(range(1, numbers[0] + 1)) if len(numbers) == 1 else numbers
 
 
-def _choosing(parameters: list[str]) -> Any:
+def _choosing(parameters: Parameters) -> Any:
     """The command that applies the rules for the number of components."""
 
     def choose(
@@ -240,13 +238,13 @@ def _choosing(parameters: list[str]) -> Any:
         **given: Any,
     ) -> None:
         with terminal.progress(), paths_of(data) as paths:
-            options = values_of(parameters, given)
+            options = parameters.values(given)
             if len(paths) == 1 and saved_kind(paths[0]) == "summary":
                 rows = load(paths[0])
             else:
                 rows = table(paths, columns, [*(exclude or []), *(ids or [])])
             folds = int(cv) if cv.isdigit() else cv
             choices = choose_n_components(rows, rule or "all", cv=folds, sample_weight=weight, **options)
-        terminal.answer(str(choices), {"table": dict(choices.table())})
+        terminal.answer(str(choices), {"table": choices.table().to_dict()})
 
     return choose

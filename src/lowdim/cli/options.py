@@ -1,21 +1,13 @@
-"""Options of commands: those that several commands share, and those that are the parameters of a model or function."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-import inspect
-import math
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 
-from .numpydoc import Described, described_parameters
-
-#: Parameters that take arrays or functions, and so cannot be given on a command line.
-_NOT_TEXT = ("array", "mapping", "dict")
-
 #: The headings under which options are listed.
-ROWS, RESULT, PARAMETERS = "The table", "The result", "Parameters of the model"
+ROWS, RESULT = "The table", "The result"
 
 
 def _option(*names: str, help: str, metavar: str | None = None, panel: str = ROWS) -> Any:
@@ -62,68 +54,3 @@ ResponseFiles = Annotated[
 Fewer = Annotated[
     int | None, _option("--n-components", "-k", help="Use only the first so many components.", panel=RESULT)
 ]
-
-
-def keyword(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
-    """An option of a command whose signature is built."""
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def options_of(function: Callable[..., Any], skip: Iterable[str] = ()) -> dict[str, inspect.Parameter]:
-    """The parameters of a class or function as options, with types and help from its docstring.
-
-    Parameters that are arrays or functions are left out, and so are those that the docstring does not describe.
-    """
-    words = described_parameters(function)
-    options = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        described = words.get(name)
-        if name in skip or described is None or described.kind.startswith(_NOT_TEXT):
-            continue
-        options[name] = keyword(name, _annotation(name, described, parameter), parameter.default)
-    return options
-
-
-def _annotation(name: str, described: Described, parameter: inspect.Parameter) -> Any:
-    """The type of an option and its help."""
-    flag = "--" + name.replace("_", "-")
-    text = plain_help(described.text or described.kind)
-    if described.kind.startswith("bool"):
-        kind: Any = bool if isinstance(parameter.default, bool) else bool | None
-        option = typer.Option(f"{flag}/--no-{flag[2:]}", help=text, rich_help_panel=PARAMETERS)
-        return Annotated[kind, option]
-    short = ["-k"] if name == "n_components" else []
-    metavar = {"int": "INT", "float": "FLOAT"}.get(described.kind, "VALUE")
-    if parameter.default is not None:
-        text += f" \\[default: {parameter.default}]"
-    option = typer.Option(flag, *short, help=text, metavar=metavar, show_default=False, rich_help_panel=PARAMETERS)
-    return Annotated[str | None, option]
-
-
-def plain_help(text: str) -> str:
-    """Help without the marks of docstrings, and safe from being taken for the marks of rich."""
-    return text.replace("`", "").replace("[", "\\[")
-
-
-def values_of(options: Iterable[str], given: dict[str, Any]) -> dict[str, Any]:
-    """The values of options that were given as text or flags, as the parameters of a model."""
-    return {name: _value(given[name]) for name in options if given[name] is not None}
-
-
-def _value(value: Any) -> Any:
-    """The number, None, true, false or text that a text stands for; a list if it has commas between numbers."""
-    if not isinstance(value, str):
-        return value
-    words = {"none": None, "true": True, "false": False}
-    if value.lower() in words:
-        return words[value.lower()]
-    if "," in value:
-        parts = [_value(part.strip()) for part in value.split(",")]
-        return value if any(isinstance(part, str) for part in parts) else parts
-    for kind in (int, float):
-        try:
-            number = kind(value)
-        except ValueError:
-            continue
-        return number if math.isfinite(number) else value
-    return value
