@@ -29,7 +29,7 @@ REFUSED = {
     "no rule": (PPCA("nonsense"), (X,), "is not one of"),
     "not a rule for factors": (FactorAnalysis("minka"), (X,), "is not one of"),
     "folds of two rows": (PPCA("cv"), (X[:2],), "at least 3 are needed"),
-    "a rule and holes": (PPCA("cv", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
+    "a rule and holes": (PPCA("minka", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
     "a start of another size": (ICA(2, w_init=np.eye(3)), (X,), r"w_init must have shape \(2, 2\)"),
 }
 

@@ -7,9 +7,10 @@ from . import densities, errors, features, files, inspect, kernels, models, sele
 from ._version import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+from .onnx import to_onnx
 from .planning import plan
 from .reading import Checkpoint, summarize
-from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
+from .selection import bootstrap, choose_n_components, cross_validate, factor_suitability, permutation_test, pool
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
@@ -34,6 +35,7 @@ __all__ = [
     "cross_validate",
     "densities",
     "errors",
+    "factor_suitability",
     "features",
     "files",
     "inspect",
@@ -43,10 +45,12 @@ __all__ = [
     "open_source",
     "permutation_test",
     "plan",
+    "pool",
     "save",
     "scan",
     "selection",
     "solvers",
     "summarize",
+    "to_onnx",
     *models.__all__,
 ]

@@ -318,5 +318,6 @@ class Scratch:
 def _empty_like(a: np.ndarray | Beside) -> np.ndarray:
     """Uninitialised memory in the order of `a`, by columns or by rows."""
     if a.ndim == 2 and has_columns_in_one_piece(a):
-        return empty_columns(*a.shape, a.dtype)
+        n, p = a.shape
+        return empty_columns(n, p, a.dtype)
     return np.empty_like(a, order="K", subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)

@@ -36,6 +36,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for the result to be reliable."""
 
 
+class HeywoodWarning(LowdimWarning):
+    """A factor analysis explains all of the variance of a column, whose uniqueness is at its lower bound."""
+
+
 class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
 

@@ -6,11 +6,14 @@ from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .permutation import PermutationTest, permutation_test
-from .rules import ALIASES, RULES, Rule, rule_of
+from .pooling import Pooled, pool
+from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
+from .suitability import Suitability, factor_suitability
 from .validation_table import CrossValidation
 
 __all__ = [
     "ALIASES",
+    "FACTOR_RULES",
     "RULES",
     "Bootstrap",
     "Choice",
@@ -18,11 +21,15 @@ __all__ = [
     "CrossValidation",
     "Eigenvalues",
     "PermutationTest",
+    "Pooled",
     "Rule",
+    "Suitability",
     "Unavailable",
     "bootstrap",
     "choose_n_components",
     "cross_validate",
+    "factor_suitability",
     "permutation_test",
+    "pool",
     "rule_of",
 ]

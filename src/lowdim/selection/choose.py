@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolutio
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import by_name, open_source, with_known_length
+from ..sources import Source, by_name, open_source, with_known_length
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import count_rows, shuffle_folds
+from .folds import count_rows, folds_of, shuffle_folds
+from .holes import choose_with_holes, complete_or_holes
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
@@ -51,7 +53,8 @@ def choose_n_components(
     X : rows, Moments or Triangle
         Anything that `open_source` reads, or a summary of rows.
     rules : "all", a name, or names
-        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes.
+        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes. "parallel-factors", which
+        counts factors and not components, is not among "all".
     standardize : bool
         Use the correlation matrix instead of the covariance matrix.
     ddof : 0 or 1
@@ -86,6 +89,12 @@ def choose_n_components(
     lost to rounding, the rows are read again for a `Triangle`. With far fewer rows than columns, the inner products of
     the rows are used instead.
 
+    Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three in a
+    row were no better; "cv" fits PPCA to the rows without each fold, and scores the observed entries of the fold;
+    "proportion", "kaiser", "broken-stick", "elbow" and "map" use the covariance of maximum likelihood given the
+    observed entries. The others are derived for complete rows, and their note says so. Each step of EM is a pass over
+    the rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -99,17 +108,42 @@ def choose_n_components(
     """
     asked = _find_rules(rules)
     _check_options(standardize, ddof)
-    options = {
+    seed = seed_of(random_state)
+    options: dict[str, Any] = {
         "proportion": proportion,
         "noise_variance": noise_variance,
         "n_draws": n_draws,
         "quantile": quantile,
-        "seed": seed_of(random_state),
+        "seed": seed,
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
+    named = not (isinstance(rules, str) and rules == "all")
+    answer = partial(_choose_complete, asked, options, standardize, ddof, cv, named)
+    if isinstance(X, Moments | summaries.Triangle):
+        return answer(X, sample_weight)
+    rows, choices = complete_or_holes(X, sample_weight, answer, "to choose a number of components")
+    if choices is not None:
+        return choices
+    folds, note = None, ""
+    if any(rule.needs == "folds" for rule in asked):
+        note = _why_no_folds(rows.source, cv, rows.weights)
+        folds = None if note else folds_of(shuffle_folds(cv, seed), rows.shape[0], weights=rows.weights)
+    return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
+
+
+def _choose_complete(
+    asked: list[Rule],
+    options: dict[str, Any],
+    standardize: bool,
+    ddof: int,
+    cv: Any,
+    named: bool,
+    X: Any,
+    sample_weight: Any,
+) -> Choices:
+    """The answers for complete rows, or for a summary of them."""
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        named = not (isinstance(rules, str) and rules == "all")
         X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"], named)
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
@@ -127,7 +161,7 @@ def choose_n_components(
         assert rule.function is not None
         try:
             found = rule.function(e, **{name: options[name] for name in rule.options})
-            answers.append(_answer(rule, found, "", e.values))
+            answers.append(_answer(rule, found, "", rule.compared(e)))
         except Unavailable as reason:
             answers.append(_answer(rule, None, str(reason)))
     return Choices(e, tuple(answers))
@@ -234,13 +268,10 @@ def _cross_validate(
         if not named and not source.traits.rereadable:
             return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
         source = with_known_length(source, "for cross-validation")
-    n, p = source.shape
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
-    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
-    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
-    if p < 2 or few_rows or (weight is not None and weight < 10):
-        return source, sample_weight, None, "needs at least 2 columns and 10 rows"
+    p = source.shape[1]
+    note = _why_no_folds(source, cv, sample_weight)
+    if note:
+        return source, sample_weight, None, note
     try:
         result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)
     except NoFoldSummaries:
@@ -248,6 +279,18 @@ def _cross_validate(
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
     note = "" if found else "the rows without a fold leave no variance for the noise of any model"
     return (source, sample_weight, found, note) if total is None else (total, None, found, note)
+
+
+def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
+    """Why no folds can be made of the rows, or nothing."""
+    n, p = source.shape
+    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
+        return "needs the number of rows, or labels of the rows as cv"
+    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
+    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
+    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
+    few = p < 2 or few_rows or (weight is not None and weight < 10)
+    return "needs at least 2 columns and 10 rows" if few else ""
 
 
 def _answer(

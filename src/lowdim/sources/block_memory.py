@@ -48,6 +48,6 @@ class BlockMemory:
 
 
 class _Piece(np.ndarray):
-    """An array with memory of its own. The `base` of a view is usually the array that owns the memory, however many views
-    are between the two. But NumPy does not go on to an array of another type, so the base of all views of the plain
-    array that was handed out is that array."""
+    """An array with memory of its own. The `base` of a view is usually the array that owns the memory, however many
+    views are between the two. But NumPy does not go on to an array of another type, so the base of all views of the
+    plain array that was handed out is that array."""

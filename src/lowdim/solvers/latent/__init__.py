@@ -21,6 +21,7 @@ from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_compone
 from .newton import Newton, NewtonCG
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
+from .saturated_fit import Saturated, saturated
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
@@ -93,6 +94,7 @@ __all__ = [
     "Promax",
     "Quartimax",
     "Rotation",
+    "Saturated",
     "Varimax",
     "check_components",
     "closed_form",
@@ -100,6 +102,7 @@ __all__ = [
     "independent_loglike",
     "plan",
     "rotation_of",
+    "saturated",
     "saturated_loglike",
     "solve",
     "solve_summary",

@@ -12,11 +12,11 @@ from ...errors import unreadable_file
 from ..stamps import Found
 from .columns import index_columns
 
-#: A batch of Parquet takes this many bytes of a column. That is the size of a page, unless the writer chose another one:
-#: a page of one column is decoded as a whole and dropped while it is in the cache, before that of the next column.
+#: A batch of Parquet takes this many bytes of a column. That is the usual size of a page: a page of one column is
+#: decoded as a whole, and dropped while it is in the cache, before the next column is decoded.
 _COLUMN_BYTES = 1 << 20
-#: A batch has at most this many bytes, but at least so many rows: with fewer, calls for each column would cost more than
-#: the copies. A column is read from disk in pieces of so many bytes.
+#: A batch has at most this many bytes, but at least so many rows: with fewer, calls for each column would cost more
+#: than the copies. A column is read from disk in pieces of so many bytes.
 _BATCH_BYTES, _BATCH_ROWS, _READ_BYTES = 64 << 20, 256, 1 << 16
 
 

@@ -42,6 +42,7 @@ class ArrowSource(StoredSource):
             rereadable=rereadable,
             by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
             whole=n is not None,
+            column_blocks=True,
             in_memory=False,
             n_bytes=0,
             itemsize=itemsize,
