@@ -14,6 +14,7 @@ from .._xp import to_numpy
 from ..files import load
 from ..sinks import find_output, open_sink
 from ..sources import Scan, Source, open_keeping
+from ..sources.stamps import Found
 from .commands import add
 from .options import Columns, Data, Exclude, Overwrite
 from .outputs import require_absent
@@ -97,8 +98,9 @@ def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
     numbers = [name for name in columns if name in set(rows.numeric)]
     if not numbers:
         raise ValueError("none of the columns are numbers, and lowdim reads tables of numbers.")
-    keep = [name for name in columns if name not in numbers] if rows.found.kind == "csv" else columns
-    read = rows.select(numbers if rows.found.kind == "csv" else numbers[:1])
+    untyped = isinstance(rows.found, Found) and rows.found.kind == "csv"
+    keep = [name for name in columns if name not in numbers] if untyped else columns
+    read = rows.select(numbers if untyped else numbers[:1])
     source = open_keeping(read, keep, wanted=read.chosen) if keep else read.open()
     with open_sink(output, [], keep=columns, overwrite=overwrite, reading=source.files) as sink:
         _copy(source, _InOrder(sink, columns, read.chosen), keep)

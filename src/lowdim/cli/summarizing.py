@@ -17,7 +17,7 @@ from .tables import paths_of, table
 from .terminal import Terminal
 
 #: The summaries that models can be fitted to.
-_KINDS: dict[str, type[Summary]] = {"moments": Moments, "triangle": Triangle}
+_KINDS: dict[str, type[Moments] | type[Triangle]] = {"moments": Moments, "triangle": Triangle}
 
 Kind = Annotated[str, typer.Option("--kind", help="moments, or triangle where columns depend on each other.")]
 SummaryOutput = Annotated[str, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
