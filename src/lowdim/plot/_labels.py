@@ -14,7 +14,7 @@ MOST_LABELS = 200
 #: Directions from a point to its label, in the order in which they are tried.
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 #: Distances between a point and its label, in points of 1/72 inch.
-_DISTANCES = (4.0, 9.0, 16.0, 26.0)
+_DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
 #: How a label in each direction is aligned, horizontally and vertically.
 _SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
 #: The gap between two labels, in pixels.
