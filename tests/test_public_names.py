@@ -60,10 +60,10 @@ PUBLIC = {
         not_permitted not_representable not_storable not_symmetric not_symmetric_kernel not_written
         nothing_missing objects_in_npy one_column_with_holes one_row open_quote other_kept_type other_length
         other_names other_namespace other_partition other_pass other_response other_rows_than_fit
-        other_separator other_store_width other_stream other_width output_exists output_is_directory
-        output_is_no_path output_is_special over_budget ragged_blocks ragged_line read_once
-        refit_of_weighted_fit rows_exceed_memory rows_needed_for_test saved_object sklearn_argument
-        special_file text_response too_few_rows too_large too_large_for_onnx too_small
+        other_separator other_store_width other_stream other_test other_width output_exists
+        output_is_directory output_is_no_path output_is_special over_budget ragged_blocks ragged_line
+        read_once refit_of_weighted_fit rows_exceed_memory rows_needed_for_test saved_object
+        sklearn_argument special_file text_response too_few_rows too_large too_large_for_onnx too_small
         undetermined_covariance units_too_far unknown_column unknown_component unknown_length
         unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
         weights_without_column which_array without_warnings would_lose_arrays wrong_features

@@ -114,7 +114,8 @@ def _places(point: np.ndarray, width: float, height: float, pixels: float, away:
         directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
     size = np.array([width, height])
     places = []
-    for distance in _DISTANCES:
+    # Names of arrows may be far away; labels of many rows with long lines would be hard to read.
+    for distance in _DISTANCES[: None if away is not None else -1]:
         for direction in directions:
             towards = np.array(direction, dtype=float)
             corner = point + distance * pixels * towards - size * (1 - towards) / 2

@@ -11,8 +11,9 @@ import numpy as np
 
 from .._xp import asarray_like
 from ..errors import wrong_image_shape
+from ..sources import row_labels
 from ._axes import foreground, make_axes
-from ._model import index_labels, named_rows, numbers_of, read_rows, scores_of
+from ._model import named_rows, numbers_of, read_rows
 from ._offered import has, shows
 from ._text import tick_labels
 
@@ -58,10 +59,10 @@ def reconstructions(
     counts = _counts(model, n_components)
     height, width, *colors = _shape(shape, int(model.n_features_in_))
     rows = read_rows(model, X, _MOST_ROWS)
-    index = index_labels(X)
+    index = row_labels(X)
     n = rows.shape[0]
-    names = list(range(n)) if index is None else index[:n].tolist()
-    Z = scores_of(model, named_rows(model, rows))
+    names = list(range(n)) if index is None else list(index[:n])
+    Z = numbers_of(model.transform(named_rows(model, rows)))
     images = [numbers_of(rows)]
     for k in counts:
         # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
