@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._text import LITERAL, label
+from ._text import LITERAL, label, settle_legend
 
 #: At most this many labels are tried.
 MOST_LABELS = 200
@@ -154,7 +154,11 @@ def _occupied(ax: Any) -> list[Any]:
     """Where text and the legend are already."""
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
     legend = ax.get_legend()
-    return boxes if legend is None else [*boxes, legend.get_window_extent()]
+    if legend is None:
+        return boxes
+    box = legend.get_window_extent()
+    settle_legend(ax, box)
+    return [*boxes, box]
 
 
 def _connect(ax: Any, point: np.ndarray, nearest: np.ndarray, text: Any) -> None:

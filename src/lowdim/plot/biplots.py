@@ -77,7 +77,7 @@ def biplot(
     if values is not None:
         if outline is not None:
             draw_outlines(ax, Z, members, outline, level)
-        legend(ax, loc="best", ncols=1 + len(members) // 12)
+        legend(ax, ncols=1 + len(members) // 12)
     zero_lines(ax)
     for axis, k in zip("xy", chosen, strict=True):
         getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)

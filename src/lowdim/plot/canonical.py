@@ -62,7 +62,7 @@ def variates(
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
     if values is not None:
-        legend(ax, loc="best")
+        legend(ax)
     finish_map(ax, points, rows, shown.labels(len(points)))
     return ax
 
@@ -102,7 +102,7 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
             if which.any():
                 ax.bar(positions[which], values[which], color=color(i), width=0.6, label=words, **look)
         _band(ax, positions, test)
-        legend(ax, loc="best")
+        legend(ax)
     column_ticks(ax.xaxis, model.component_names_[: len(values)])
     ax.set_ylabel(what)
     ax.set_ylim(min(0.0, float(values.min(initial=0.0))), max(1.0, float(values.max(initial=0.0)) * 1.05))
@@ -199,6 +199,6 @@ def _bars(tables: list[tuple[str, np.ndarray, list[Any]]], name: str, ax: Any) -
     zero_lines(ax, horizontal=False)
     ax.set_xlabel(label(f"correlation with {name}", 40), **LITERAL)
     if len(tables) > 1:
-        legend(ax, loc="best")
+        legend(ax)
     note(ax, remarks)
     return ax

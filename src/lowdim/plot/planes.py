@@ -71,6 +71,6 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     for axis, name in zip("xy", inspect.column_names(model), strict=True):
         getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
     if shown.groups(len(points)) is not None:
-        legend(ax, loc="best")
+        legend(ax)
     note(ax, thinning_note(len(rows), len(points)))
     return ax

@@ -82,7 +82,7 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     ax.set_xlabel("number of components")
     ax.set_ylabel("RMSE of held-out rows" if errors else f"{found.what} of held-out rows")
     whole_ticks(ax.xaxis)
-    legend(ax, loc="best")
+    legend(ax)
     return ax
 
 
