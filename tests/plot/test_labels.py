@@ -25,7 +25,7 @@ def scattered(points):
     return ax
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(1, 60))
 def test_labels_are_apart_from_each_other_and_from_points(seed, n):
     points = np.random.default_rng(seed).standard_normal((n, 2))
