@@ -17,7 +17,7 @@ from ..models._writing import result_names, results
 from ..sources import open_source, open_target, row_labels
 from ..tabular import Table, numbered
 from .components import columns_by_components
-from .limits import check_scores, readable_again, row_weights, rows_and_weights, variable_components
+from .limits import check_scores, has_scores, readable_again, row_weights, rows_and_weights, variable_components
 from .names import column_names
 
 #: The number of rows of a block in which columns are read.
@@ -32,7 +32,7 @@ def scores(model: Any, X: Any, y: Any = None) -> Table:
     in columns whose names begin with the table: "X_pair1", "y_pair1".
     """
     check_is_fitted(model)
-    if y is None and hasattr(type(model), "scores"):
+    if y is None and has_scores(model):
         return rows_by_components(model, model.scores(X), "Scores", row_labels(X))
     maps = model._transform_maps(X) if y is None else model._transform_maps(X, y)
     found = results(maps)
