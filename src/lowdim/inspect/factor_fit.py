@@ -126,7 +126,7 @@ class FitReport(Tabular):
             for low, high in zip(table["lower"], table["upper"], strict=True)
         ]
         cells = [f"{number:>{width}}  {interval}".rstrip() for number, interval in zip(numbers, intervals, strict=True)]
-        return Table({"": cells}, table.rows, title=table.title, notes=table.notes)
+        return Table({"value": cells}, table.rows, title=table.title, notes=table.notes)
 
 
 def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: Any = None) -> FitReport:
