@@ -328,7 +328,7 @@ def test_an_estimator_has_a_plan_and_prints_itself(toy_model):
     assert model.fit(X).plan_ == planned
     assert str(model).splitlines()[0] == "CorrelationPCA of 90 rows, 5 columns (covariance)"
     assert "PC2" in str(model)
-    assert list(model.get_feature_names_out()) == ["correlationpca0", "correlationpca1"]
+    assert list(model.get_feature_names_out()) == ["PC1", "PC2"]
     for solver in SOLVERS:
         close(models.CorrelationPCA(2, solver=solver).fit(X).components_, model.components_, 1e-8)
     weights = np.arange(90) % 3

@@ -67,17 +67,19 @@ PUBLIC = {
         undetermined_covariance units_too_far unknown_column unknown_component unknown_length
         unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
         weights_without_column which_array without_warnings would_lose_arrays wrong_features
-        wrong_image_shape wrong_number_of_components
+        wrong_image_shape wrong_number_of_components wrong_onnx_inputs
     """,
     "lowdim.features": """
-        AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine require_width
+        AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine
+        require_width
     """,
     "lowdim.files": """
         header load save
     """,
     "lowdim.inspect": """
-        Diagnostics FitReport contributions correlations cos2 determinacy diagnose fit_report hotelling_t2
-        q_limit q_residuals t2_limit
+        Diagnostics FitReport ModelTables canonical_tests coefficients column_names communalities
+        contributions correlations cos2 determinacy diagnose factor_correlations fit_report hotelling_t2
+        importance loadings pair_correlations pattern q_limit q_residuals scores structure t2_limit vip
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
@@ -111,8 +113,8 @@ PUBLIC = {
         ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
         MappedSource ObjectSource SOURCES Scan ShapedSource Source SourceKind SparseSource StreamSource
         TableSource Traits aligned as_if_gathered bad_entry_error by_name can_be_opened can_be_read_once
-        gather hold_files holds_objects names_in open_keeping open_source open_target scan stacked tasks
-        tree unusable_block_error with_known_length
+        gather hold_files holds_objects names_in open_keeping open_source open_target row_labels scan
+        stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed

@@ -73,7 +73,7 @@ class Polynomial:
         return out
 
     def names(self, entries: Sequence[str]) -> list[str]:
-        """Names of the features, such as 'x0^2' and 'x0 x1'."""
+        """Names of the features, such as 'x1^2' and 'x1 x2'."""
         index, _ = _products(len(entries) + self.up_to, self.degree)
         return [_product_name(factors, entries) for factors in index.tolist()]
 

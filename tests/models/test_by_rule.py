@@ -97,7 +97,7 @@ def test_cross_validation_chooses_in_the_same_reading(model):
     expected = cross_validate(scored, X, cv=SHUFFLED, n_components=model.choice_.candidates)
     assert model.n_components_ == model.choice_.k == expected.best
     assert model.choice_.candidates[0] == 0
-    np.testing.assert_allclose(result.scores, expected.scores)
+    np.testing.assert_allclose(result.per_split, expected.per_split)
     np.testing.assert_array_equal(model.choice_.candidates, expected.n_components)
     fixed = clone(model).set_params(n_components=model.n_components_).fit(X)
     np.testing.assert_allclose(model.loadings_, fixed.loadings_, atol=1e-5)
@@ -177,7 +177,7 @@ def test_a_curve_of_held_out_scores_says_what_it_is(model):
     """Its heading names the direction in which the chosen entry is the best, and nothing is said of other models."""
     model.fit(SCALED[:, :5], SCALED[:, 5:9])
     choice = model.choice_
-    (heading,) = set(choice.table()) - {"k"}
+    (heading,) = set(choice.table()) - {"choice"}
     best = {"to maximise": np.argmax, "to minimise": np.argmin}[heading]
     assert choice.candidates[best(choice.curve)] == choice.k
     assert str(choice).startswith(f"cv: K = {choice.k}, by the {choice.cross_validation.what} of rows left out\n")

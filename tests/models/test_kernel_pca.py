@@ -412,4 +412,4 @@ def test_rows_may_change_after_the_fit():
 def test_clone_and_names():
     model = KernelPCA(2, kernel=Gaussian(2.0) + Linear(), solver=Nystrom(20, choose="k-means++"))
     assert clone(model).get_params() == model.get_params()
-    assert list(model.fit(X).get_feature_names_out()) == ["kernelpca0", "kernelpca1"]
+    assert list(model.fit(X).get_feature_names_out()) == ["PC1", "PC2"]

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import skl2onnx
-from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import StackingRegressor, VotingRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline, make_union
@@ -91,6 +92,25 @@ def test_whole_numbers_and_two_models_with_nested_graphs():
     rows = np.round(X).astype(np.int64)
     (found,) = session(graph).run(None, {"X": rows})
     assert error(found, pipeline.transform(rows.astype(np.float64))) < 1e-5
+
+
+def test_inputs_of_unknown_width_side_by_side():
+    model = lowdim.PCA(2).fit(WINE)
+    types = [("some", FloatTensorType([None, None])), ("last", FloatTensorType([None, 1]))]
+    rows = WINE.astype(np.float32)
+    graph = skl2onnx.convert_sklearn(model, initial_types=types)
+    (found,) = session(graph).run(None, {"some": rows[:, :-1], "last": rows[:, -1:]})
+    assert error(found, model.transform(rows.astype(np.float64))) < 1e-5
+
+
+def test_inputs_that_are_not_those_of_the_fit_are_refused():
+    model = lowdim.PCA(2).fit(X)
+    with pytest.raises(ValueError, match=r"PCA takes 5 columns of numbers, and its inputs have 4.*FloatTensorType"):
+        convert(model, X[:, :4])
+    with pytest.raises(ValueError, match=r"the input 'words' is text"):
+        skl2onnx.convert_sklearn(model, initial_types=[("words", StringTensorType([None, 5]))])
+    with pytest.raises(NotFittedError):
+        convert(lowdim.PCA(2), X)
 
 
 def test_old_operators_are_refused():

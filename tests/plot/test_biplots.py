@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim import ICA, PCA, PLSRegression
+from lowdim import ICA, PCA, PLSRegression, plot
 
 RNG = np.random.default_rng(0)
 #: Rows of rank two, which two components represent exactly.
@@ -68,9 +68,13 @@ def test_labels_and_groups_of_rows():
     assert any(name.startswith("r") for name in names_of(ax))
 
 
-def test_one_component_is_referred_to_bars():
-    with pytest.raises(ValueError, match=r"1 components were chosen.*loading_bars"):
-        PCA(1).fit(X).plot.biplot(X)
+def test_one_component_has_no_plane():
+    pca = PCA(1).fit(X)
+    assert not {"biplot", "correlation_circle"} & set(dir(pca.plot))
+    with pytest.raises(TypeError, match=r"plot.biplot shows loadings of two components, and PCA has none"):
+        plot.biplot(pca, X)
+    with pytest.raises(ValueError, match="1 components were chosen, and this picture shows two"):
+        PCA(2).fit(X).plot.biplot(X, [1])
 
 
 def test_the_circle_has_the_correlations_of_columns_and_of_further_ones():

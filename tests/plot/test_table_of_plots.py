@@ -4,8 +4,11 @@ import inspect
 import re
 from pathlib import Path
 
+import array_api_strict as strict
+import dask.array as da
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -99,3 +102,27 @@ def test_the_page_lists_the_plots_and_their_models(fitted):
         if name not in ("contours", "convergence", "validation"):
             named = kinds == "all" or type(fitted).__name__ in kinds.split(", ")
             assert named == (name in dir(fitted.plot)), name
+
+
+@pytest.mark.parametrize("kind", ["other library", "sparse", "Dask"])
+def test_rows_of_other_kinds(kind):
+    X = RNG.standard_normal((40, 4)) @ np.diag([4.0, 3.0, 1.0, 1.0])
+    rows = {"other library": strict.asarray, "sparse": sparse.csr_array, "Dask": da.from_array}[kind](X)
+    model, expected = PCA(2).fit(rows), PCA(2).fit(X)
+    for name in ("scores", "biplot", "correlation_circle", "outliers"):
+        drawn, dense = (getattr(m.plot, name)(r) for m, r in ((model, rows), (expected, X)))
+        assert drawn.get_xlabel() == dense.get_xlabel()
+        for ours, theirs in zip(drawn.collections, dense.collections, strict=True):
+            np.testing.assert_allclose(ours.get_offsets(), theirs.get_offsets(), atol=1e-8)
+    drawn, dense = (m.plot.reconstructions(r, (2, 2)) for m, r in ((model, rows), (expected, X)))
+    np.testing.assert_allclose(drawn.images[0].get_array(), dense.images[0].get_array(), atol=1e-8)
+    plane = rows[:, :2]
+    drawn = PCA(1).fit(plane).plot.contours(plane)
+    np.testing.assert_allclose(drawn.collections[-1].get_offsets(), X[:, :2])
+
+
+def test_responses_of_another_library():
+    X, Y = (strict.asarray(RNG.standard_normal((30, p))) for p in (3, 2))
+    for model in (lowdim.PLSRegression(2).fit(X, Y), lowdim.CCA(2).fit(X, Y)):
+        assert model.plot.predictions(X, Y).get_legend() is not None
+    assert lowdim.CCA(2).fit(X, Y).plot.structure() is not None

@@ -167,7 +167,9 @@ def test_scales_and_offsets_do_no_harm():
 
 def test_tables():
     test = permutation_test(PCA(), random.standard_normal((30, 4)), n_permutations=9, level=0.5, random_state=1)
-    assert list(test.table()) == ["component", "statistic", "chance", "p_value"]
+    assert list(test.table()) == ["statistic", "by chance", "p", "significant"]
+    assert test.table().rows == ["PC1", "PC2", "PC3", "PC4"]
+    assert test.table()["significant"].sum() == test.n_components
     assert "9 shuffles" in str(test)
     assert "9 shuffles" in repr(test)
     pytest.importorskip("pandas", reason="pandas is not installed")

@@ -140,7 +140,14 @@ from .names import (
     different_columns,
     names_difference,
 )
-from .onnx import bad_opset, beyond_onnx_arithmetic, no_such_table, not_in_onnx, too_large_for_onnx
+from .onnx import (
+    bad_opset,
+    beyond_onnx_arithmetic,
+    no_such_table,
+    not_in_onnx,
+    too_large_for_onnx,
+    wrong_onnx_inputs,
+)
 from .outputs import (
     bad_keep,
     being_read,
@@ -367,4 +374,5 @@ __all__ = [
     "wrong_features",
     "wrong_image_shape",
     "wrong_number_of_components",
+    "wrong_onnx_inputs",
 ]

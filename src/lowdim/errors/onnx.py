@@ -32,6 +32,14 @@ def no_such_table(model: str, table: Any, n_tables: int) -> ValueError:
     return ValueError(f"{model} has no table {table!r}: {known}.")
 
 
+def wrong_onnx_inputs(model: str, width: int, got: str) -> ValueError:
+    """The error for a step of a pipeline whose inputs are not those of its fit."""
+    return ValueError(
+        f"{model} takes {width} columns of numbers, and {got}. Give skl2onnx the types of the rows of the fit, such as "
+        f"FloatTensorType([None, {width}]) if it is the first step."
+    )
+
+
 def too_large_for_onnx(n_bytes: int, limit: int) -> ValueError:
     """The error for constants that do not fit into one message of the format."""
     return ValueError(

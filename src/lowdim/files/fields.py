@@ -24,6 +24,7 @@ from ..attributes import (
     Maybe,
     Numbers,
     Real,
+    Sometimes,
     Text,
     TupleOf,
     Whole,
@@ -132,6 +133,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_samples": Whole(1),
         "n_passes": Whole(),
         "plan": Instance("solvers.Plan"),
+        "of_means": Sometimes(Maybe(Numbers("f", "s", "*", **_HELD_OUT))),
     },
     selection.Bootstrap: {
         "estimator": Text(),
@@ -141,12 +143,17 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_blocks": Whole(1),
         "level": Real("positive", most=1.0),
         "labels": Entries(TupleOf(ListOf(Text()))),
+        "axes": Sometimes(Entries(TupleOf(Text()))),
     },
     selection.PermutationTest: {
         "estimator": Text(),
         "statistic": Numbers("k", **_HELD_OUT),
         "null": Numbers("*", "k", **_HELD_OUT),
         "level": Real("positive", most=1.0),
+        "strength": Sometimes(Maybe(Numbers("k", **_HELD_OUT))),
+        "null_strength": Sometimes(Maybe(Numbers("*", "k", **_HELD_OUT))),
+        "are_correlations": Sometimes(Flag()),
+        "component_name": Sometimes(Text()),
     },
     Jackknife: {
         "coef": Numbers("q", "p", host=True),

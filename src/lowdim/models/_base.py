@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -29,6 +29,8 @@ from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._gathering import gather_for, plan_of_gathered, with_note
+from ._named import Named
+from ._output import framed_results
 from ._pipelines import ConvertibleStep
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
@@ -37,7 +39,7 @@ from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -47,10 +49,12 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
 
     random_state: Any
     plan_: Plan
+    #: Tables of the fitted model, with names: see `lowdim.inspect`.
+    tables = Accessor("lowdim.inspect:ModelTables")
+    #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
+    _frames_everywhere = True
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
-    #: The name of components in tables.
-    component_name = "PC"
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
@@ -130,7 +134,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
     def inverse_transform(self, X: Any) -> Array:
         """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
         """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.
@@ -344,7 +348,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
 
     def _transform_maps(self, X: Any) -> Maps:
         """The maps that `transform` applies to its arguments, one for each table."""
-        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
+        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
 
     def _inverse_maps(self, X: Any) -> Maps:
         """The maps that `inverse_transform` applies to its arguments, one for each table."""
@@ -352,7 +356,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
 
     def _row_names(self) -> Sequence[str]:
         """The names of the columns that `inverse_transform` returns to."""
-        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+        return self._column_names()
 
     @with_callbacks
     def _write(self, *arguments: Any) -> str:
@@ -391,14 +395,18 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
     # ---- How a model is printed
 
     def _importance(self) -> list[tuple[str, Array]]:
-        """Rows of the printed table of a fitted model: a name, and a number for each component."""
+        """Columns of the printed table of a fitted model: a name, and a number for each component."""
         variance = self.explained_variance_
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
+        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
             ratio = self.explained_variance_ratio_
-            rows += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
-        return rows
+            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
+        return columns
+
+    def _importance_names(self) -> list[str]:
+        """The labels of the rows of that table."""
+        return self.component_names_
 
     def _describe_columns(self) -> str:
         """The columns that the model was fitted to, for the printed table."""
@@ -414,10 +422,6 @@ class Model(ConvertibleStep, CallbackSupportMixin, ClassNamePrefixFeaturesOutMix
         # The table is followed by scikit-learn's representation.
         below: str = super()._html_repr()
         return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

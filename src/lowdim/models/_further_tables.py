@@ -73,11 +73,6 @@ def known_targets(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def target_names(model: Any) -> list[str]:
-    """The names of the columns of y; y0, y1, ... if they have none."""
-    return [str(name) for name in getattr(model, "target_names_in_", [f"y{j}" for j in range(model.y_mean_.shape[0])])]
-
-
 def check_target_names(model: Any, source: Source) -> None:
     """Refuse columns of y whose names are not those of the fit."""
     known = list(getattr(model, "target_names_in_", []))

@@ -30,6 +30,7 @@ from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._chosen_by_rule import ChosenByRule
 from ._draws import draw_imputations
+from ._output import framed
 from ._rule_choice import DENSITY_AXES
 from ._writing import Maps, results
 
@@ -274,13 +275,15 @@ class LatentModel(ChosenByRule):
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
-        p = self.n_features_in_
-        return (filled[:, :p], filled[:, p:]) if return_std else filled
+        p, names = self.n_features_in_, self._row_names()
+        if not return_std:
+            return framed(self, filled, names, X)
+        return framed(self, filled[:, :p], names, X), framed(self, filled[:, p:], names, X)
 
     def impute_to(
         self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
     ) -> str:
-        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
         With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
         they belong to analyses of tables in memory. For `path`, `keep` and

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..reading import RowMap
 from ._base import Model
+from ._output import framed_results
 from ._writing import Maps, results
 
 
@@ -20,15 +21,17 @@ class PairTransform(Model):
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
         check_is_fitted(self)
-        return results(self._transform_maps(X, y))
+        maps = self._transform_maps(X, y)
+        # scikit-learn makes the data frame of a single result.
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X, y)
 
     def transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
     ) -> str:
         """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
 
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
-        after "X_" and "y_" if `y` is given.
+        For the other arguments see `PCA.transform_to`. The columns of both have the names `component_names_`, after
+        "X_" and "y_" if `y` is given.
         """
         maps = partial(self._transform_maps, y=y)
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
@@ -39,7 +42,7 @@ class PairTransform(Model):
 
     def _x_map(self, X: Any) -> RowMap:
         """The map from rows of X to their scores."""
-        return self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)
+        return self._row_map(X, self._scoring(), "transform", self._score_names)
 
     @abstractmethod
     def _y_map(self, y: Any) -> RowMap:

@@ -17,7 +17,8 @@ from ..reading import RowMap
 from ..solvers import PREIMAGES, FixedPoint, Ridge
 from ..solvers.kernel import LearnedMap
 from ..sources import open_source
-from ._writing import Maps, results
+from ._output import framed_results
+from ._writing import Maps
 
 
 class PreImages:
@@ -45,7 +46,7 @@ class PreImages:
         scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
         """
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def _inverse_maps(self: Any, X: Any) -> Maps:
         source = self._open_scores(X)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._xp import all_finite, is_sparse
 from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
@@ -25,6 +26,7 @@ from ._canonical import warn_if_forced
 from ._further_tables import check_target_names, known_targets, remember_target
 from ._pair_transform import PairTransform
 from ._tables_parameters import check_count, check_regularization
+from ._writing import results
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -161,7 +163,7 @@ class KernelCCA(PairTransform):
         """The map from rows of table i to their variates, in the dtype of the rows."""
         _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self.get_feature_names_out)
+        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -170,7 +172,8 @@ class KernelCCA(PairTransform):
 
         On rows that were not in the fit it can be used to choose kernels, their parameters and `regularization`.
         """
-        return float(np.mean(list(pair_correlations(self.transform(X, y)))))
+        check_is_fitted(self)
+        return float(np.mean(list(pair_correlations(results(self._transform_maps(X, y))))))
 
     def _check_parameters(self) -> None:
         check_regularization(self.regularization, 2)
@@ -294,8 +297,11 @@ class KernelCCA(PairTransform):
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
 
+    def _widths(self) -> Sequence[int]:
+        return [int(table.rows.shape[1]) for table in self._mapped]
+
     def _describe_columns(self) -> str:
-        return " and ".join(str(table.rows.shape[1]) for table in self._mapped) + " columns"
+        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from .. import models
-from ..errors import missing_extra
+from ..errors import missing_extra, wrong_onnx_inputs
 from .converters import express
 from .export import LOWEST_OPSET, add_result, check_opset
 from .graph import Graph, Value
@@ -40,6 +41,7 @@ def set_shape(operator: Any) -> None:
     """Set the type and the number of columns of the result of a step, which skl2onnx calls an operator."""
     kinds = import_module("skl2onnx.common.data_types")
     model = operator.raw_operator
+    check_is_fitted(model)
     width = model.y_mean_.shape[0] if _method(operator) == "predict" else model.n_components_
     kind = kinds.DoubleTensorType if _dtype(operator) == np.float64 else kinds.FloatTensorType
     operator.outputs[0].type = kind([None, int(width)])
@@ -50,17 +52,26 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     check_opset(container.target_opset)
     expression = express(operator.raw_operator, _method(operator))
     graph = Graph(np.float64, prefix=scope.get_unique_variable_name("lowdim") + "_")
-    rows = []
-    for given in operator.inputs:
-        # The number of columns of an input is known for sure only if there are several.
-        width = expression.width if len(operator.inputs) == 1 else int(given.type.shape[1])
-        rows.append(graph.cast(Value(graph, given.onnx_name, width), np.float64))
-    together = rows[0].beside(*rows[1:]) if len(rows) > 1 else rows[0]
-    add_result(graph, operator.outputs[0].onnx_name, expression, together, _dtype(operator), vectors=False)
+    rows = _rows(graph, operator, expression.width)
+    add_result(graph, operator.outputs[0].onnx_name, expression, rows, _dtype(operator), vectors=False)
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     # Later operators are the same.
     container.node_domain_version_pair_sets.add(("", LOWEST_OPSET))
+
+
+def _rows(graph: Graph, operator: Any, width: int) -> Value:
+    """The inputs of a step side by side, in float64; an error if they are not `width` columns of numbers."""
+    kinds = import_module("skl2onnx.common.data_types")
+    name = type(operator.raw_operator).__name__
+    for given in operator.inputs:
+        if isinstance(given.type, kinds.StringTensorType):
+            raise wrong_onnx_inputs(name, width, f"the input {given.raw_name!r} is text")
+    widths: list[Any] = [given.type.shape[1] if len(given.type.shape) > 1 else None for given in operator.inputs]
+    if all(isinstance(found, int) for found in widths) and sum(widths) != width:
+        raise wrong_onnx_inputs(name, width, f"its inputs have {sum(widths)}")
+    parts = [graph.cast(Value(graph, given.onnx_name, width), np.float64) for given in operator.inputs]
+    return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1, width=width)
 
 
 def _method(operator: Any) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import dense, to_numpy
+from .._xp import Array, concat_rows, dense, to_numpy
 from ..errors import not_one_for_each_row, unknown_component
-from ..sources import ArraySource, by_name, open_source
+from ..sources import Source, by_name, open_source
 
 
 def numbers_of(values: Any) -> np.ndarray:
@@ -35,7 +35,7 @@ def column_names(model: Any) -> list[str]:
 def target_names(model: Any) -> list[str]:
     """The names of the columns of y; y1, y2, ... if they have none."""
     names = getattr(model, "target_names_in_", None)
-    return [f"y{j + 1}" for j in range(len(model.y_mean_))] if names is None else [str(name) for name in names]
+    return [f"y{j + 1}" for j in range(model.y_mean_.shape[0])] if names is None else [str(name) for name in names]
 
 
 def chosen_components(model: Any, components: Any, default: int) -> list[int]:
@@ -112,20 +112,20 @@ def names_expected(model: Any) -> list[str] | None:
     return None if names is None else list(names)
 
 
-def read_rows(model: Any, X: Any, most: int | None = None) -> np.ndarray:
-    """The rows as NumPy floats, all of them or the first `most`; one pass over what is needed."""
+def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
+    """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
     source = open_source(X, names_expected(model))
-    blocks: list[np.ndarray] = []
+    blocks: list[Array] = []
     for block in source.blocks(1 << 16 if most is None else most):
-        blocks.append(numbers_of(dense(block)))
-        if most is not None and sum(map(len, blocks)) >= most:
+        blocks.append(dense(block))
+        if most is not None and sum(block.shape[0] for block in blocks) >= most:
             break
-    return np.concatenate(blocks)[:most]
+    return concat_rows(blocks)[:most, :]
 
 
-def named_rows(model: Any, rows: np.ndarray) -> ArraySource:
+def named_rows(model: Any, rows: Array) -> Source:
     """Rows that were computed, with the names of columns that the model expects."""
-    source = ArraySource(rows)
+    source = open_source(rows)
     source.names = names_expected(model)
     return source
 

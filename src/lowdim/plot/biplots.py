@@ -21,7 +21,7 @@ from .score_maps import draw_outlines, draw_points
 MOST_ARROWS = 25
 
 
-@shows("loadings", has_loadings)
+@shows("loadings of two components", lambda model: has_loadings(model) and model.n_components_ > 1)
 def biplot(
     model: Any,
     X: Any,
@@ -89,7 +89,11 @@ def biplot(
     return ax
 
 
-@shows("correlations of columns with components", lambda model: hasattr(type(model), "scores"))
+def _has_scores(model: Any) -> bool:
+    return callable(getattr(model, "scores", None)) and model.n_components_ > 1
+
+
+@shows("correlations of columns with two components", _has_scores)
 def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None, *, ax: Any = None) -> Any:
     """Correlations of the columns with two components, as arrows within the unit circle.
 
@@ -153,7 +157,7 @@ def names_of_table(table: Any, p: int) -> list[str]:
 def _pair(model: Any, components: Any) -> list[int]:
     chosen = chosen_components(model, components, 2)
     if len(chosen) != 2:
-        raise wrong_number_of_components(len(chosen), "two; plot.loading_bars shows one")
+        raise wrong_number_of_components(len(chosen), "two")
     return chosen
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._xp import asarray_like
 from ..errors import wrong_image_shape
 from ._axes import make_axes
 from ._model import index_labels, named_rows, numbers_of, read_rows, scores_of
@@ -58,17 +59,17 @@ def reconstructions(
     height, width, *colors = _shape(shape, int(model.n_features_in_))
     rows = read_rows(model, X, _MOST_ROWS)
     index = index_labels(X)
-    names = list(range(len(rows))) if index is None else index[: len(rows)].tolist()
+    n = rows.shape[0]
+    names = list(range(n)) if index is None else index[:n].tolist()
     Z = scores_of(model, named_rows(model, rows))
-    images = [rows]
+    images = [numbers_of(rows)]
     for k in counts:
-        kept = Z.copy()
-        # Components without scores contribute nothing: this is the reconstruction from the first k.
-        kept[:, k:] = 0.0
-        images.append(numbers_of(model.inverse_transform(kept)))
+        # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
+        kept = np.where(np.arange(Z.shape[1]) < k, Z, 0.0)
+        images.append(numbers_of(model.inverse_transform(asarray_like(kept, rows, dtype=rows.dtype))))
     gap = max(1, round(_GAP * width))
     low, high = float(images[0].min()), float(images[0].max())
-    mosaic = np.full(((height + gap) * len(Z) - gap, (width + gap) * len(images) - gap, *colors), np.nan)
+    mosaic = np.full(((height + gap) * n - gap, (width + gap) * len(images) - gap, *colors), np.nan)
     for j, of_count in enumerate(images):
         for i, image in enumerate(of_count):
             top, left = i * (height + gap), j * (width + gap)
@@ -77,7 +78,7 @@ def reconstructions(
     ax = make_axes(ax, size=(1.0, min(2.0, max(0.6, 1.3 / aspect))))
     _draw(ax, mosaic, low, high, bool(colors))
     tick_labels(ax.xaxis, [width / 2 + j * (width + gap) for j in range(len(images))], ["row", *map(str, counts)])
-    tick_labels(ax.yaxis, [height / 2 + i * (height + gap) for i in range(len(Z))], names)
+    tick_labels(ax.yaxis, [height / 2 + i * (height + gap) for i in range(n)], names)
     ax.set_xlabel("number of components")
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._xp import asarray_like
 from ._axes import foreground, make_axes, note, style, thinned, thinning_note
 from ._groups import groups_of
-from ._model import axis_label, chosen_component, column_names, named_rows, read_rows, rows_shown, scores_of
+from ._model import axis_label, chosen_component, column_names, named_rows, numbers_of, read_rows, rows_shown, scores_of
 from ._offered import shows
 from ._text import LITERAL, label, legend
 from .loading_plots import DIVERGING
@@ -49,12 +50,14 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     """
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, False)
-    points = read_rows(model, shown.X)
+    found = read_rows(model, shown.X)
+    points = numbers_of(found)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(a - m, b + m, _GRID) for a, b, m in zip(low, high, margin, strict=True))
     grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    heights = scores_of(model, named_rows(model, grid))[:, k].reshape(_GRID, _GRID)
+    on_grid = scores_of(model, named_rows(model, asarray_like(grid, found, dtype=found.dtype)))
+    heights = on_grid[:, k].reshape(_GRID, _GRID)
     largest = float(np.abs(heights).max()) or 1.0
     levels = np.linspace(-largest, largest, _LEVELS + 1)
     ax = make_axes(ax)

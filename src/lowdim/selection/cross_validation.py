@@ -96,13 +96,13 @@ def cross_validate(
     >>> result = cross_validate(PLSRegression(), X, y, cv=10, n_components=range(1, 7))
     >>> print(result)
     PLSRegression: mean squared error of rows left out, 10 splits of 442 rows
-      K       mean  std. error
-      1   3567.868     181.279
-      2   3009.156     212.497
-      3   2993.526     211.756  best
-      4   2998.857     218.415
-      5   3000.691     220.441
-      6   3011.201     225.070
+    K    mean  std. error   RMSEP      R2  choice
+    1  3567.9      181.28  59.732  0.4017
+    2  3009.2      212.50  54.856  0.4954  one std. error
+    3  2993.5      211.76  54.713  0.4980  best
+    4  2998.9      218.41  54.762  0.4971
+    5  3000.7      220.44  54.779  0.4968
+    6  3011.2      225.07  54.874  0.4951
     within one standard error of the best: K = 2
     """
     return _validator(estimator, X, y, cv, parameters, groups, sample_weight, gathers=True).run(n_components)
@@ -221,9 +221,12 @@ class CrossValidator:
         self.counts = self._counts(n_components)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
+        # What is scored beside the numbers that were asked for: the means, with which predictions are compared.
+        self._beside = int(self.scorers[0].compares_with_means and self.counts[0] > 0)
+        counts = np.concatenate([np.zeros(self._beside, dtype=int), self.counts])
         members = tables_in(self.source)
         tables = self.tables or (members[0], members[1] if len(members) > 1 else None)
-        return FoldRun(self.scorers, self.source, self.folds, self.weights, self.counts, tables)
+        return FoldRun(self.scorers, self.source, self.folds, self.weights, counts, tables)
 
     def _cheapest(self, job: FoldJob) -> Plan:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
@@ -266,18 +269,21 @@ class CrossValidator:
     def _result(self, scores: np.ndarray) -> CrossValidation:
         scorer = self.scorers[0]
         by_response = scores.ndim == 4
+        of_means = scores[:, :, 0] if scorer.compares_with_means else None
+        scores = scores[:, :, self._beside :]
         return CrossValidation(
             estimator=scorer.estimator,
             what=scorer.what,
             greater_is_better=scorer.greater_is_better,
             n_components=self.counts,
             settings=self.settings,
-            scores=scores.mean(axis=-1) if by_response else scores,
+            per_split=scores.mean(axis=-1) if by_response else scores,
             by_response=scores if by_response else None,
             weights=self._sizes()[:, 1],
             n_samples=len(self.folds.labels),
             n_passes=self.passes,
             plan=self.plan,
+            of_means=of_means,
         )
 
 

@@ -180,6 +180,7 @@ class HolesScorer:
     greater_is_better: ClassVar[bool] = True
     takes_nan: ClassVar[bool] = True
     from_zero: ClassVar[bool] = True
+    compares_with_means: ClassVar[bool] = False
     refits: ClassVar[bool] = True
     fits_each_count: ClassVar[bool] = True
     rotates: ClassVar[tuple[bool, ...]] = (False,)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from .._xp import to_numpy
 from ..errors import bad_weights, unknown_length
 from ..sources import Source, by_name, with_known_length
+from ..tabular import Table, Tabular, numbered
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
@@ -20,7 +21,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Jackknife:
+class Jackknife(Tabular):
     """Regression coefficients with their standard errors, and a test of each against zero.
 
     Attributes
@@ -32,7 +33,7 @@ class Jackknife:
     dof : int
         Degrees of freedom of the tests: the number of parts minus one.
     features, targets : lists
-        Names of the columns of X and y, or their numbers.
+        Names of the columns of X and y; x1, x2, ... and y1, y2, ... if they have none.
     """
 
     coef: np.ndarray
@@ -59,38 +60,28 @@ class Jackknife:
         """Two-sided p-values from Student's t distribution. They are approximate, as replicates share most rows."""
         return 2.0 * special.stdtr(self.dof, -np.abs(self.t))
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry for each coefficient, for example to make a data frame."""
+    def table(self) -> Table:
+        """A row for each coefficient, labelled by the column of X."""
         q, p = self.coef.shape
-        return {
+        columns = {
             "response": [name for name in self.targets for _ in range(p)],
-            "column": list(self.features) * q,
-            "coef": self.coef.ravel().tolist(),
-            "standard_error": self.standard_error.ravel().tolist(),
-            "t": self.t.ravel().tolist(),
-            "p": self.p.ravel().tolist(),
+            "coefficient": self.coef.ravel(),
+            "std. error": self.standard_error.ravel(),
+            "t": self.t.ravel(),
+            "p": self.p.ravel(),
         }
+        return Table(columns, list(self.features) * q, title=f"{len(self.replicates)} parts", row_name="column")
 
     def __repr__(self) -> str:
         q, p = self.coef.shape
         return f"Jackknife({len(self.replicates)} parts, {q} x {p} coefficients)"
 
     def __str__(self) -> str:
-        count = self.coef.size
-        shown = np.arange(count) if count <= _SHOWN else np.argsort(self.p.ravel(), kind="stable")[:_SHOWN]
-        head = f"{len(self.replicates)} parts" + (f"; the {_SHOWN} smallest p of {count}" if count > _SHOWN else "")
-        columns = {name: [values[i] for i in shown] for name, values in self.table().items()}
-        names = [[str(v) for v in columns[name]] for name in ("response", "column")]
-        widths = [max(len(w), *map(len, column)) + 2 for w, column in zip(("response", "column"), names, strict=True)]
-        lines = [
-            head,
-            f"{'response':<{widths[0]}}{'column':<{widths[1]}}{'coef':>11}{'std. error':>12}{'t':>9}{'p':>9}",
-        ]
-        for i in range(len(shown)):
-            start = f"{names[0][i]:<{widths[0]}}{names[1][i]:<{widths[1]}}"
-            numbers = f"{columns['coef'][i]:>11.4g}{columns['standard_error'][i]:>12.3g}"
-            lines.append(f"{start}{numbers}{columns['t'][i]:>9.3g}{columns['p'][i]:>9.2g}")
-        return "\n".join(lines)
+        table = self.table()
+        if len(table) > _SHOWN:
+            table = table.sort("p", descending=False)
+            table.title += f"; the {_SHOWN} smallest p of {len(table)}"
+        return table.text(max_rows=_SHOWN)
 
 
 def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackknife:
@@ -134,8 +125,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     stack = np.stack(replicates)
     g = len(parts)
     q, p = coef.shape
-    features = list(getattr(model, "feature_names_in_", range(p)))
-    targets = list(getattr(model, "target_names_in_", range(q)))
+    features = list(getattr(model, "feature_names_in_", numbered("x", p)))
+    targets = list(getattr(model, "target_names_in_", numbered("y", q)))
     return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
 
 

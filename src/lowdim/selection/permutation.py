@@ -14,13 +14,16 @@ from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading import check_weights
 from ..sources import Source, by_name, with_known_length
+from ..tabular import Table, Tabular, numbered
 from .coordinates import UsedRows
 from .factor_parallel import reduced_spectrum
 from .folds import check_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .shuffled_columns import shuffled_products
-from .tabular import Tabular
+
+#: The number of components that are printed beyond those that are significant.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,9 +56,12 @@ class PermutationTest(Tabular):
     statistic: np.ndarray
     null: np.ndarray
     level: float
-    strength: np.ndarray
-    null_strength: np.ndarray
-    are_correlations: bool
+    # Files of version 1.0 of the format may not have the following.
+    strength: Any = None
+    null_strength: Any = None
+    are_correlations: bool = False
+    #: The name of a component, which a number follows.
+    component_name: str = "component "
 
     @property
     def p_values(self) -> np.ndarray:
@@ -70,30 +76,24 @@ class PermutationTest(Tabular):
         above = np.flatnonzero(self.p_values > self.level)
         return int(above[0]) if len(above) else len(self.statistic)
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry for each component."""
-        return {
-            "component": list(range(1, len(self.statistic) + 1)),
-            "statistic": self.statistic.tolist(),
-            "chance": np.mean(self.null, axis=0).tolist(),
-            "p_value": self.p_values.tolist(),
+    def table(self) -> Table:
+        """A row for each component: its statistic, the average statistic of shuffled rows, and its p-value."""
+        columns = {
+            "statistic": self.statistic,
+            "by chance": np.mean(self.null, axis=0),
+            "p": self.p_values,
+            "significant": np.arange(len(self.statistic)) < self.n_components,
         }
+        found = f"{self.n_components} component(s) with p <= {self.level:g}"
+        title = f"{self.estimator}: {len(self.null)} shuffles; {found}"
+        names = numbered(self.component_name, len(self.statistic))
+        return Table(columns, names, title=title, row_name="component")
 
     def __repr__(self) -> str:
         return f"PermutationTest({self.estimator}, n_components={self.n_components}, {len(self.null)} shuffles)"
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.estimator}: {len(self.null)} shuffles; {self.n_components} component(s) with p <= {self.level:g}",
-            f"{'k':>3}{'statistic':>12}{'by chance':>12}{'p':>9}",
-        ]
-        table = self.table()
-        for i in range(min(len(self.statistic), self.n_components + 3)):
-            numbers = f"{table['statistic'][i]:>12.4g}{table['chance'][i]:>12.4g}{table['p_value'][i]:>9.3g}"
-            lines.append(f"{i + 1:>3}{numbers}")
-        if len(self.statistic) > self.n_components + 3:
-            lines.append(f"... {len(self.statistic) - self.n_components - 3} more")
-        return "\n".join(lines)
+        return self.table().text(max_rows=self.n_components + _SHOWN)
 
 
 def permutation_test(
@@ -192,7 +192,16 @@ def permutation_test(
         test = _test_factors if options.factors else _test_variances
         strength, null = test(tables[0][0], int(n_permutations), random)
         statistic, null_strength, are_correlations = strength, null, False
-    return PermutationTest(type(model).__name__, statistic, null, level, strength, null_strength, are_correlations)
+    return PermutationTest(
+        type(model).__name__,
+        statistic,
+        null,
+        level,
+        strength,
+        null_strength,
+        are_correlations,
+        getattr(model, "component_name", PermutationTest.component_name),
+    )
 
 
 def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.ndarray, float]:

@@ -24,6 +24,7 @@ from .filled import FilledSource
 from .found_files import is_path, names_file
 from .gathered import as_if_gathered, entries_of, gather, with_known_length
 from .known import KnownSource
+from .labels import row_labels
 from .mapped import MappedSource
 from .named_columns import (
     ContentsTable,
@@ -379,6 +380,7 @@ __all__ = [
     "open_keeping",
     "open_source",
     "open_target",
+    "row_labels",
     "scan",
     "stacked",
     "tasks",
