@@ -137,7 +137,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     >>> from lowdim import factor_suitability
     >>> print(factor_suitability(load_iris(as_frame=True).data))
     Suitability for factor analysis: 150 rows, 4 columns
-                          KMO     SMC
+    column                KMO     SMC
     sepal length (cm)  0.5841  0.8586
     sepal width (cm)   0.2696  0.5240
     petal length (cm)  0.5307  0.9680
