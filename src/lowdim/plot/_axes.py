@@ -124,7 +124,7 @@ def note(ax: Any, remarks: Sequence[str], *, above: float = 0.0) -> None:
     """
     if remarks:
         pad = style("axes.titlepad") + above * style("font.size")
-        ax.set_title("; ".join(remarks), loc="right", fontsize="x-small", pad=pad)
+        ax.set_title("; ".join(remarks), loc="right", fontsize="small", pad=pad)
 
 
 def point_style(n: int) -> dict[str, Any]:
