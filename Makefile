@@ -47,9 +47,9 @@ $(VENV)/.core: pyproject.toml
 	$(PIP) -e .
 	@touch $@
 
-# The demo reads a CSV file, and draws.
+# The demo draws, and prints commands.
 $(VENV)/.demo: $(VENV)/.core
-	$(PIP) -e '.[files,plot]'
+	$(PIP) -e '.[cli,plot]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.core
