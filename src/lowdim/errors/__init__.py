@@ -65,6 +65,7 @@ from .files import (
 from .kinds import (
     ConvergenceWarning,
     DensityWarning,
+    FormulaWarning,
     GaussianWarning,
     HeywoodWarning,
     HoldsRowsWarning,
@@ -155,6 +156,7 @@ from .outputs import (
     cannot_keep,
     columns_clash,
     directory_is_missing,
+    formula_like,
     no_inner_name,
     no_kept_columns,
     no_permission_to_write,
@@ -204,6 +206,7 @@ from .stores import (
 __all__ = [
     "ConvergenceWarning",
     "DensityWarning",
+    "FormulaWarning",
     "GaussianWarning",
     "HeywoodWarning",
     "HoldsRowsWarning",
@@ -259,6 +262,7 @@ __all__ = [
     "file_exceeds_memory",
     "fitted_without_summary",
     "foreign_file",
+    "formula_like",
     "heywood_columns",
     "holes_after_reading",
     "inconsistent_lengths",
