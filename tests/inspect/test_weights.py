@@ -10,8 +10,18 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 
 import lowdim.inspect
-from lowdim import PCA, PCR, PLSRegression
-from lowdim.inspect import contributions, correlations, cos2, diagnose, hotelling_t2, q_limit, q_residuals, t2_limit
+from lowdim import PCA, PCR, FactorAnalysis, PLSRegression
+from lowdim.inspect import (
+    contributions,
+    correlations,
+    cos2,
+    diagnose,
+    fit_report,
+    hotelling_t2,
+    q_limit,
+    q_residuals,
+    t2_limit,
+)
 
 X, y = load_diabetes(return_X_y=True)
 X, y = 10 * X[:80] @ np.diag(np.linspace(1, 3, 10)) + 5, y[:80]
@@ -52,7 +62,7 @@ def fits(request):
 
 
 def test_every_function_of_weights_is_here():
-    names = {name.split()[0] for name in (*OF_ROWS, *OF_TABLES)}
+    names = {name.split()[0] for name in (*OF_ROWS, *OF_TABLES, "fit_report")}
     functions = {name: getattr(lowdim.inspect, name) for name in lowdim.inspect.__all__ if name[0].islower()}
     weighted = {name for name, act in functions.items() if "sample_weight" in signature(act).parameters}
     # Reports of factor analysis have tests of their own.
@@ -72,6 +82,15 @@ def test_weights_are_repetitions(fits, what):
     else:
         found, expected = OF_TABLES[what](weighted, X, W), OF_TABLES[what](plain, rows, None)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_the_report_of_a_factor_analysis(share):
+    rows = np.where(np.random.default_rng(1).random((80, 6)) < share, np.nan, X[:, :6])
+    repeated = np.repeat(rows, W, axis=0)
+    found = fit_report(FactorAnalysis(1).fit(rows, sample_weight=W), rows, sample_weight=W).table()
+    expected = fit_report(FactorAnalysis(1).fit(repeated), repeated).table()
+    np.testing.assert_allclose(found["value"], expected["value"], rtol=1e-3 if share else 1e-6)
 
 
 @pytest.mark.parametrize("fits", [name for name in MODELS if name != "PLS"], indirect=True)

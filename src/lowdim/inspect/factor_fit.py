@@ -15,6 +15,7 @@ from ..models._factor_misfit import MisfitModel, chi_square_factor, degrees_of_f
 from ..selection.resampling import check_level
 from ..solvers import Misfit
 from ..tabular import Table, Tabular
+from .names import column_names
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +127,7 @@ class FitReport(Tabular):
             for low, high in zip(table["lower"], table["upper"], strict=True)
         ]
         cells = [f"{number:>{width}}  {interval}".rstrip() for number, interval in zip(numbers, intervals, strict=True)]
-        return Table({"": cells}, table.rows, title=table.title, notes=table.notes)
+        return Table({"value": cells}, table.rows, title=table.title, notes=table.notes)
 
 
 def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: Any = None) -> FitReport:
@@ -186,7 +187,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
     >>> R = np.array([[1.0, 0.6, 0.5, 0.3], [0.6, 1.0, 0.4, 0.3], [0.5, 0.4, 1.0, 0.2], [0.3, 0.3, 0.2, 1.0]])
     >>> report = inspect.fit_report(FactorAnalysis(1).fit_summary(Moments.from_covariance(R, n_samples=300)))
     >>> report.dof, round(report.chi_square, 2), report.rmsea, round(report.cfi, 3)
-    (2, 0.49, 0.0, 1.0)
+    (2, 1.52, 0.0, 1.0)
     """
     check_level(level)
     _check_factors(model, "fit_report")
@@ -208,7 +209,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
         pairs, own = misfit.residual_squares
         rmsr, srmr = math.sqrt(pairs / null_dof), math.sqrt((pairs + own) / (null_dof + p))
     deviance = -2.0 * model.loglike_[-1]
-    factors, columns = _names(model)
+    columns = column_names(model)
     heywood = [columns[j] for j in np.flatnonzero(to_numpy(model.heywood_))]
     return FitReport(
         n=n,
@@ -230,7 +231,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
         aic=deviance + 2.0 * model.n_parameters_,
         chi_square_bic=chi_square_bic,
         determinacy=_determinacy(model),
-        factor_names=factors,
+        factor_names=list(model.component_names_),
         heywood=heywood,
         notes=tuple(_notes(misfit, chi_square, dof, heywood)),
     )
@@ -257,7 +258,7 @@ def determinacy(model: Any) -> Table:
     _check_factors(model, "determinacy")
     r = _determinacy(model)
     columns = {"correlation": r, "r2": r**2, "smallest": 2.0 * r**2 - 1.0}
-    return Table(columns, _names(model)[0], title="Determinacy of the factors", row_name="factor")
+    return Table(columns, model.component_names_, title="Determinacy of the factors", row_name="factor")
 
 
 def _check_factors(model: Any, what: str) -> None:
@@ -265,13 +266,6 @@ def _check_factors(model: Any, what: str) -> None:
     if not isinstance(model, MisfitModel):
         raise TypeError(f"{what} is for a fitted FactorAnalysis, got {type(model).__name__}.")
     check_is_fitted(model)
-
-
-def _names(model: Any) -> tuple[list[str], list[str]]:
-    """The names of the factors and of the columns."""
-    factors = [f"{model.component_name}{j + 1}" for j in range(model.n_components_)]
-    columns = getattr(model, "feature_names_in_", None)
-    return factors, [f"x{j + 1}" for j in range(model.n_features_in_)] if columns is None else list(map(str, columns))
 
 
 def _determinacy(model: Any) -> np.ndarray:

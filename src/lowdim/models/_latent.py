@@ -288,8 +288,7 @@ class LatentModel(ChosenByRule):
         """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
         With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
-        they belong to analyses of tables in memory. For `path`, `keep` and
-        `overwrite` see `transform_to`.
+        they belong to analyses of tables in memory. For `path`, `keep` and `overwrite` see `transform_to`.
         """
         maps = partial(self._imputation_maps, return_std=return_std)
         return self._write(maps, X, path, "impute_to", keep, overwrite, self._wanted())

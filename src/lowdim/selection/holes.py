@@ -41,8 +41,8 @@ _MOST_TRIED = 20
 #: Fits of cross-validation: without further starts, and to an accuracy that is enough to compare scores.
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 #: Why a rule has no answer.
-UNDETERMINED = "needs the covariance of all columns, which the observed entries do not determine"
-DERIVED_FOR_COMPLETE = "is derived for complete rows; apply it to draws of impute(X, n_draws=...), or use bic or cv"
+UNDETERMINED = "it needs the covariance of all columns, which the observed entries do not determine"
+DERIVED_FOR_COMPLETE = "it is derived for complete rows; apply it to draws of impute(X, n_draws=...), or use bic or cv"
 
 
 def complete_or_holes(

@@ -86,8 +86,9 @@ class Suitability(Tabular):
             return []
         lines = [f"KMO of all columns: {self.kmo:.3f} ({self.word})"]
         if self.chi_square is not None and self.p_value is not None:
-            p = f"{self.p_value:.3f}" if self.p_value >= 1e-3 else f"{self.p_value:.1e}"
-            test = f"chi-square {self.chi_square:.2f}, {self.dof} degrees of freedom, p = {p}"
+            p = f"= {self.p_value:.3f}" if self.p_value >= 1e-3 else f"= {self.p_value:.1e}"
+            p = "below 1e-300" if self.p_value < 1e-300 else p
+            test = f"chi-square {self.chi_square:.2f}, {self.dof} degrees of freedom, p {p}"
             lines.append(f"Bartlett's test of sphericity: {test}")
         return lines
 
@@ -136,7 +137,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
     >>> from lowdim import factor_suitability
     >>> print(factor_suitability(load_iris(as_frame=True).data))
     Suitability for factor analysis: 150 rows, 4 columns
-                          KMO     SMC
+    column                KMO     SMC
     sepal length (cm)  0.5841  0.8586
     sepal width (cm)   0.2696  0.5240
     petal length (cm)  0.5307  0.9680

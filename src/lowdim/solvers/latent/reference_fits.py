@@ -46,8 +46,8 @@ def misfit_of(summary: Moments | Triangle, fit: LatentFit) -> Misfit:
     n, saturated = summary.weight, saturated_loglike(summary)
     discrepancy = null = None
     if saturated is not None:
-        discrepancy = 2.0 / n * (saturated - float(fit.loglike[-1]))
-        null = 2.0 / n * (saturated - independent_loglike(summary))
+        discrepancy = float(2.0 / n * (saturated - fit.loglike[-1]))
+        null = float(2.0 / n * (saturated - independent_loglike(summary)))
     varying = np.flatnonzero(_squares(summary) > 0.0)
     sd = np.sqrt(_squares(summary)[varying] / n)
     unit = to_numpy(fit.scale)[varying] / sd
