@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from itertools import islice
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from ._blas import is_process_wide, single_threaded_blas
 
@@ -24,14 +24,6 @@ _PATIENCE = 0.3
 
 #: Any of these events ends the task that runs in the current context.
 _stops: ContextVar[tuple[threading.Event, ...]] = ContextVar("lowdim_stops", default=())
-
-
-class Progress(Protocol):
-    """Receives a call for each pass over the rows and for each block in it."""
-
-    def begin(self, what: str, n_blocks: int | None) -> None: ...
-    def step(self) -> None: ...
-    def end(self) -> None: ...
 
 
 class Stopped(BaseException):

@@ -1,7 +1,8 @@
 """A plot: the means of the columns as bars."""
 
+from lowdim.inspect import column_names
 from lowdim.plot._axes import color, make_axes
-from lowdim.plot._model import column_names, numbers_of
+from lowdim.plot._model import numbers_of
 from lowdim.plot._offered import has, offer, shows
 from lowdim.plot._text import column_ticks
 

@@ -28,6 +28,7 @@ from lowdim import (
     permutation_test,
     plot,
 )
+from lowdim.selection import Bootstrap, Choices, PermutationTest
 
 PICTURES = Path(__file__).parent / "pictures"
 #: Inches and dots per inch: 480 x 360 pixels.
@@ -60,6 +61,42 @@ def awkward() -> pd.DataFrame:
 @cache
 def wide() -> np.ndarray:
     return np.random.default_rng(1).standard_normal((60, 2000))
+
+
+@cache
+def wide_pca() -> PCA:
+    return PCA(3).fit(wide())
+
+
+@cache
+def digits() -> tuple[PCA, np.ndarray]:
+    X = load_digits().data
+    return PCA(40).fit(X), X[:5]
+
+
+@cache
+def choices() -> Choices:
+    return choose_n_components(WINE, standardize=True)
+
+
+@cache
+def cca_test() -> PermutationTest:
+    return permutation_test(CCA(), LEFT, RIGHT, n_permutations=99, random_state=0)
+
+
+@cache
+def proline() -> tuple[PLSRegression, Bootstrap]:
+    """A regression of one column, and its bootstrap."""
+    model = PLSRegression(2)
+    return model.fit(LEFT, RIGHT["proline"]), bootstrap(model, LEFT, RIGHT["proline"], n_boot=50, random_state=0)
+
+
+@cache
+def draws_of(name: str) -> Bootstrap:
+    """Bootstraps of the wines and of the spectra."""
+    if name == "wine":
+        return bootstrap(pca(), WINE, n_boot=50, random_state=0)
+    return bootstrap(pls(), *spectra(), n_boot=30, random_state=0)
 
 
 @cache
@@ -105,7 +142,7 @@ def holes() -> tuple[PPCA, pd.DataFrame]:
 
 #: Functions of the axes, None for new ones, that draw one picture each.
 EXAMPLES = {
-    "scree": lambda ax=None: pca().plot.scree(choose_n_components(WINE, standardize=True), ax=ax),
+    "scree": lambda ax=None: pca().plot.scree(choices(), ax=ax),
     "scree_of_the_summary": lambda ax=None: pca().plot.scree(ax=ax),
     "scree_of_many": lambda ax=None: plot.scree(choose_n_components(wide(), ["kaiser", "proportion"]), ax=ax),
     "cumulative": lambda ax=None: pca(13).plot.cumulative(ax=ax),
@@ -118,42 +155,28 @@ EXAMPLES = {
     "scores_1d_groups": lambda ax=None: pca().plot.scores(WINE, "PC1", groups=CULTIVAR, ax=ax),
     "scores_3d": lambda ax=None: pca().plot.scores(labelled(), (1, 2, 3), groups=CULTIVAR[:60], ax=ax),
     "biplot": lambda ax=None: pca().plot.biplot(WINE, groups=CULTIVAR, ax=ax),
-    "biplot_of_many": lambda ax=None: PCA(2).fit(wide()).plot.biplot(wide(), ax=ax),
+    "biplot_of_many": lambda ax=None: wide_pca().plot.biplot(wide(), ax=ax),
     "correlation_circle": lambda ax=None: pca().plot.correlation_circle(
         WINE, pd.DataFrame({"is Barolo": CULTIVAR == "Barolo"}), ax=ax
     ),
     "loadings": lambda ax=None: pca().plot.loadings(ax=ax),
     "loadings_awkward": lambda ax=None: PCA(3).fit(awkward()).plot.loadings(ax=ax),
-    "loadings_of_many": lambda ax=None: PCA(3).fit(wide()).plot.loadings(ax=ax),
-    "loading_bars": lambda ax=None: pca().plot.loading_bars(
-        2, bootstrap=bootstrap(pca(), WINE, n_boot=50, random_state=0), ax=ax
-    ),
-    "loading_bars_of_many": lambda ax=None: PCA(3).fit(wide()).plot.loading_bars(ax=ax),
-    "reconstructions": lambda ax=None: (
-        PCA(40)
-        .fit(load_digits().data)
-        .plot.reconstructions(load_digits().data[:5], (8, 8), n_components=[0, 2, 5, 10, 20, 40], ax=ax)
+    "loadings_of_many": lambda ax=None: wide_pca().plot.loadings(ax=ax),
+    "loading_bars": lambda ax=None: pca().plot.loading_bars(2, bootstrap=draws_of("wine"), ax=ax),
+    "loading_bars_of_many": lambda ax=None: wide_pca().plot.loading_bars(ax=ax),
+    "reconstructions": lambda ax=None: digits()[0].plot.reconstructions(
+        digits()[1], (8, 8), n_components=[0, 2, 5, 10, 20, 40], ax=ax
     ),
     "outliers": lambda ax=None: pca(2).plot.outliers(WINE, ax=ax),
     "variates": lambda ax=None: cca().plot.variates(LEFT, RIGHT, groups=CULTIVAR, ax=ax),
-    "correlations": lambda ax=None: cca().plot.correlations(
-        permutation_test(CCA(), LEFT, RIGHT, n_permutations=99, random_state=0), ax=ax
-    ),
+    "correlations": lambda ax=None: cca().plot.correlations(cca_test(), ax=ax),
     "structure": lambda ax=None: cca().plot.structure(ax=ax),
     "structure_bars": lambda ax=None: cca().plot.structure([1], ax=ax),
     "validation": lambda ax=None: plot.validation(cross_validate(PLSRegression(8), *spectra(), cv=5), ax=ax),
-    "vip": lambda ax=None: PLSRegression(2).fit(LEFT, RIGHT["proline"]).plot.vip(ax=ax),
+    "vip": lambda ax=None: proline()[0].plot.vip(ax=ax),
     "vip_of_spectra": lambda ax=None: pls().plot.vip(ax=ax),
-    "coefficients": lambda ax=None: (
-        PLSRegression(2)
-        .fit(LEFT, RIGHT["proline"])
-        .plot.coefficients(
-            bootstrap=bootstrap(PLSRegression(2), LEFT, RIGHT["proline"], n_boot=50, random_state=0), ax=ax
-        )
-    ),
-    "coefficients_of_spectra": lambda ax=None: pls().plot.coefficients(
-        "acid", bootstrap=bootstrap(pls(), *spectra(), n_boot=30, random_state=0), ax=ax
-    ),
+    "coefficients": lambda ax=None: proline()[0].plot.coefficients(bootstrap=proline()[1], ax=ax),
+    "coefficients_of_spectra": lambda ax=None: pls().plot.coefficients("acid", bootstrap=draws_of("spectra"), ax=ax),
     "predictions": lambda ax=None: pls().plot.predictions(*spectra(), ax=ax),
     "contours": lambda ax=None: (
         KernelPCA(2, kernel="rbf", gamma=2.0).fit(circles()[0]).plot.contours(circles()[0], groups=circles()[1], ax=ax)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim import CCA, GCCA, KernelCCA, PLSCanonical, permutation_test
+from lowdim import CCA, GCCA, PCA, FactorAnalysis, KernelCCA, PLSCanonical, inspect, permutation_test
 
 RNG = np.random.default_rng(0)
 SHARED = RNG.standard_normal((70, 2))
@@ -78,6 +78,29 @@ def test_structure_of_one_pair_as_bars():
         second = np.sort(np.abs(cca.y_structure_[:, 0]))[::-1]
         np.testing.assert_allclose([abs(bar.get_width()) for bar in ax.patches], np.concatenate([first, second]))
         assert {text.get_text() for text in ax.get_yticklabels()} == set("abcuvwz")
+
+
+def test_a_test_of_something_else():
+    test = permutation_test(PCA(), X, n_permutations=19)
+    with pytest.raises(ValueError, match="the permutation test is of PCA"):
+        CCA(1).fit(X, Y).plot.correlations(test)
+
+
+def test_structure_of_factors_and_of_several_tables():
+    fa = FactorAnalysis(1, standardize=True).fit(X)
+    ax = fa.plot.structure()
+    np.testing.assert_allclose(
+        sorted(abs(bar.get_width()) for bar in ax.patches), np.sort(np.abs(inspect.structure(fa).values[:, 0]))
+    )
+    assert ax.get_legend() is None
+    tables = [X, Y, pd.DataFrame(SHARED, columns=["s", "t"])]
+    gcca = GCCA(2).fit(tables)
+    ax = gcca.plot.structure()
+    for i, points in enumerate(ax.collections):
+        values = np.asarray(gcca.structure_[i])
+        order = np.argsort(-np.sum(values**2, axis=1), kind="stable")
+        np.testing.assert_allclose(np.asarray(points.get_offsets()), values[order])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [f"columns of table {i}" for i in range(3)]
 
 
 def test_structure_of_many_columns():

@@ -7,12 +7,19 @@ from lowdim import ICA, PPCA, FactorAnalysis, plot
 
 RNG = np.random.default_rng(0)
 X = RNG.laplace(size=(200, 4)) @ RNG.standard_normal((4, 4))
+#: Rows with one factor.
+ONE = RNG.standard_normal((200, 1)) * [0.9, 0.8, 0.7, 0.6] + RNG.standard_normal((200, 4))
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 
 
 @pytest.mark.parametrize(
     "model",
-    [PPCA(2).fit(HOLES), FactorAnalysis(1, solver="em").fit(X), FactorAnalysis(1).fit(X), ICA(random_state=0).fit(X)],
+    [
+        PPCA(2).fit(HOLES),
+        FactorAnalysis(1, solver="em").fit(ONE),
+        FactorAnalysis(1).fit(ONE),
+        ICA(random_state=0).fit(X),
+    ],
     ids=lambda model: f"{type(model).__name__} {model.solver_}",
 )
 def test_the_curve_is_the_likelihood_which_never_decreases(model):

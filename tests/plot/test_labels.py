@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowdim.plot._labels import label_points_in_space, place_labels
+from lowdim.plot._text import legend
 
 
 def boxes_of(ax):
@@ -24,7 +25,7 @@ def scattered(points):
     return ax
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(1, 60))
 def test_labels_are_apart_from_each_other_and_from_points(seed, n):
     points = np.random.default_rng(seed).standard_normal((n, 2))
@@ -57,6 +58,17 @@ def test_equal_points_and_empty_labels():
     ax = scattered(points)
     assert place_labels(ax, points, ["a", "", "b"]) == 2
     assert [text.get_text() for text in ax.texts if text.get_text()] == ["a", "b"]
+
+
+def test_labels_are_apart_from_the_legend_which_stays_where_it_is():
+    points = np.random.default_rng(2).standard_normal((40, 2))
+    ax = scattered(points)
+    ax.scatter([], [], label="a long name in the legend")
+    legend(ax)
+    place_labels(ax, points, [f"label {i}" for i in range(40)])
+    ax.figure.canvas.draw()
+    box_of_legend = ax.get_legend().get_window_extent()
+    assert not any(overlapping(box, box_of_legend) for box in boxes_of(ax))
 
 
 def test_names_of_arrows_point_outwards():

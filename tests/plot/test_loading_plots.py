@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from lowdim import CCA, ICA, PCA, PLSRegression, bootstrap
+from lowdim import CCA, GCCA, ICA, PCA, PLSRegression, bootstrap, inspect
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)), columns=["a", "b", "c", "d", "e"])
@@ -16,22 +16,18 @@ def ticks(axis):
     return [text.get_text() for text in axis.get_ticklabels()]
 
 
-@pytest.mark.parametrize(
-    ("model", "attribute"),
-    [(PCA(3), "loadings_"), (ICA(3, random_state=0), "mixing_"), (PLSRegression(3), "x_loadings_")],
-    ids=lambda value: str(value)[:3],
-)
+@pytest.mark.parametrize("model", [PCA(3), ICA(3, random_state=0), PLSRegression(3)], ids=lambda m: type(m).__name__)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
-def test_the_heatmap_has_the_loadings_and_their_names(model, attribute):
+def test_the_heatmap_has_the_loadings_and_their_names(model):
     ax = model.fit(X, Y).plot.loadings()
     (image,) = ax.images
-    np.testing.assert_allclose(image.get_array(), getattr(model, attribute))
+    expected = inspect.loadings(model)
+    np.testing.assert_allclose(image.get_array(), expected.values)
     low, high = image.get_clim()
     assert low == -high
     assert ticks(ax.yaxis) == list("abcde")
-    assert len(ticks(ax.xaxis)) == 3
-    numbers = [text.get_text() for text in ax.texts]
-    assert numbers == [f"{value:.2f}" for value in getattr(model, attribute).ravel()]
+    assert ticks(ax.xaxis) == expected.columns
+    assert [text.get_text() for text in ax.texts] == [f"{value:.2f}" for value in expected.values.ravel()]
 
 
 def test_numbers_are_readable_on_their_cells():
@@ -90,6 +86,15 @@ def test_a_bootstrap_of_something_else():
     draws = bootstrap(CCA(1), X, Y, n_boot=5, random_state=0)
     with pytest.raises(ValueError, match="'loadings' is not one of 'correlations'"):
         PCA(1).fit(X).plot.loading_bars(bootstrap=draws)
+
+
+def test_other_tables():
+    cca = CCA(2).fit(X, pd.DataFrame(Y, columns=["u", "v"]))
+    ax = cca.plot.loadings(table="y")
+    np.testing.assert_allclose(ax.images[0].get_array(), cca.y_loadings_)
+    assert ticks(ax.yaxis) == ["u", "v"]
+    gcca = GCCA(1).fit([X, Y, X.iloc[:, 2:]])
+    assert len(gcca.plot.loading_bars(table=2).patches) == 3
 
 
 def test_one_column():

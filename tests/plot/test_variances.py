@@ -60,6 +60,8 @@ def test_scree_of_many_components_says_how_many_it_shows():
     ax = PCA().fit(wide).plot.scree()
     assert len(curve(ax)) == 40
     assert "40 of 60 components" in ax.get_title(loc="right")
+    choices = choose_n_components(wide, ["proportion", "elbow"])
+    assert len(curve(plot.scree(choices))) == max(40, choices["proportion"].k)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 1.0])
@@ -82,6 +84,7 @@ def test_cumulative_of_a_regression_has_both_tables():
     pls = PLSRegression(3).fit(X, X[:, :2] + RNG.standard_normal((80, 2)))
     ax = pls.plot.cumulative(level=0.99)
     found = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert ax.texts[0].get_text().startswith("99% of X")
     np.testing.assert_allclose(found["variance of X"], np.cumsum(pls.explained_variance_ratio_))
     np.testing.assert_allclose(found["variance of y"], np.cumsum(pls.y_explained_variance_ratio_))
 

@@ -44,6 +44,10 @@ class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
 
 
+class FormulaWarning(LowdimWarning):
+    """A CSV file holds text that spreadsheets run as a formula."""
+
+
 class SlowWarning(LowdimWarning):
     """What was asked for takes hours; the message names something that is faster."""
 

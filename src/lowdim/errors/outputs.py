@@ -139,3 +139,13 @@ def columns_clash(clashing: Sequence[str]) -> ValueError:
         f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
         "column, or do not keep it."
     )
+
+
+def formula_like(column: str, example: str) -> str:
+    """The warning for text in a CSV file that spreadsheets run as a formula."""
+    shown = example if len(example) <= 40 else example[:39] + "…"
+    return (
+        f"the column {column!r} holds text such as {shown!r}, which spreadsheets run as a formula. It is written as it "
+        "is. To open the file in a spreadsheet, write it with lowdim.sinks.escaped_formulas() (on the command line, "
+        "--escape-formulas)."
+    )

@@ -53,3 +53,11 @@ def wrong_image_shape(shape: object, p: int) -> ValueError:
 def other_response(response: object, names: Sequence[str]) -> ValueError:
     """The error for a response that a regression does not have."""
     return ValueError(f"response={response!r} is not one of {', '.join(map(repr, names))}; pass its name.")
+
+
+def other_test(got: str, model: str) -> ValueError:
+    """The error for a permutation test of another model, or one from a file that does not hold what is drawn."""
+    return ValueError(
+        f"the permutation test is of {got}, or comes from an older file; pass what lowdim.permutation_test returns for "
+        f"{model} and the same tables."
+    )

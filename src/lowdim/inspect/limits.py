@@ -117,9 +117,14 @@ def q_limit(
     return mean * _upper_quantile(squares, cubes or squares**2, alpha)
 
 
+def has_scores(model: Any) -> bool:
+    """Whether a model has scores and distances to a subspace. (`scores` of FactorAnalysis is a parameter.)"""
+    return callable(getattr(type(model), "scores", None))
+
+
 def check_scores(model: Any, what: str) -> None:
     """Refuse models without scores and distances to a subspace, and models that are not fitted."""
-    if not hasattr(type(model), "scores"):
+    if not has_scores(model):
         raise TypeError(
             f"{what} needs a fitted PCA, PCR, PLSRegression or PLSCanonical as its first argument, got "
             f"{type(model).__name__}."

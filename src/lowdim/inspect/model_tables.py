@@ -9,6 +9,7 @@ from .components import has_loadings, has_structure, importance, loadings, struc
 from .diagnostics import diagnose
 from .factor_fit import determinacy, fit_report
 from .factors import communalities, factor_correlations, is_factor_analysis, pattern
+from .limits import has_scores
 from .pairs import (
     canonical_tests,
     coefficients,
@@ -26,14 +27,9 @@ def _always(model: Any) -> bool:
     return True
 
 
-def _has_distances(model: Any) -> bool:
-    """Whether T2 and Q are defined."""
-    return hasattr(type(model), "scores")
-
-
 def _is_orthonormal(model: Any) -> bool:
     """Whether squared distances are split by orthonormal components."""
-    return _has_distances(model) and hasattr(model, "components_")
+    return has_scores(model) and hasattr(model, "components_")
 
 
 class ModelTables(Offers):
@@ -56,6 +52,6 @@ class ModelTables(Offers):
         "scores": Offer(scores, _always),
         "contributions": Offer(contributions, _is_orthonormal),
         "cos2": Offer(cos2, _is_orthonormal),
-        "correlations": Offer(correlations, _has_distances),
-        "diagnose": Offer(diagnose, _has_distances),
+        "correlations": Offer(correlations, has_scores),
+        "diagnose": Offer(diagnose, has_scores),
     }

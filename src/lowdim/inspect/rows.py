@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, compute_lazy, is_sparse, namespace, to_numpy
+from .._xp import Array, compute_lazy, dense, namespace, to_numpy
 from ..linalg import divisor, with_zeros
 from ..models._writing import result_names, results
-from ..sources import Source, open_target, row_labels
+from ..sources import open_source, open_target, row_labels
 from ..tabular import Table, numbered
 from .components import columns_by_components
-from .limits import check_scores, readable_again, row_weights, rows_and_weights, variable_components
+from .limits import check_scores, has_scores, readable_again, row_weights, rows_and_weights, variable_components
 from .names import column_names
+
+#: The number of rows of a block in which columns are read.
+_BLOCK_ROWS = 1 << 16
 
 
 def scores(model: Any, X: Any, y: Any = None) -> Table:
@@ -29,7 +32,7 @@ def scores(model: Any, X: Any, y: Any = None) -> Table:
     in columns whose names begin with the table: "X_pair1", "y_pair1".
     """
     check_is_fitted(model)
-    if y is None and hasattr(type(model), "scores"):
+    if y is None and has_scores(model):
         return rows_by_components(model, model.scores(X), "Scores", row_labels(X))
     maps = model._transform_maps(X) if y is None else model._transform_maps(X, y)
     found = results(maps)
@@ -94,11 +97,9 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     X, sample_weight = rows_and_weights(model, X, sample_weight)
     X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
-    columns = compute_lazy(X if Y is None else Y)
-    if isinstance(columns, Source):
-        columns = next(columns.blocks(len(Z)))
-    columns = np.asarray(columns.toarray() if is_sparse(columns) else to_numpy(columns), dtype=float)
-    columns = columns[:, None] if columns.ndim == 1 else columns
+    names = getattr(model, "feature_names_in_", None)
+    source = open_target(Y) if Y is not None else open_source(X, None if names is None else list(names))
+    columns = np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
     if len(columns) != len(Z):
         raise ValueError(
             f"Y has {len(columns)} rows, X has {len(Z)}; supplementary columns need one entry per row of X."
@@ -108,9 +109,9 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
         # Rows without weight may be far from the others.
         columns, Z, weights = columns[weights > 0], Z[weights > 0], weights[weights > 0]
     values = _unit_columns(columns, weights).T @ _unit_columns(Z, weights)
-    names = column_names(model) if Y is None else (open_target(Y).names or numbered("y", len(values)))
+    labels = column_names(model) if Y is None else (source.names or numbered("y", len(values)))
     title = "Correlations of columns with components"
-    return Table.from_matrix(values, model.component_names_, names, title=title, row_name="column")
+    return Table.from_matrix(values, model.component_names_, labels, title=title, row_name="column")
 
 
 def rows_by_components(model: Any, values: Any, title: str, labels: Any) -> Table:

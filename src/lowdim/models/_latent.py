@@ -272,15 +272,15 @@ class LatentModel(ChosenByRule):
             if return_std:
                 raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
             draws = draw_imputations(self, X, n_draws, refit, random_state)
-            return framed_draws(self, draws, self._row_names(), X)
+            return framed_draws(self, draws, self._row_names, X)
         if refit or random_state is not None:
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
-        p, names = self.n_features_in_, self._row_names()
-        if not return_std:
-            return framed(self, filled, names, X)
-        return framed(self, filled[:, :p], names, X), framed(self, filled[:, p:], names, X)
+        p = self.n_features_in_
+        parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
+        found = tuple(framed(self, part, self._row_names, X) for part in parts)
+        return found if return_std else found[0]
 
     def impute_to(
         self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False

@@ -6,7 +6,7 @@ results of `inverse_transform` and `impute` too. Predictions are arrays in any c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -24,28 +24,28 @@ def framed_results(model: Any, maps: Maps, *tables: Any) -> Any:
     """
     found = results(maps)
     if len(maps) == 1:
-        return framed(model, found, maps[0].names(), tables[0])
+        return framed(model, found, maps[0].names, tables[0])
     given = list(tables[0]) if len(tables) == 1 else list(tables)
     return tuple(
-        framed(model, values, each.names(), table, given[0])
+        framed(model, values, each.names, table, given[0])
         for values, each, table in zip(found, maps, given, strict=True)
     )
 
 
-def framed(model: Any, values: Any, names: Sequence[str], *tables: Any) -> Any:
-    """`values` in the container of `set_output`, with these names of columns, and the labels of the first of the tables
-    whose rows have any."""
+def framed(model: Any, values: Any, names: Callable[[], Sequence[str]], *tables: Any) -> Any:
+    """`values` in the container of `set_output`, with the names of columns that `names` returns, and the labels of the
+    first of the tables whose rows have any."""
     library = _container(model)
     if library == "default":
         return values
-    frame = nw.from_numpy(to_numpy(compute_lazy(values)), schema=list(names), backend=library).to_native()
+    frame = nw.from_numpy(to_numpy(compute_lazy(values)), schema=list(names()), backend=library).to_native()
     labels = next((found for table in tables if (found := row_labels(table)) is not None), None)
     if library == "pandas" and labels is not None:
         frame.index = labels
     return frame
 
 
-def framed_draws(model: Any, draws: Any, names: Sequence[str], X: Any) -> Any:
+def framed_draws(model: Any, draws: Any, names: Callable[[], Sequence[str]], X: Any) -> Any:
     """Several results in one array (n_draws, n, p), or as a list of data frames."""
     return draws if _container(model) == "default" else [framed(model, draw, names, X) for draw in to_numpy(draws)]
 

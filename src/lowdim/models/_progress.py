@@ -17,7 +17,7 @@ class CallbackProgress:
         self._fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         self._pass: Any = None
 
-    def begin(self, what: str, n_blocks: int | None) -> None:
+    def begin(self, what: str, n_blocks: int | None, block_rows: int | None = None) -> None:
         """Report the beginning of a pass."""
         self._pass = self._fit.subcontext(task_name=what, max_subtasks=n_blocks)
         self._pass.call_on_fit_task_begin(estimator=self._estimator)

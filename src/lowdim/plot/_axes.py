@@ -120,7 +120,7 @@ def labels_note(placed: int, n: int) -> list[str]:
 def note(ax: Any, remarks: Sequence[str]) -> None:
     """Remarks on what the picture leaves out, in small letters above the right end of the axes, where no data are."""
     if remarks:
-        ax.set_title("; ".join(remarks), loc="right", fontsize="x-small")
+        ax.set_title("; ".join(remarks), loc="right", fontsize="small")
 
 
 def point_style(n: int) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._text import LITERAL, label
+from ._text import LITERAL, label, settle_legend
 
 #: At most this many labels are tried.
 MOST_LABELS = 200
 #: Directions from a point to its label, in the order in which they are tried.
 _DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 #: Distances between a point and its label, in points of 1/72 inch.
-_DISTANCES = (4.0, 9.0, 16.0, 26.0)
+_DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
 #: How a label in each direction is aligned, horizontally and vertically.
 _SIDES = ({1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"})
 #: The gap between two labels, in pixels.
@@ -114,7 +114,8 @@ def _places(point: np.ndarray, width: float, height: float, pixels: float, away:
         directions.sort(key=lambda d: -float(np.dot(d, away)) / float(np.linalg.norm(d)))
     size = np.array([width, height])
     places = []
-    for distance in _DISTANCES:
+    # Names of arrows may be far away; labels of many rows with long lines would be hard to read.
+    for distance in _DISTANCES[: None if away is not None else -1]:
         for direction in directions:
             towards = np.array(direction, dtype=float)
             corner = point + distance * pixels * towards - size * (1 - towards) / 2
@@ -153,7 +154,11 @@ def _occupied(ax: Any) -> list[Any]:
     """Where text and the legend are already."""
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
     legend = ax.get_legend()
-    return boxes if legend is None else [*boxes, legend.get_window_extent()]
+    if legend is None:
+        return boxes
+    box = legend.get_window_extent()
+    settle_legend(ax, box)
+    return [*boxes, box]
 
 
 def _connect(ax: Any, point: np.ndarray, nearest: np.ndarray, text: Any) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import inspect
 from .._xp import Array, concat_rows, dense, to_numpy
 from ..errors import not_one_for_each_row, unknown_component
-from ..sources import Source, by_name, open_source
+from ..sources import Source, by_name, open_source, row_labels
 
 
 def numbers_of(values: Any) -> np.ndarray:
@@ -21,27 +22,10 @@ def numbers_of(values: Any) -> np.ndarray:
     return np.asarray(native, dtype=float)
 
 
-def component_names(model: Any) -> list[str]:
-    """The names of the components, such as PC1."""
-    return [f"{model.component_name}{k + 1}" for k in range(int(model.n_components_))]
-
-
-def column_names(model: Any) -> list[str]:
-    """The names of the columns of the fit; x1, x2, ... if they have none."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j + 1}" for j in range(int(model.n_features_in_))] if names is None else [str(name) for name in names]
-
-
-def target_names(model: Any) -> list[str]:
-    """The names of the columns of y; y1, y2, ... if they have none."""
-    names = getattr(model, "target_names_in_", None)
-    return [f"y{j + 1}" for j in range(model.y_mean_.shape[0])] if names is None else [str(name) for name in names]
-
-
 def chosen_components(model: Any, components: Any, default: int) -> list[int]:
     """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
     check_is_fitted(model)
-    names = component_names(model)
+    names = model.component_names_
     if components is None:
         return list(range(min(default, len(names))))
     given = [components] if isinstance(components, str | numbers.Integral) else list(components)
@@ -51,7 +35,7 @@ def chosen_components(model: Any, components: Any, default: int) -> list[int]:
 def chosen_component(model: Any, component: Any) -> int:
     """The position of one component, from 0, that is given by its number from 1 or by its name."""
     check_is_fitted(model)
-    return _position(component, component_names(model))
+    return _position(component, model.component_names_)
 
 
 def _position(component: Any, names: Sequence[str]) -> int:
@@ -65,7 +49,7 @@ def _position(component: Any, names: Sequence[str]) -> int:
 
 def axis_label(model: Any, k: int) -> str:
     """The name of component k, with its share of the variance if that is known."""
-    name = component_names(model)[k]
+    name = model.component_names_[k]
     shares = getattr(model, "explained_variance_ratio_", None)
     return name if shares is None else f"{name} ({float(shares[k]):.1%})"
 
@@ -98,7 +82,7 @@ def rows_shown(model: Any, X: Any, groups: Any = None, labels: Any = None) -> Ro
     these labels or row numbers; False for none; or a sequence, or the name of a column.
     """
     check_is_fitted(model)
-    index = index_labels(X)
+    index = row_labels(X)
     X, _, groups, labels = by_name(X, wanted=names_expected(model), groups=groups, labels=labels)
     counted = labels is True and index is None
     if labels is None or isinstance(labels, bool):
@@ -130,16 +114,6 @@ def named_rows(model: Any, rows: Array) -> Source:
     return source
 
 
-def index_labels(X: Any) -> np.ndarray | None:
-    """The labels of the rows of a pandas frame; None for other tables, and if they only count the rows."""
-    index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(index, "to_numpy"):
-        return None
-    found = np.asarray(index.to_numpy())
-    counts = found.dtype.kind in "iu" and np.array_equal(found, np.arange(len(found)))
-    return None if counts else found
-
-
 def _vector(name: str, values: Any) -> np.ndarray | None:
     """A sequence of anything as a vector of objects or numbers; None stays None."""
     if values is None:
@@ -161,6 +135,10 @@ def _of_length(name: str, values: np.ndarray, n: int) -> np.ndarray:
 
 
 def scores_of(model: Any, X: Any) -> np.ndarray:
-    """What `transform` returns for the rows, as NumPy floats; of several tables, the first."""
-    found = model.transform(X)
-    return numbers_of(found[0] if isinstance(found, tuple) else found)
+    """The scores of the rows as NumPy floats; of several tables, those of the first."""
+    return inspect.scores(model, X).values[:, : int(model.n_components_)]
+
+
+def number_of_tables(model: Any) -> int:
+    """The number of tables that a model was fitted to."""
+    return len(model._widths())

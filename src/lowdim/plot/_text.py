@@ -61,25 +61,42 @@ def column_ticks(axis: Any, texts: Sequence[Any]) -> None:
     shown = labels(texts)
     crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
     look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    axis.set_ticks(range(len(shown)), shown, fontsize=_tick_size(len(shown)), **LITERAL, **look)
+    axis.set_ticks(range(len(shown)), shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
 
 
-def _tick_size(n: int) -> str:
+def tick_size(n: int) -> str:
+    """The size of the names of n ticks."""
     return "medium" if n <= 12 else "small" if n <= 20 else "x-small"
 
 
 def legend(ax: Any, **look: Any) -> Any:
-    """The legend of what has a label; labels that start with an underscore are shown as well."""
+    """The legend of what has a label, by default where it covers least."""
     handles, texts = ax.get_legend_handles_labels()
     if not handles:
         return None
     # Small points have samples of the usual size.
     sizes = [handle.get_sizes()[0] for handle in handles if hasattr(handle, "get_sizes") and len(handle.get_sizes())]
     larger = max(1.0, style("lines.markersize") / min(sizes) ** 0.5) if sizes else 1.0
-    box = ax.legend(handles, texts, **{"fontsize": "small", "markerscale": larger, **look})
+    box = ax.legend(handles, texts, **{"fontsize": "small", "markerscale": larger, "loc": "best", **look})
+    box.set_gid(look.get("loc", "best"))
     for text in box.get_texts():
         text.set(**LITERAL)
     return box
+
+
+def settle_legend(ax: Any, box: Any) -> None:
+    """Let a legend that was placed where it covers least stay where it is, at `box` in pixels.
+
+    Otherwise it might move onto the labels that are drawn after it.
+    """
+    found = ax.get_legend()
+    if found.get_gid() != "best":
+        return
+    middle = box.transformed(ax.transAxes.inverted())
+    across, up = (middle.x0 + middle.x1) / 2, (middle.y0 + middle.y1) / 2
+    side = "left" if across < 1 / 3 else "right" if across > 2 / 3 else "center"
+    height = "lower" if up < 1 / 3 else "upper" if up > 2 / 3 else "center"
+    found.set_loc("center" if side == height else f"{height} {side}")
 
 
 def legend_label(text: Any) -> str:

@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import inspect
 from ..errors import wrong_number_of_components
+from ..inspect.components import has_loadings
+from ..inspect.limits import has_scores
 from ._axes import color, columns_note, foreground, make_axes, note, thinned, thinning_note, zero_lines
 from ._groups import check_outline, groups_of
 from ._labels import place_labels
-from ._matrices import has_loadings, loadings_of_unit_scores
-from ._model import axis_label, chosen_components, column_names, rows_shown, scores_of
+from ._model import axis_label, chosen_components, rows_shown, scores_of
 from ._offered import shows
 from ._text import LITERAL, label, legend
 from .score_maps import draw_outlines, draw_points
@@ -61,7 +62,10 @@ def biplot(
     shown = rows_shown(model, X, groups, labels)
     Z = scores_of(model, shown.X)
     deviations = Z.std(axis=0)
-    arrows = loadings_of_unit_scores(model, deviations)[:, chosen]
+    found = inspect.loadings(model)
+    # The loadings of PLS and PCR belong to the scores as they are, those of others to scores of variance one.
+    factors = deviations if hasattr(model, "x_loadings_") else np.ones_like(deviations)
+    arrows = (found.values * factors)[:, chosen]
     Z = (Z / np.where(deviations > 0, deviations, 1.0))[:, chosen]
     reach = float(np.sqrt(np.max(np.sum(arrows**2, axis=1), initial=0.0)))
     arrows = arrows * (0.9 * float(np.sqrt(np.sum(Z**2, axis=1).max())) / (reach or 1.0))
@@ -73,7 +77,7 @@ def biplot(
     if values is not None:
         if outline is not None:
             draw_outlines(ax, Z, members, outline, level)
-        legend(ax, loc="best", ncols=1 + len(members) // 12)
+        legend(ax, ncols=1 + len(members) // 12)
     zero_lines(ax)
     for axis, k in zip("xy", chosen, strict=True):
         getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)
@@ -82,18 +86,14 @@ def biplot(
     ax.margins(0.18, 0.1)
     note(ax, [*thinning_note(len(rows), len(Z)), *columns_note(len(longest), len(arrows), "the longest arrows")])
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
-    _name_arrows(ax, arrows[longest], [column_names(model)[j] for j in longest])
+    _name_arrows(ax, arrows[longest], [found.rows[j] for j in longest])
     named = shown.labels(len(Z))
     if named is not None:
         place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
     return ax
 
 
-def _has_scores(model: Any) -> bool:
-    return callable(getattr(model, "scores", None)) and model.n_components_ > 1
-
-
-@shows("correlations of columns with two components", _has_scores)
+@shows("correlations of columns with two components", lambda model: has_scores(model) and model.n_components_ > 1)
 def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None, *, ax: Any = None) -> Any:
     """Correlations of the columns with two components, as arrows within the unit circle.
 
@@ -117,19 +117,17 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
     25 columns, those of the longest arrows are drawn.
     """
     chosen = _pair(model, components)
-    tables = [(inspect.correlations(model, X), column_names(model), {"linestyle": "-", "color": color(0)})]
+    tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": color(0)})]
     if Y is not None:
-        found = inspect.correlations(model, X, Y)
-        look = {"linestyle": "--", "color": color(1)}
-        tables.append((found, names_of_table(Y, np.asarray(found).shape[0]), look))
+        tables.append((inspect.correlations(model, X, Y), {"linestyle": "--", "color": color(1)}))
     ax = make_axes(ax)
     unit_circle(ax)
     ends, names, remarks = [], [], []
-    for values, known, look in tables:
-        arrows = np.asarray(values)[:, chosen]
+    for found, look in tables:
+        arrows = found.values[:, chosen]
         longest = _draw_arrows(ax, arrows, **look)
         ends.append(arrows[longest])
-        names += [known[j] for j in longest]
+        names += [found.rows[j] for j in longest]
         remarks += columns_note(len(longest), len(arrows), "the longest arrows")
     for axis, k in zip("xy", chosen, strict=True):
         getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)
@@ -145,13 +143,6 @@ def unit_circle(ax: Any) -> None:
     ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=foreground(), linewidth=1.0))
     zero_lines(ax)
     ax.set(xlim=(-1.5, 1.5), ylim=(-1.15, 1.15), aspect="equal")
-
-
-def names_of_table(table: Any, p: int) -> list[str]:
-    """The names of the columns of a data frame; y1, y2, ... for other tables."""
-    columns = getattr(table, "columns", None)
-    names = None if columns is None or callable(columns) else [str(name) for name in columns]
-    return names if names is not None and len(names) == p else [f"y{j + 1}" for j in range(p)]
 
 
 def _pair(model: Any, components: Any) -> list[int]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import wrong_number_of_components
+from .. import inspect
+from ..errors import other_test, wrong_number_of_components
+from ..inspect.components import has_structure
 from ..selection import PermutationTest
 from ._axes import background, color, foreground, hatched, make_axes, marker, note, thinned, zero_lines
 from ._bars import MOST_BARS
@@ -15,11 +17,9 @@ from ._labels import place_labels
 from ._model import (
     chosen_component,
     chosen_components,
-    column_names,
-    component_names,
+    number_of_tables,
     numbers_of,
     rows_shown,
-    target_names,
 )
 from ._offered import has, shows
 from ._text import LITERAL, column_ticks, label, legend, tick_labels
@@ -49,20 +49,20 @@ def variates(
     """
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, labels)
-    pair = model.transform(shown.X, y)
-    points = np.column_stack([numbers_of(side)[:, k] for side in pair])
+    both = inspect.scores(model, shown.X, y).values
+    points = both[:, [k, int(model.n_components_) + k]]
     values = shown.groups(len(points))
     members, rows = groups_of(values, len(points)), thinned(len(points))
     ax = make_axes(ax)
     draw_points(ax, points, members, rows)
     zero_lines(ax)
-    name = component_names(model)[k]
+    name = model.component_names_[k]
     for axis, table in zip("xy", ("X", "y"), strict=True):
         getattr(ax, f"set_{axis}label")(label(f"{name}: variate of {table}", 40), **LITERAL)
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
     if values is not None:
-        legend(ax, loc="best")
+        legend(ax)
     finish_map(ax, points, rows, shown.labels(len(points)))
     return ax
 
@@ -87,6 +87,8 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     values = numbers_of(model.correlations_)
     what = "canonical correlation"
     if test is not None:
+        if test.estimator != type(model).__name__ or test.strength is None:
+            raise other_test(test.estimator, type(model).__name__)
         values = test.strength[: len(values)]
         what = what if test.are_correlations else "singular value"
     ax = make_axes(ax)
@@ -100,8 +102,8 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
             if which.any():
                 ax.bar(positions[which], values[which], color=color(i), width=0.6, label=words, **look)
         _band(ax, positions, test)
-        legend(ax, loc="best")
-    column_ticks(ax.xaxis, component_names(model)[: len(values)])
+        legend(ax)
+    column_ticks(ax.xaxis, model.component_names_[: len(values)])
     ax.set_ylabel(what)
     ax.set_ylim(min(0.0, float(values.min(initial=0.0))), max(1.0, float(values.max(initial=0.0)) * 1.05))
     return ax
@@ -125,16 +127,16 @@ def _band(ax: Any, positions: np.ndarray, test: PermutationTest) -> None:
         ax.plot([position - 0.42, position + 0.42], [middle[i]] * 2, color=foreground(), linewidth=1.0, zorder=4)
 
 
-@shows("correlations of columns with variates", has("x_structure_", "y_structure_"))
+@shows("correlations of columns with factors or variates", has_structure)
 def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
-    """Correlations of the columns of both tables with the variates of X and of y, in a circle or as bars.
+    """Correlations of the columns with factors, or with the variates of their table, in a circle or as bars.
 
     Parameters
     ----------
-    model : fitted CCA
+    model : fitted FactorAnalysis, CCA or GCCA
     components : sequence of int or str, optional
-        Two pairs, by their numbers from 1 or by their names, are drawn in a circle, and one as bars; by default the
-        first two, or the only one.
+        Two components, by their numbers from 1 or by their names, are drawn in a circle, and one as bars; by default
+        the first two, or the only one.
     ax : Axes, optional
 
     Returns
@@ -143,58 +145,60 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
 
     Notes
     -----
-    The correlations of a column are those with the variates of its own table. Of more than 25 columns of a table, those
-    with the largest correlations are drawn (30 for bars).
+    The correlations of a column are those with the variates of its own table. In a circle, of more than 25 columns of a
+    table those with the largest correlations are drawn; 30 bars are shared by the tables.
     """
     chosen = chosen_components(model, components, 2)
     if not 1 <= len(chosen) <= 2:
         raise wrong_number_of_components(len(chosen), "one or two")
-    tables = [
-        ("X", numbers_of(model.x_structure_)[:, chosen], column_names(model)),
-        ("y", numbers_of(model.y_structure_)[:, chosen], target_names(model)),
-    ]
-    names = [component_names(model)[k] for k in chosen]
+    count = number_of_tables(model)
+    titles = [""] if count == 1 else [" of X", " of y"] if count == 2 else [f" of table {i}" for i in range(count)]
+    found = [inspect.structure(model, i) for i in range(count)]
+    tables = [(title, part.values[:, chosen], part.rows) for title, part in zip(titles, found, strict=True)]
+    names = [model.component_names_[k] for k in chosen]
     return _circle(tables, names, ax) if len(chosen) == 2 else _bars(tables, names[0], ax)
 
 
-def _circle(tables: list[tuple[str, np.ndarray, list[str]]], names: list[str], ax: Any) -> Any:
+def _circle(tables: list[tuple[str, np.ndarray, list[Any]]], names: list[str], ax: Any) -> Any:
     ax = make_axes(ax)
     unit_circle(ax)
     points, texts, remarks = [], [], []
     for i, (table, values, known) in enumerate(tables):
         order = np.argsort(-np.sum(values**2, axis=1), kind="stable")[:MOST_ARROWS]
-        ax.scatter(*values[order].T, color=color(i), marker=marker(i), label=f"columns of {table}", zorder=3)
+        ax.scatter(*values[order].T, color=color(i), marker=marker(i), label=f"columns{table}", zorder=3)
         points.append(values[order])
         texts += [known[j] for j in order]
         if len(order) < len(values):
-            remarks.append(f"{len(order)} of {len(values):,} columns of {table}")
+            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
     for axis, name in zip("xy", names, strict=True):
         getattr(ax, f"set_{axis}label")(label(f"correlation with {name}", 40), **LITERAL)
-    # The corners beside the circle are empty.
-    legend(ax, loc="upper left")
+    if len(tables) > 1:
+        # The corners beside the circle are empty.
+        legend(ax, loc="upper left")
     note(ax, remarks)
     ends = np.vstack(points)
     place_labels(ax, ends, texts, order=np.argsort(-np.sum(ends**2, axis=1), kind="stable"), outward=True)
     return ax
 
 
-def _bars(tables: list[tuple[str, np.ndarray, list[str]]], name: str, ax: Any) -> Any:
+def _bars(tables: list[tuple[str, np.ndarray, list[Any]]], name: str, ax: Any) -> Any:
     ax = make_axes(ax)
     ticks: list[str] = []
     remarks = []
     for i, (table, values, known) in enumerate(tables):
-        order = np.argsort(-np.abs(values[:, 0]), kind="stable")[: MOST_BARS // 2]
+        order = np.argsort(-np.abs(values[:, 0]), kind="stable")[: MOST_BARS // len(tables)]
         where = len(ticks) + np.arange(len(order))
         hatch = {} if i == 0 else hatched(background())
-        ax.barh(where, values[order, 0], color=color(i), height=0.7, label=f"columns of {table}", **hatch)
+        ax.barh(where, values[order, 0], color=color(i), height=0.7, label=f"columns{table}", **hatch)
         ticks += [known[j] for j in order]
         if len(order) < len(values):
-            remarks.append(f"{len(order)} of {len(values):,} columns of {table}")
+            remarks.append(f"{len(order)} of {len(values):,} columns{table}")
     tick_labels(ax.yaxis, range(len(ticks)), ticks)
     ax.set_ylim(len(ticks) - 0.4, -0.6)
     ax.set_xlim(-1.05, 1.05)
     zero_lines(ax, horizontal=False)
     ax.set_xlabel(label(f"correlation with {name}", 40), **LITERAL)
-    legend(ax, loc="best")
+    if len(tables) > 1:
+        legend(ax)
     note(ax, remarks)
     return ax

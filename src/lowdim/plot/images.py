@@ -11,8 +11,9 @@ import numpy as np
 
 from .._xp import asarray_like
 from ..errors import wrong_image_shape
-from ._axes import make_axes
-from ._model import index_labels, named_rows, numbers_of, read_rows, scores_of
+from ..sources import row_labels
+from ._axes import foreground, make_axes
+from ._model import named_rows, numbers_of, read_rows
 from ._offered import has, shows
 from ._text import tick_labels
 
@@ -58,10 +59,10 @@ def reconstructions(
     counts = _counts(model, n_components)
     height, width, *colors = _shape(shape, int(model.n_features_in_))
     rows = read_rows(model, X, _MOST_ROWS)
-    index = index_labels(X)
+    index = row_labels(X)
     n = rows.shape[0]
-    names = list(range(n)) if index is None else index[:n].tolist()
-    Z = scores_of(model, named_rows(model, rows))
+    names = list(range(n)) if index is None else list(index[:n])
+    Z = numbers_of(model.transform(named_rows(model, rows)))
     images = [numbers_of(rows)]
     for k in counts:
         # Components whose scores are zero contribute nothing: this is the reconstruction from the first k.
@@ -77,8 +78,10 @@ def reconstructions(
     aspect = mosaic.shape[1] / mosaic.shape[0]
     ax = make_axes(ax, size=(1.0, min(2.0, max(0.6, 1.3 / aspect))))
     _draw(ax, mosaic, low, high, bool(colors))
-    tick_labels(ax.xaxis, [width / 2 + j * (width + gap) for j in range(len(images))], ["row", *map(str, counts)])
-    tick_labels(ax.yaxis, [height / 2 + i * (height + gap) for i in range(n)], names)
+    corners = [(j * (width + gap), i * (height + gap)) for i in range(n) for j in range(len(images))]
+    _frame(ax, corners, width, height)
+    tick_labels(ax.xaxis, [(width - 1) / 2 + j * (width + gap) for j in range(len(images))], ["row", *map(str, counts)])
+    tick_labels(ax.yaxis, [(height - 1) / 2 + i * (height + gap) for i in range(n)], names)
     ax.set_xlabel("number of components")
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
@@ -95,6 +98,16 @@ def _draw(ax: Any, mosaic: np.ndarray, low: float, high: float, in_color: bool) 
         ax.imshow(np.dstack([np.nan_to_num(filled), alpha]), interpolation="nearest")
         return
     ax.imshow(mosaic, cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+
+
+def _frame(ax: Any, corners: list[tuple[int, int]], width: int, height: int) -> None:
+    """A thin frame around each image, since its border may have the colour of the background."""
+    from matplotlib.patches import Rectangle
+
+    look = {"fill": False, "edgecolor": foreground(), "alpha": 0.3, "linewidth": 0.5}
+    for left, top in corners:
+        # Pixels are centred at whole numbers.
+        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, **look))
 
 
 def _counts(model: Any, n_components: Any) -> list[int]:

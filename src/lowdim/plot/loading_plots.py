@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import inspect
+from ..inspect.components import has_loadings
 from ..selection import Bootstrap
 from ._axes import columns_note, make_axes, note, readable_on
 from ._bars import sorted_bars
-from ._matrices import has_loadings, loadings_of
-from ._model import chosen_component, chosen_components, column_names, component_names
+from ._model import chosen_component, chosen_components
 from ._offered import shows
 from ._text import LITERAL, column_ticks, label
 
@@ -23,7 +24,7 @@ DIVERGING = "RdBu_r"
 
 
 @shows("loadings", has_loadings)
-def loadings(model: Any, components: Any = None, *, ax: Any = None) -> Any:
+def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: Any = None) -> Any:
     """The loadings as a heatmap: columns of the table by components.
 
     Parameters
@@ -31,6 +32,8 @@ def loadings(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     model : fitted model
     components : sequence of int or str, optional
         Numbers from 1 or names; by default the first twelve.
+    table : "X", "y" or int
+        For models of several tables: which one.
     ax : Axes, optional
 
     Returns
@@ -43,13 +46,13 @@ def loadings(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     order in the table. The scale of colours is symmetric, and up to 150 numbers are written into their cells.
     """
     chosen = chosen_components(model, components, _MOST_COMPONENTS)
-    L = loadings_of(model)[:, chosen]
+    found = inspect.loadings(model, table)
+    L = found.values[:, chosen]
     strongest = np.argsort(-np.sum(L**2, axis=1), kind="stable")[:_MOST_COLUMNS]
     rows = np.sort(strongest)
-    names = column_names(model)
     # A tall figure for many columns, so that their names do not overlap.
     ax = make_axes(ax, size=(1.0, max(1.0, len(rows) / 22)))
-    heatmap(ax, L[rows], [names[j] for j in rows], [component_names(model)[k] for k in chosen], "loading")
+    heatmap(ax, L[rows], [found.rows[j] for j in rows], [found.columns[k] for k in chosen], "loading")
     remarks = columns_note(len(rows), len(L), "those of the largest loadings")
     if len(chosen) < model.n_components_ and components is None:
         remarks.append(f"{len(chosen)} of {model.n_components_:,} components")
@@ -73,7 +76,9 @@ def heatmap(ax: Any, values: np.ndarray, rows: list[str], columns: list[str], wh
 
 
 @shows("loadings", has_loadings)
-def loading_bars(model: Any, component: Any = 1, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Any:
+def loading_bars(
+    model: Any, component: Any = 1, *, table: str | int = 0, bootstrap: Bootstrap | None = None, ax: Any = None
+) -> Any:
     """The loadings of one component as sorted bars, with bootstrap intervals.
 
     Parameters
@@ -81,6 +86,8 @@ def loading_bars(model: Any, component: Any = 1, *, bootstrap: Bootstrap | None 
     model : fitted model
     component : int or str
         Its number from 1, or its name.
+    table : "X", "y" or int
+        For models of several tables: which one.
     bootstrap : Bootstrap, optional
         What `lowdim.bootstrap` returns for the same model and rows. Bars whose interval contains zero are hatched.
     ax : Axes, optional
@@ -95,9 +102,10 @@ def loading_bars(model: Any, component: Any = 1, *, bootstrap: Bootstrap | None 
     """
     k = chosen_component(model, component)
     interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]
+    found = inspect.loadings(model, table)
     ax = make_axes(ax)
-    remarks = sorted_bars(ax, column_names(model), loadings_of(model)[:, k], interval)
+    remarks = sorted_bars(ax, found.rows, found.values[:, k], interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
-    ax.set_xlabel(label(f"loading on {component_names(model)[k]}{words}", 60), **LITERAL)
+    ax.set_xlabel(label(f"loading on {found.columns[k]}{words}", 60), **LITERAL)
     note(ax, remarks)
     return ax

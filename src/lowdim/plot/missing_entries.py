@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from .. import inspect
 from ..errors import nothing_missing
 from ._axes import color, make_axes, marker, note, point_style, zero_lines
-from ._model import column_names, numbers_of
+from ._model import numbers_of
 from ._offered import has, shows
 from ._text import column_ticks, legend
 
@@ -47,7 +48,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     holes = deviation > 0.0
     if not holes.any():
         raise nothing_missing()
-    names = column_names(model)
+    names = inspect.column_names(model)
     chosen = _columns(columns, names, holes)
     quantile = float(special.ndtri(0.5 + level / 2))
     alone = len(chosen) == 1

@@ -73,7 +73,7 @@ def outliers(
     ax.set_ylabel(f"Q, distance to the subspace (limit {found.q_limit:.3g})")
     ax.set_xlim(0.0, max(float(t2.max()), found.t2_limit) * 1.08)
     ax.set_ylim(0.0, max(float(q.max()), found.q_limit) * 1.08)
-    legend(ax, loc="best")
+    legend(ax)
     note(ax, thinning_note(len(rows), len(t2)))
     named = shown.labels(len(t2))
     if named is not None and beyond.any():

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import inspect
 from ..errors import other_response
+from ..inspect.pairs import has_coefficients, has_vip
 from ..selection import Bootstrap, CrossValidation
 from ..sources import by_name
 from ._axes import (
@@ -24,7 +26,7 @@ from ._axes import (
     whole_ticks,
 )
 from ._bars import CURVE_FROM, curve_over_columns, sorted_bars
-from ._model import column_names, names_expected, numbers_of, target_names
+from ._model import names_expected, numbers_of
 from ._offered import has, shows
 from ._text import LITERAL, label, legend, legend_label
 
@@ -80,11 +82,11 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     ax.set_xlabel("number of components")
     ax.set_ylabel("RMSE of held-out rows" if errors else f"{found.what} of held-out rows")
     whole_ticks(ax.xaxis)
-    legend(ax, loc="best")
+    legend(ax)
     return ax
 
 
-@shows("the importance of columns", has("vip_"))
+@shows("the importance of columns", has_vip)
 def vip(model: Any, *, ax: Any = None) -> Any:
     """The importance of each column for the prediction (VIP), with a line at 1, the root mean square.
 
@@ -102,20 +104,20 @@ def vip(model: Any, *, ax: Any = None) -> Any:
     Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
     """
     ax = make_axes(ax)
-    values = numbers_of(model.vip_)
-    across = _draw_columns(ax, column_names(model), values, None)
+    found = inspect.vip(model)
+    across = _draw_columns(ax, found.rows, found["VIP"], None)
     reference_line(ax, 1.0, vertical=not across)
     (ax.set_ylabel if across else ax.set_xlabel)("variable importance in projection (VIP)")
     return ax
 
 
-@shows("regression coefficients", has("coef_", "coef_path_"))
+@shows("regression coefficients", has_coefficients)
 def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | None = None, ax: Any = None) -> Any:
     """The regression coefficients of one response, in the units of the columns, with bootstrap intervals.
 
     Parameters
     ----------
-    model : fitted PLS or PCR
+    model : fitted PLS, PCR or CCA
     response : int or str, optional
         Its number from 1 or its name; by default the first.
     bootstrap : Bootstrap, optional
@@ -131,10 +133,11 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
     Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
     """
     j, name = _response(model, response)
-    values = np.atleast_2d(numbers_of(model.coef_))[j]
+    found = inspect.coefficients(model)
+    values = found.values[:, j]
     interval = None if bootstrap is None else bootstrap.interval("coef").reshape(2, -1, len(values))[:, j]
     ax = make_axes(ax)
-    across = _draw_columns(ax, column_names(model), values, interval)
+    across = _draw_columns(ax, found.rows, values, interval)
     words = "" if bootstrap is None else f", with {bootstrap.level:.0%} intervals"
     text = label(f"coefficient for {name}{words}", 60)
     (ax.set_ylabel if across else ax.set_xlabel)(text, **LITERAL)
@@ -171,7 +174,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     -----
     On the rows of the fit, predictions are better than on new rows; see `validation`.
     """
-    names = target_names(model)
+    names = inspect.column_names(model, "y")
     X, y = by_name(X, y, wanted=names_expected(model), hold=True)
     found = numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)
@@ -208,7 +211,7 @@ def _common_limits(ax: Any) -> tuple[float, float]:
 
 def _response(model: Any, response: Any) -> tuple[int, str]:
     """The position and the name of a response that is given by its number from 1 or by its name."""
-    names = target_names(model)
+    names = inspect.column_names(model, "y")
     if response is None:
         return 0, names[0]
     if isinstance(response, str) and response in names:

@@ -76,7 +76,7 @@ def scores(
     zero_lines(ax)
     _name_axes(ax, names)
     if grouped:
-        legend(ax, loc="best", ncols=1 + len(members) // 12)
+        legend(ax, ncols=1 + len(members) // 12)
     finish_map(ax, Z, rows, named)
     return ax
 

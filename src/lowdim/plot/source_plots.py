@@ -8,7 +8,7 @@ import numpy as np
 
 from .._xp import asarray_like
 from ._axes import color, foreground, make_axes, note
-from ._model import chosen_components, component_names, numbers_of, scores_of
+from ._model import chosen_components, numbers_of, scores_of
 from ._offered import has, shows
 from ._text import tick_labels
 
@@ -53,7 +53,7 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
         ax.stairs(base + scale * counts, edges, baseline=base, fill=True, color=color(0), alpha=0.45, label=words[0])
         ax.plot(where, base + scale * density, color=color(1), linewidth=1.2, label=words[1])
         ax.axhline(base, color=foreground(), linewidth=0.5)
-    _name_lines(ax, [component_names(model)[k] for k in chosen])
+    _name_lines(ax, [model.component_names_[k] for k in chosen])
     ax.set_ylim(-0.08, len(chosen))
     ax.set_xlabel("source")
     ax.set_xlim(edges[0], edges[-1])
@@ -92,7 +92,7 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
         base = len(chosen) - 1 - i
         ax.axhline(base, color=foreground(), linewidth=0.3, alpha=0.5)
         ax.plot(np.arange(n), base + 0.45 * (u - middle) / half, color=color(i), linewidth=0.8)
-    _name_lines(ax, [component_names(model)[k] for k in chosen])
+    _name_lines(ax, [model.component_names_[k] for k in chosen])
     ax.set_ylim(-0.6, len(chosen) - 0.4)
     ax.set_xlabel("row")
     ax.set_xlim(0, max(n - 1, 1))

@@ -13,8 +13,8 @@ from ._model import numbers_of
 from ._offered import has, shows
 from ._text import legend
 
-#: At most this many components are drawn.
-_MOST = 40
+#: At most this many components are drawn, or more to reach a number that a rule chose, up to the second limit.
+_MOST, _MOST_CHOSEN = 40, 200
 
 
 @shows("the variance of components", lambda model: isinstance(model, Choices) or hasattr(model, "explained_variance_"))
@@ -42,12 +42,14 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
         choices = _choices_of(model)
     variances = numbers_of(model.explained_variance_ if choices is None else choices.eigenvalues.values)
     ax = make_axes(ax)
-    shown = min(len(variances), _MOST)
+    chosen = {} if choices is None else _rules_by_number(choices)
+    largest = max((k for k in chosen if k <= _MOST_CHOSEN), default=0)
+    shown = min(len(variances), max(_MOST, largest))
     numbers = np.arange(1, shown + 1)
     ax.plot(numbers, variances[:shown], color=foreground(), linewidth=1.0, marker=".", zorder=2)
     remarks = [] if shown == len(variances) else [f"{shown} of {len(variances):,} components"]
     if choices is not None:
-        remarks += _mark_rules(ax, choices, variances, shown, threshold)
+        remarks += _mark_rules(ax, choices, chosen, variances[:shown], threshold)
         legend(ax, loc="upper right", title="components according to")
     ax.set_xlabel("component")
     ax.set_ylabel("variance")
@@ -69,22 +71,30 @@ def _choices_of(model: Any) -> Choices | None:
     return choose_n_components(summary, standardize=model.standardize, ddof=model.ddof)
 
 
-def _mark_rules(ax: Any, choices: Choices, variances: np.ndarray, shown: int, threshold: str | None) -> list[str]:
-    """Mark the number of components of each rule, and draw the thresholds of one."""
+def _rules_by_number(choices: Choices) -> dict[int, list[str]]:
+    """The numbers of components that were chosen, ascending, and by which rules."""
     chosen: dict[int, list[str]] = {}
     for answer in choices.answers:
         if answer.k is not None:
             chosen.setdefault(int(answer.k), []).append(answer.rule)
+    return dict(sorted(chosen.items()))
+
+
+def _mark_rules(
+    ax: Any, choices: Choices, chosen: dict[int, list[str]], variances: np.ndarray, threshold: str | None
+) -> list[str]:
+    """Mark the number of components of each rule, and draw the thresholds of one."""
+    shown = len(variances)
     if threshold is not None and threshold in choices and choices[threshold].k is not None:
         curve = choices[threshold].curve[:shown]
         look = {"color": foreground(), "linestyle": "--", "linewidth": 1.0}
         ax.plot(np.arange(1, len(curve) + 1), curve, label=f"threshold of {threshold}", **look)
-    for i, k in enumerate(sorted(chosen)):
+    for i, (k, rules) in enumerate(chosen.items()):
         # No component has number 0, and those that are not drawn have no point.
         inside = 1 <= k <= shown
         place = ([k], [variances[k - 1]]) if inside else ([], [])
         look = {"color": color(i), "marker": marker(i), "linestyle": "none", "zorder": 3}
-        ax.plot(*place, label=f"{k}: {_wrapped(chosen[k])}", **look)
+        ax.plot(*place, label=f"{k}: {_wrapped(rules)}", **look)
     missing = [answer.rule for answer in choices.answers if answer.k is None]
     return [f"not available: {', '.join(missing)}"] if missing else []
 
@@ -122,7 +132,7 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
         numbers = np.arange(1, len(sums) + 1)
         ax.plot(numbers, sums, color=color(i), marker=marker(i), label=f"variance of {table}", markevery=_every(sums))
         if i == 0:
-            _mark_level(ax, sums, level)
+            _mark_level(ax, sums, level, " of X" if len(curves) > 1 else "")
     reference_line(ax, level)
     ax.set_ylim(0.0, 1.04)
     ax.yaxis.set_major_formatter(_percent())
@@ -134,16 +144,16 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
     return ax
 
 
-def _mark_level(ax: Any, sums: np.ndarray, level: float) -> None:
+def _mark_level(ax: Any, sums: np.ndarray, level: float, whose: str) -> None:
     """Say which number of components reaches the level, or that none does."""
     # Sums of proportions may miss a level by rounding.
     reached = np.flatnonzero(sums >= level - 1e-12)
     if len(reached):
         k = int(reached[0]) + 1
         ax.plot([k, k], [0.0, sums[k - 1]], color=foreground(), linestyle=":", linewidth=1.0)
-        words = f"{level:.0%} with {k} component{'' if k == 1 else 's'}"
+        words = f"{level:.0%}{whose} with {k} component{'' if k == 1 else 's'}"
     else:
-        words = f"{level:.0%} is not reached"
+        words = f"{level:.0%}{whose} is not reached"
     low = float(sums[0]) > level
     ax.annotate(
         words,

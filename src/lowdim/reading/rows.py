@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._threads import Progress
+from .._progress import Progress
 from .._xp import Array, all_finite, asarray_like, compute_lazy, is_sparse, namespace, to_numpy
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources import (

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, TypeVar
 
 from .. import _blas, _threads
-from .._threads import Progress
+from .._progress import Progress, watcher
 from .._xp import Array
 from ..errors import NonFiniteBlock
 from ..sources import (
@@ -100,6 +100,7 @@ def summarize_source(
 ) -> S:
     """As `summarize`, with weights that have been checked. With `keep`, the file of the checkpoint holds the sums of
     all rows at the end, and the caller removes it."""
+    progress = watcher(progress)
     names = agreed_names(summary.names, column_names(source), "the table to be added")
     if names is not summary.names:
         summary.names = names
@@ -137,7 +138,7 @@ def _add_here(
     parts = cut_into(source, cut.parts)
     in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
     if progress is not None:
-        progress.begin(type(summary).__name__, count_blocks(parts, cut.rows))
+        progress.begin(type(summary).__name__, count_blocks(parts, cut.rows), cut.rows)
     tick = _ticks(progress, keeper)
     if keeper is None and not in_threads:
         _add_part(source, weights, 0, cut.rows, 0, Lane(summary, Place(0), 1), tick or _nothing)

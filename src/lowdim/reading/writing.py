@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _blas, _threads
-from .._threads import Progress
+from .._progress import Progress, watcher
 from .._xp import to_numpy
 from ..sources import ColumnsSource, Source, aligned, tasks
 from .blocks import count_blocks, edges, rows_to_map
@@ -59,9 +59,10 @@ def write_rows(
     few blocks of 1 or 2 MiB and their results are in memory. The partitions of a Dask collection are computed where
     they are, a few at a time. Tables that are columns of the same files or the same stream are read once.
     """
+    progress = watcher(progress)
     jobs = [_Job(some, keep if i == 0 else ()) for i, some in enumerate(_read_together(maps))]
     if progress is not None:
-        progress.begin("rows", jobs[0].n_blocks if len(jobs) == 1 else None)
+        progress.begin("rows", jobs[0].n_blocks if len(jobs) == 1 else None, jobs[0].rows)
     n = 0
     with without_float_warnings(), ExitStack() as stack:
         # Closing ends the threads that compute, and lifts the limit on BLAS.
@@ -102,6 +103,8 @@ class _Job:
         self.tables = [each.source.table for each in maps]
         width = max(1, sum(len(each.names()) for each in maps))
         rows = min(rows_to_map(source), max(64, _RESULT_BYTES // (width * source.traits.itemsize)))
+        #: The number of rows of a block.
+        self.rows = rows
         self._reader = _Reader(tuple(_Step.of(each, source) for each in maps), rows, tuple(keep))
         if source.traits.remote:
             self._parts = source.parts(1)

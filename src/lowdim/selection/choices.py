@@ -61,7 +61,7 @@ class Choice(Tabular):
         columns[_CURVES[self.kind]] = self.curve
         columns["choice"] = ["chosen" if k == self.k else "" for k in self.candidates]
         scored = "" if self.cross_validation is None else f", by the {self.cross_validation.what} of rows left out"
-        title = f"{self.rule}: K = {self.k}{scored}"
+        title = f"{self.rule}: not available: {self.note}" if self.k is None else f"{self.rule}: K = {self.k}{scored}"
         return Table(columns, self.candidates, title=title, notes=[self.assumes], row_name="K")
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class Choice(Tabular):
 
     def __str__(self) -> str:
         if self.k is None:
-            return f"{self.rule}: not available: {self.note}"
+            return self.table().title
         return self.table().text(max_rows=max(self.k - int(self.candidates[0]), 0) + _SHOWN)
 
 

@@ -31,7 +31,7 @@ from ..errors import (
 )
 from .arrow import ArrowSink
 from .base import Sink
-from .csv import CsvSink, GzipCsvSink
+from .csv import CsvSink, GzipCsvSink, StandardOutputSink, escaped_formulas
 from .hdf5 import Hdf5Sink
 from .npy import NpySink
 from .parquet import ParquetSink
@@ -50,6 +50,10 @@ SINKS: dict[str, type[Sink]] = {
     ".h5": Hdf5Sink,
     ".hdf5": Hdf5Sink,
 }
+
+
+#: The path that stands for the standard output.
+STANDARD_OUTPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ def find_output(where: str | os.PathLike[str]) -> Output:
     given = local_path(where)
     if not isinstance(given, str):
         raise output_is_no_path(where)
+    if given == STANDARD_OUTPUT:
+        return Output(given, given, given, StandardOutputSink)
     path, _, inner = given.partition("::")
     bare = path.rstrip("/" + os.sep)
     found = next(((suffix, kind) for suffix, kind in SINKS.items() if bare.lower().endswith(suffix)), None)
@@ -122,7 +128,8 @@ def open_sink(
     ----------
     where : str or path
         Where to write. The kind of file is known from the suffix, see `SINKS`. A path that ends with "/" is a directory
-        of files of bounded size, and "scores.h5::pca" is the dataset "pca" in that file.
+        of files of bounded size, and "scores.h5::pca" is the dataset "pca" in that file. "-" is the standard output,
+        to which CSV is written at once.
     names : sequence of str
         The names of the columns of results.
     keep : sequence of str
@@ -136,6 +143,11 @@ def open_sink(
     output.kind.require()
     if keep and not output.kind.tabular:
         raise no_kept_columns(output.given, output.kind.kind, [s for s, kind in SINKS.items() if kind.tabular])
+    if not output.kind.moved:
+        sink = output.sink(output.path, names)
+        yield Writer(sink, output.given)
+        sink.close()
+        return
     _check_place(output, overwrite, reading)
     failed: list[BaseException] = []
     try:
@@ -201,4 +213,4 @@ def _is_output(directory: str) -> bool:
     return os.path.exists(os.path.join(directory, "zarr.json")) or holds_only_parts(directory)
 
 
-__all__ = ["SINKS", "Output", "Sink", "Writer", "find_output", "open_sink"]
+__all__ = ["SINKS", "Output", "Sink", "Writer", "escaped_formulas", "find_output", "open_sink"]

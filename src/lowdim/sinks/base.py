@@ -40,6 +40,8 @@ class Sink(ABC):
     has_inner_names: ClassVar[bool] = False
     #: Whether what is written is a directory already.
     is_directory: ClassVar[bool] = False
+    #: Whether what is written is a file that is moved to its place when it is whole.
+    moved: ClassVar[bool] = True
 
     def __init__(self, path: str, names: Sequence[str], inner: str | None = None) -> None:
         self.path, self.names, self.inner = path, list(names), inner

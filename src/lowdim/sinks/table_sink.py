@@ -64,7 +64,7 @@ class TableSink(Sink):
         group = self._table()
         self._gathered, self._bytes = [], 0
         if self._writer is None:
-            self._writer = self._open(group.schema, group.column_names[: -len(self.names)])
+            self._writer = self._open(group.schema, group.column_names[: len(group.column_names) - len(self.names)])
         self._write_group(self._writer, group)
 
     def _table(self) -> Any:

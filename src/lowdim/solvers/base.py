@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
-from .._threads import Progress
+from .._progress import Progress
 from .._xp import Array, count_true, namespace
 from ..errors import needs_memory, read_once
 from ..sources.base import Traits

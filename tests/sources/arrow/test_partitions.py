@@ -68,12 +68,12 @@ def test_keys_as_responses_labels_weights_and_kept_columns(kind, tmp_path):
     np.testing.assert_allclose(model.coef_, PLSRegression(1).fit(rows[:, :2], rows[:, 2]).coef_, rtol=1e-10)
     by_city = cross_validate(PCA(), numbers, cv="city")
     labels = scan(folder).contents.column("city")
-    np.testing.assert_allclose(by_city.scores, cross_validate(PCA(), rows[:, :2], cv=labels).scores, rtol=1e-10)
+    np.testing.assert_allclose(by_city.per_split, cross_validate(PCA(), rows[:, :2], cv=labels).per_split, rtol=1e-10)
     weighted = PCA(1).fit(numbers, sample_weight="year")
     np.testing.assert_allclose(weighted.mean_, np.average(rows[:, :2], axis=0, weights=rows[:, 2]), rtol=1e-12)
     path = PCA(1).fit(numbers).transform_to(folder, f"{tmp_path}/out.parquet", keep=["city", "year"])
     found = pa.parquet.read_table(path)
-    assert found.column_names == ["city", "year", "pca0"]
+    assert found.column_names == ["city", "year", "PC1"]
     np.testing.assert_array_equal(found["year"].to_numpy(), rows[:, 2])
 
 

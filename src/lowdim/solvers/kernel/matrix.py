@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..._blas import available
-from ..._threads import Progress, run_in_parallel
+from ..._progress import Progress, watcher
+from ..._threads import run_in_parallel
 from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to_numpy, wide_dtype
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
@@ -135,7 +136,7 @@ class KernelMatrix:
         progress: Progress | None = None,
     ) -> None:
         self.n = tiles.n
-        self._tiles, self._progress = tiles, progress
+        self._tiles, self._progress = tiles, watcher(progress)
         like = tiles.empty(0)
         self._xp, self._device, self._dtype = namespace(like), device(like), like.dtype
         xp = self._xp

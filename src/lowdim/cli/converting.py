@@ -1,0 +1,136 @@
+"""The verb that turns files into others: convert."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .._progress import watcher
+from .._whole_files import moved_when_whole
+from .._xp import to_numpy
+from ..files import load
+from ..sinks import find_output, open_sink
+from ..sources import Scan, Source, open_keeping
+from ..sources.stamps import Found
+from .commands import add
+from .options import Columns, Data, Exclude, Overwrite
+from .outputs import require_absent
+from .tables import paths_of, saved_kind, table
+from .terminal import Terminal
+
+#: The size of a block of rows.
+_BLOCK_BYTES = 1 << 20
+
+Target = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write.", show_default=False)]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verb to the application."""
+    add(app, "convert", convert)
+
+
+def convert(
+    terminal: Terminal,
+    data: Data,
+    output: Target,
+    overwrite: Overwrite = False,
+    columns: Columns = None,
+    exclude: Exclude = None,
+) -> None:
+    """Write data in another format, or a model as an ONNX file.
+
+    The end of the name of the output decides on its format. Tables keep all their columns, of any type; arrays (NPY,
+    Zarr, HDF5) take numbers only.
+
+    Example:
+
+    lowdim convert wine.csv -o wine.parquet
+
+    lowdim convert pca.model -o pca.onnx
+    """
+    if len(data) == 1 and saved_kind(data[0]) == "model":
+        _convert_model(data[0], output, overwrite)
+    else:
+        with terminal.progress(), paths_of(data) as paths:
+            _convert_rows(table(paths, columns, exclude), output, overwrite)
+    if terminal.json:
+        terminal.answer("", {"output": output})
+    elif output != "-":
+        terminal.remark(f"written to {output}")
+
+
+def _convert_model(path: str, output: str, overwrite: bool) -> None:
+    """Write a model as an ONNX file."""
+    from ..onnx import to_onnx
+
+    if not output.lower().endswith(".onnx"):
+        raise ValueError(
+            f"{path} holds a model, which can be converted to a file that ends with .onnx, not {output!r}."
+        )
+    require_absent(output, overwrite)
+    content = to_onnx(load(path)).SerializeToString()
+    with moved_when_whole(output) as unfinished:
+        unfinished.write_bytes(content)
+
+
+def _convert_rows(rows: Scan, output: str, overwrite: bool) -> None:
+    """Write a table block by block: one pass, and the memory of a few blocks."""
+    if rows.contents.has_names and find_output(output).kind.tabular:
+        _convert_table(rows, output, overwrite)
+        return
+    source = rows.open()
+    names = source.names if source.names is not None else [f"x{j + 1}" for j in range(source.shape[1])]
+    with open_sink(output, names, overwrite=overwrite, reading=source.files) as sink:
+        _copy(source, sink)
+
+
+def _convert_table(rows: Scan, output: str, overwrite: bool) -> None:
+    """Write columns of any type, in their order.
+
+    Columns that are carried along keep their types, but CSV files have no types: there they are text, and so numbers
+    are read as numbers. Blocks consist of numbers, so at least one column has to be numbers, even if it is also carried
+    along.
+    """
+    columns = rows.choice.named_among(rows.contents)
+    numbers = [name for name in columns if name in set(rows.numeric)]
+    if not numbers:
+        raise ValueError("none of the columns are numbers, and lowdim reads tables of numbers.")
+    untyped = isinstance(rows.found, Found) and rows.found.kind == "csv"
+    keep = [name for name in columns if name not in numbers] if untyped else columns
+    read = rows.select(numbers if untyped else numbers[:1])
+    source = open_keeping(read, keep, wanted=read.chosen) if keep else read.open()
+    with open_sink(output, [], keep=columns, overwrite=overwrite, reading=source.files) as sink:
+        _copy(source, _InOrder(sink, columns, read.chosen), keep)
+
+
+def _copy(source: Source, to: Any, keep: Sequence[str] = ()) -> None:
+    """Write all blocks of a source as they are."""
+    n, p = source.shape
+    rows = max(64, _BLOCK_BYTES // (p * source.traits.itemsize))
+    progress = watcher()
+    if progress is not None:
+        progress.begin("rows", None if n is None else -(-n // rows), rows)
+    for block, kept in source.blocks_keeping(rows, keep):
+        to.write([to_numpy(block)], kept)
+        if progress is not None:
+            progress.step()
+    if progress is not None:
+        progress.end()
+
+
+class _InOrder:
+    """Writes numbers and columns that were carried along as one table, in the order of its columns."""
+
+    def __init__(self, to: Any, columns: Sequence[str], numbers: Sequence[str]) -> None:
+        self._to, self._columns, self._numbers = to, columns, numbers
+
+    def write(self, results: Sequence[np.ndarray], kept: Any = None) -> None:
+        import pyarrow as pa
+
+        found = {} if kept is None else dict(zip(kept.column_names, kept.columns, strict=True))
+        for j, name in enumerate(self._numbers):
+            found.setdefault(name, pa.array(results[0][:, j], from_pandas=True))
+        self._to.write([], pa.table([found[name] for name in self._columns], names=list(self._columns)))

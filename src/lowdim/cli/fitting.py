@@ -1,0 +1,250 @@
+"""The verbs that learn from rows: fit, cross-validate, choose."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+from sklearn.utils import get_tags
+
+from .. import models
+from ..files import load, save
+from ..inspect import importance
+from ..selection import choose_n_components, cross_validate
+from ..sources import scan
+from .commands import add, command_name, group
+from .numpydoc import first_sentence
+from .options import (
+    Columns,
+    Data,
+    Exclude,
+    Ids,
+    Output,
+    Overwrite,
+    ResponseFiles,
+    Responses,
+    Weight,
+)
+from .outputs import require_absent
+from .parameters import Parameters, plain_help
+from .tables import paths_of, saved_kind, table
+from .terminal import Terminal
+
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint", metavar="FILE", help="A file that keeps the state of the pass, to go on after a crash."
+    ),
+]
+Folds = Annotated[str, typer.Option("--cv", help="The number of folds, or a column with the fold of each row.")]
+Counts = Annotated[
+    str | None, typer.Option("--try", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
+]
+Groups = Annotated[str | None, typer.Option("--groups", help="A column; rows of one group stay together.")]
+Rules = Annotated[list[str] | None, typer.Option("--rule", "-r", help="A rule; the default is all. Can be repeated.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the application."""
+    fits = group("Fit a model to the rows of a table, and save it.")
+    validations = group("Score numbers of components by rows that were left out.")
+    for name in models.__all__:
+        cls = getattr(models, name)
+        parameters = Parameters(cls, heading=_HEADING)
+        second_table = get_tags(cls()).target_tags.required and cls is not models.GCCA
+        without = () if second_table else ("y", "y_data")
+        run = _fitting(cls, parameters)
+        add(fits, command_name(name), run, parameters.options, _help(cls, _FIT_EXAMPLES), without)
+        if hasattr(cls, "held_out_scorer"):
+            shared = Parameters(cls, skip=["n_components"], heading=_HEADING)
+            run = _validating(cls, shared)
+            add(validations, command_name(name), run, shared.options, _help(cls, _CV_EXAMPLES), without)
+    app.add_typer(fits, name="fit")
+    app.add_typer(validations, name="cross-validate")
+    rules = Parameters(
+        choose_n_components, skip=["X", "rules", "cv", "sample_weight"], heading="Parameters of the rules"
+    )
+    add(app, "choose", _choosing(rules), rules.options, _CHOOSE)
+
+
+_HEADING = "Parameters of the model"
+
+
+def _help(cls: type, examples: dict[str, str]) -> str:
+    """The help of a command for a model: what the model does, and an example."""
+    name = cls.__name__
+    options = examples.get(name, examples[""])
+    return f"{plain_help(first_sentence(cls))}\n\nExample:\n\n{options.format(name=command_name(name))}"
+
+
+_FIT_EXAMPLES = {
+    "": "lowdim fit {name} wine.csv --columns numeric --exclude class -k 2 -o wine.model",
+    "Whitening": "lowdim fit {name} wine.csv --columns numeric --exclude class --kind zca -o wine.model",
+    "KernelPCA": "lowdim fit {name} wine.csv -c numeric -x class -k 2 --kernel rbf -o wine.model",
+    "GCCA": "lowdim fit {name} left.csv right.csv third.csv -k 2 -o tables.model",
+    **dict.fromkeys(
+        ("PCR", "PLSRegression", "PLSCanonical", "PLSSVD", "CCA", "KernelCCA"),
+        "lowdim fit {name} wine.csv --columns numeric --y hue --y proline -k 2 -o wine.model",
+    ),
+}
+_CV_EXAMPLES = {
+    "": "lowdim cross-validate {name} wine.csv --columns numeric --exclude class --cv 5",
+    **dict.fromkeys(
+        ("PCR", "PLSRegression", "CCA"),
+        "lowdim cross-validate {name} wine.csv --columns numeric --y hue --y proline --cv 5",
+    ),
+}
+_CHOOSE = """How many components? The answer of each rule.
+
+Example:
+
+lowdim choose wine.csv --columns numeric --exclude class --standardize
+"""
+
+
+def _fitting(cls: Any, parameters: Parameters) -> Any:
+    """The command that fits models of a class; its options depend on what `fit` takes."""
+
+    def fit(
+        terminal: Terminal,
+        data: Data,
+        output: Output = None,
+        overwrite: Overwrite = False,
+        columns: Columns = None,
+        exclude: Exclude = None,
+        ids: Ids = None,
+        y: Responses = None,
+        y_data: ResponseFiles = None,
+        weight: Weight = None,
+        checkpoint: Checkpoint = None,
+        **given: Any,
+    ) -> None:
+        model = cls(**parameters.values(given))
+        if output is not None:
+            require_absent(output, overwrite)
+        with terminal.progress(), paths_of(data) as paths:
+            if len(paths) == 1 and saved_kind(paths[0]) == "summary":
+                model.fit_summary(load(paths[0]))
+            else:
+                rows, second = _tables(cls, paths, columns, [*(exclude or []), *(ids or [])], y, y_data)
+                more = {} if checkpoint is None else {"checkpoint": checkpoint}
+                model.fit(rows, second, sample_weight=weight, **more)
+        if output is not None:
+            save(model, output)
+        terminal.answer(_text(model, terminal, output), model_values(model, output))
+
+    return fit
+
+
+def _tables(cls: Any, paths: list[str], columns: Any, left_out: list[str], y: Any, y_data: Any) -> tuple[Any, Any]:
+    """X and y of a fit: columns of one table, two tables, or a list of tables."""
+    if cls is models.GCCA:
+        return [table([path], columns, left_out) for path in paths], None
+    rows = table(paths, columns, left_out)
+    if y and y_data:
+        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
+    if y_data:
+        return rows, scan(y_data if len(y_data) > 1 else y_data[0])
+    return rows, None if not y else y[0] if len(y) == 1 else list(y)
+
+
+def _text(model: Any, terminal: Terminal, output: str | None) -> str:
+    """What is printed after a fit."""
+    lines = [str(model)]
+    if output is not None:
+        lines.append(f"saved to {output} ({_size(output)})")
+    return "\n".join(lines)
+
+
+def _size(path: str) -> str:
+    n = os.path.getsize(path)
+    return f"{n} bytes" if n < 10_000 else f"{n / 1000:.0f} kB" if n < 10_000_000 else f"{n / 1e6:.0f} MB"
+
+
+def model_values(model: Any, output: str | None = None) -> dict[str, Any]:
+    """A fitted model as values of JSON."""
+    names = getattr(model, "feature_names_in_", None)
+    values = {
+        "model": type(model).__name__,
+        "rows": int(model.n_samples_),
+        "n_features": int(model.n_features_in_),
+        "columns": None if names is None else [str(name) for name in names],
+        "n_components": int(model.n_components_),
+        "importance": importance(model).to_dict(),
+        "plan": str(model.plan_),
+    }
+    return values if output is None else {**values, "saved": output}
+
+
+def _validating(cls: Any, parameters: Parameters) -> Any:
+    """The command that cross-validates models of a class."""
+
+    def validate(
+        terminal: Terminal,
+        data: Data,
+        columns: Columns = None,
+        exclude: Exclude = None,
+        ids: Ids = None,
+        y: Responses = None,
+        y_data: ResponseFiles = None,
+        weight: Weight = None,
+        cv: Folds = "5",
+        counts: Counts = None,
+        groups: Groups = None,
+        **given: Any,
+    ) -> None:
+        model = cls(**parameters.values(given))
+        tried = None if counts is None else _counts(counts)
+        with terminal.progress(), paths_of(data) as paths:
+            rows, second = _tables(cls, paths, columns, [*(exclude or []), *(ids or [])], y, y_data)
+            folds = None if groups is not None and cv == "5" else int(cv) if cv.isdigit() else cv
+            result = cross_validate(
+                model, rows, second, cv=folds, n_components=tried, groups=groups, sample_weight=weight
+            )
+        values = {
+            "model": cls.__name__,
+            "what": result.what,
+            "best": result.best,
+            "one_standard_error": result.one_standard_error,
+            "table": result.table().to_dict(),
+        }
+        terminal.answer(str(result), values)
+
+    return validate
+
+
+def _counts(text: str) -> list[int]:
+    """The numbers of components in "5" (1 to 5) or "2,4,8"."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--try {text!r} must be a whole number, or several with commas between them.") from None
+    return list(range(1, numbers[0] + 1)) if len(numbers) == 1 else numbers
+
+
+def _choosing(parameters: Parameters) -> Any:
+    """The command that applies the rules for the number of components."""
+
+    def choose(
+        terminal: Terminal,
+        data: Data,
+        columns: Columns = None,
+        exclude: Exclude = None,
+        ids: Ids = None,
+        rule: Rules = None,
+        cv: Folds = "5",
+        weight: Weight = None,
+        **given: Any,
+    ) -> None:
+        with terminal.progress(), paths_of(data) as paths:
+            options = parameters.values(given)
+            if len(paths) == 1 and saved_kind(paths[0]) == "summary":
+                rows = load(paths[0])
+            else:
+                rows = table(paths, columns, [*(exclude or []), *(ids or [])])
+            folds = int(cv) if cv.isdigit() else cv
+            choices = choose_n_components(rows, rule or "all", cv=folds, sample_weight=weight, **options)
+        terminal.answer(str(choices), {"table": choices.table().to_dict()})
+
+    return choose

@@ -1,0 +1,193 @@
+"""What each verb does, compared with the same calls in Python."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowdim
+from command import run
+
+
+@pytest.fixture(scope="module")
+def wine(files):
+    return pd.read_csv(files / "wine.csv")
+
+
+@pytest.fixture(scope="module")
+def numbers(wine):
+    return wine.drop(columns="class")
+
+
+@pytest.fixture(scope="module")
+def pca(files):
+    run("fit", "pca", "wine.csv", "-c", "numeric", "-k", "3", "--standardize", "-o", "p.model", folder=files)
+    return lowdim.load(files / "p.model")
+
+
+def read_csv(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+def test_fit_prints_the_table_and_saves_the_model(files, numbers, pca):
+    expected = lowdim.PCA(3, standardize=True).fit(numbers)
+    assert np.allclose(pca.components_, expected.components_, atol=1e-12)
+    assert list(pca.feature_names_in_) == list(numbers.columns)
+    again = run("fit", "pca", "wine.csv", "-c", "numeric", "-o", "p.model", folder=files, check=False)
+    assert again.returncode == 1 and "exists already" in again.stderr and "--overwrite" in again.stderr
+    assert np.array_equal(lowdim.load(files / "p.model").components_, pca.components_)
+
+
+def test_fit_as_json(files, numbers):
+    done = run("fit", "PCA", "wine.csv", "-c", "numeric", "-k", "0.9", "--json", folder=files)
+    values = json.loads(done.stdout)
+    model = lowdim.PCA(0.9).fit(numbers)
+    assert values["model"] == "PCA" and values["rows"] == 178 and values["n_components"] == model.n_components_
+    assert values["columns"] == list(numbers.columns)
+    assert np.allclose(values["importance"]["columns"]["variance"], model.explained_variance_)
+
+
+def test_scores_go_to_a_file_and_back(files, wine, numbers, pca):
+    run("transform", "p.model", "wine.csv", "--id", "class", "-o", "s.parquet", folder=files)
+    scores = pd.read_parquet(files / "s.parquet")
+    assert scores["class"].tolist() == wine["class"].tolist()
+    assert list(scores.columns[1:]) == list(pca.get_feature_names_out())
+    assert np.allclose(scores.iloc[:, 1:], pca.transform(numbers))
+    done = run("inverse", "p.model", "s.parquet", "--id", "class", folder=files)
+    rows = read_csv(done.stdout)
+    assert np.allclose(rows[numbers.columns], pca.inverse_transform(pca.transform(numbers)))
+
+
+def test_fewer_components(files, numbers, pca):
+    done = run("transform", "p.model", "wine.csv", "-k", "2", folder=files)
+    assert np.allclose(read_csv(done.stdout), pca.transform(numbers)[:, :2])
+
+
+def test_a_pipe_of_commands(files, wine, pca):
+    data = (files / "wine.csv").read_bytes()
+    scores = run("transform", "p.model", "-", "--id", "class", folder=files, stdin=data).stdout
+    rows = run("inverse", "p.model", "-", "--id", "class", folder=files, stdin=scores.encode()).stdout
+    assert read_csv(rows)["class"].tolist() == wine["class"].tolist()
+    binary = (files / "s.parquet").read_bytes()
+    assert run("inverse", "p.model", "-", "--id", "class", folder=files, stdin=binary).stdout == rows
+
+
+def test_holes_are_filled(files, numbers):
+    run("fit", "ppca", "holes.csv", "--id", "class", "-k", "2", "--standardize", "-o", "h.model", folder=files)
+    holes = pd.read_csv(files / "holes.csv")
+    done = run("impute", "h.model", "holes.csv", "--id", "class", "--std", folder=files)
+    filled = read_csv(done.stdout)
+    expected, std = lowdim.load(files / "h.model").impute(holes[numbers.columns], return_std=True)
+    assert np.allclose(filled[numbers.columns], expected)
+    assert np.allclose(filled[[f"{name}_std" for name in numbers.columns]], std)
+
+
+def test_predictions(files, numbers):
+    run("fit", "pls-regression", "wine.csv", "-c", "numeric", "--y", "hue", "-k", "3", "-o", "y.model", folder=files)
+    done = run("predict", "y.model", "wine.csv", folder=files)
+    X, y = numbers.drop(columns="hue"), numbers["hue"]
+    assert np.allclose(read_csv(done.stdout)["hue"], lowdim.PLSRegression(3).fit(X, y).predict(X).ravel())
+
+
+def test_two_tables_in_two_files(files):
+    run("fit", "cca", "left.csv", "--y-data", "right.csv", "-k", "2", "-o", "c.model", folder=files)
+    X, y = pd.read_csv(files / "left.csv"), pd.read_csv(files / "right.csv")
+    expected = lowdim.CCA(2).fit(X, y)
+    assert np.allclose(lowdim.load(files / "c.model").correlations_, expected.correlations_)
+    done = run("transform", "c.model", "left.csv", "--y-data", "right.csv", folder=files)
+    assert np.allclose(read_csv(done.stdout), np.hstack(expected.transform(X, y)))
+
+
+def test_weights(files, numbers):
+    done = run("fit", "pca", "wine.csv", "-c", "numeric", "-w", "proline", "-k", "1", "--json", folder=files)
+    rows = numbers.drop(columns="proline")
+    expected = lowdim.PCA(1).fit(rows, sample_weight=numbers["proline"])
+    values = json.loads(done.stdout)["importance"]["columns"]["variance"]
+    assert np.allclose(values, expected.explained_variance_)
+
+
+def test_summaries_of_two_sites(files, wine, numbers):
+    wine[:80].to_csv(files / "north.csv", index=False)
+    wine[80:].to_csv(files / "south.csv", index=False)
+    for site in ("north", "south"):
+        run("summarize", f"{site}.csv", "-c", "numeric", "--y", "hue", "-o", f"{site}.summary", folder=files)
+    run("merge", "north.summary", "south.summary", "-o", "both.summary", folder=files)
+    run("fit", "pcr", "both.summary", "-k", "2", "-o", "both.model", folder=files)
+    X, y = numbers.drop(columns="hue"), numbers["hue"]
+    expected = lowdim.PCR(2).fit(X, y)
+    assert np.allclose(lowdim.load(files / "both.model").predict(X).ravel(), expected.predict(X).ravel())
+    small = run(
+        "summarize", "north.csv", "-c", "numeric", "-o", "few.summary", "--min-rows", 100, folder=files, check=False
+    )
+    assert small.returncode == 1 and not (files / "few.summary").exists()
+
+
+def test_choose_and_cross_validate(files, numbers):
+    done = run("choose", "wine.csv", "-c", "numeric", "--standardize", "-r", "kaiser", "-r", "bic", folder=files)
+    choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"], standardize=True)
+    assert all(f"{rule}" in done.stdout and str(choices[rule].k) in done.stdout for rule in choices)
+    done = run(
+        "cross-validate",
+        "pls-regression",
+        "wine.csv",
+        "-c",
+        "numeric",
+        "--y",
+        "hue",
+        "--try",
+        "4",
+        "--json",
+        folder=files,
+    )
+    X, y = numbers.drop(columns="hue"), numbers["hue"]
+    expected = lowdim.cross_validate(lowdim.PLSRegression(), X, y, n_components=range(1, 5))
+    assert json.loads(done.stdout)["best"] == expected.best
+
+
+def test_convert_keeps_columns_and_types(files, wine):
+    run("convert", "wine.csv", "-o", "w.parquet", folder=files)
+    pd.testing.assert_frame_equal(pd.read_parquet(files / "w.parquet"), wine, check_dtype=False)
+    wine.assign(count=np.arange(178)).to_parquet(files / "typed.parquet")
+    run("convert", "typed.parquet", "-o", "typed.arrow", folder=files)
+    assert pd.read_feather(files / "typed.arrow")["count"].dtype == np.int64
+    run("convert", "holes.csv", "-c", "numeric", "-o", "holes.npy", folder=files)
+    holes = pd.read_csv(files / "holes.csv").drop(columns="class")
+    assert np.array_equal(np.load(files / "holes.npy"), holes.to_numpy(), equal_nan=True)
+    done = run("convert", "holes.npy", "-o", "-", folder=files)
+    assert np.array_equal(read_csv(done.stdout).to_numpy(), holes.to_numpy(), equal_nan=True)
+
+
+def test_inspect(files, pca):
+    shown = run("inspect", "p.model", folder=files).stdout
+    assert "PCA of 178 rows" in shown and "proline" in shown and lowdim.__version__ in shown
+    values = json.loads(run("inspect", "wine.csv", "--json", folder=files).stdout)
+    assert values["rows"][-1] == "class" and values["columns"]["number"] == [True] * 13 + [False]
+    loadings = json.loads(run("inspect", "p.model", "--table", "loadings", "--json", folder=files).stdout)
+    assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["fit", "pca", "absent.csv"], 1, "there is no file absent.csv"),
+        (["fit", "pca", "wine.csv"], 1, "Take only those with --columns numeric"),
+        (["fit", "pca", "wine.csv", "-c", "numeric", "-k", "99"], 1, "n_components=99 must be"),
+        (["fit", "pca", "wine.csv", "-c", "numeric", "-o", "-"], 1, "name a file with --output"),
+        (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
+        (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
+        (["fit", "nothing", "wine.csv"], 2, "No such command"),
+        (["fit", "pca"], 2, "Missing argument"),
+    ],
+)
+def test_errors_are_one_line(files, pca, arguments, code, said):
+    done = run(*arguments, folder=files, check=False)
+    assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
+    if code == 1:
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_traceback_on_request(files):
+    done = run("fit", "pca", "absent.csv", "--traceback", folder=files, check=False)
+    assert done.returncode == 1 and "Traceback" in done.stderr
