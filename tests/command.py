@@ -1,24 +1,40 @@
-"""The installed command `lowdim`, run as a process."""
+"""The command `lowdim`: as the installed program in a process of its own, and within this process, which is faster."""
 
 import os
 import subprocess
 import sys
 import sysconfig
+from contextlib import chdir
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-#: The command that pip installed beside this Python; where there is none, the module that it runs.
+from typer.testing import CliRunner
+
+from lowdim.cli.app import application
+
+#: The program that pip installed beside this Python; where there is none, the module that it runs.
 _SCRIPT = Path(sysconfig.get_path("scripts")) / "lowdim"
 COMMAND = [str(_SCRIPT)] if _SCRIPT.exists() else [sys.executable, "-m", "lowdim.cli"]
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a finished command has printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 def environment(**more):
-    """The environment of the tests, without a terminal's settings."""
+    """The environment of the tests, without settings of a terminal."""
     unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERMINAL_WIDTH")
     return {key: value for key, value in os.environ.items() if key not in unwanted} | more
 
 
 def run(*arguments, folder, stdin=None, check=True, **more):
-    """Run the command in a folder and return the finished process, whose output is text."""
+    """Run the program in a folder. By default it is an error if it fails."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)],
         cwd=folder,
@@ -28,7 +44,21 @@ def run(*arguments, folder, stdin=None, check=True, **more):
         timeout=120,
         check=False,
     )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    if check:
-        assert done.returncode == 0, err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    return _checked(Done(done.returncode, done.stdout.decode(), done.stderr.decode()), check)
+
+
+def invoke(*arguments, folder, stdin=None, check=True, **more):
+    """As `run`, within this process."""
+    with chdir(folder):
+        done = CliRunner().invoke(_application(), list(map(str, arguments)), input=stdin, env=more)
+    return _checked(Done(done.exit_code, done.stdout, done.stderr), check)
+
+
+@cache
+def _application():
+    return application()
+
+
+def _checked(done, check):
+    assert not check or done.returncode == 0, done.stderr
+    return done

@@ -7,7 +7,7 @@ class RecordedProgress:
     def __init__(self):
         self.passes, self.steps, self.ended = [], [], 0
 
-    def begin(self, what, n_blocks):
+    def begin(self, what, n_blocks, block_rows=None):
         self.passes.append((what, n_blocks))
         self.steps.append(0)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from lowdim import _whole_files
 from lowdim._whole_files import moved_when_whole
 
 KILLED = """
-import os, runpy, signal, sys
-with runpy.run_path(sys.argv[1])["moved_when_whole"](sys.argv[2]) as path:
+import os, signal, sys
+from lowdim._whole_files import moved_when_whole
+with moved_when_whole(sys.argv[1]) as path:
     path.write_text("half of the n")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -75,7 +75,7 @@ def test_a_directory_that_is_missing_is_named(tmp_path):
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path):
     (tmp_path / "a.txt").write_text("old")
     for name in ("a.txt", "a.txt.gz", "a.txt"):
-        killed = subprocess.run([sys.executable, "-c", KILLED, _whole_files.__file__, str(tmp_path / name)], timeout=60)
+        killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / name)], timeout=60)
         assert killed.returncode == -signal.SIGKILL
         assert (tmp_path / "a.txt").read_text() == "old"
     assert len(names(tmp_path)) == 3  # the second process for a.txt removed what the first one left

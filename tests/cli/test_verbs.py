@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import lowdim
-from command import run
+from command import invoke as run
+from command import run as run_program
 
 
 @pytest.fixture(scope="module")
@@ -189,5 +190,5 @@ def test_errors_are_one_line(files, pca, arguments, code, said):
 
 
 def test_traceback_on_request(files):
-    done = run("fit", "pca", "absent.csv", "--traceback", folder=files, check=False)
+    done = run_program("fit", "pca", "absent.csv", "--traceback", folder=files, check=False)
     assert done.returncode == 1 and "Traceback" in done.stderr

@@ -49,7 +49,7 @@ def test_those_that_are_gaussian_are_named():
     model, categories, messages = warned(S @ B.T)
     assert categories == [GaussianWarning]
     found = np.abs(model.components_ @ B)
-    gaussian = [f"ica{i} = IC{i + 1}" for i in range(5) if found[i, 3:].max() > found[i, :3].max()]
+    gaussian = [f"IC{i + 1}" for i in range(5) if found[i, 3:].max() > found[i, :3].max()]
     assert f"2 of 5 sources look Gaussian ({', '.join(gaussian)})" in messages[0]
 
 

@@ -175,7 +175,7 @@ def test_the_classes_with_the_signatures_of_scikit_learn_follow_it():
     assert kinds[0] == kinds[1] == [pd.DataFrame, np.ndarray]
     for module in (lowdim.sklearn, sklearn.decomposition):
         model = module.PCA(2).set_output(transform="pandas").fit(FRAME)
-        assert type(model.inverse_transform(model.transform(FRAME))) is np.ndarray
+        assert type(model.inverse_transform(model.transform(FRAME).to_numpy())) is np.ndarray
     assert list(lowdim.sklearn.PCA(2).fit(FRAME).get_feature_names_out()) == ["pca0", "pca1"]
 
 

@@ -36,7 +36,7 @@ class Steps:
     def __init__(self):
         self.told = []
 
-    def begin(self, what, n_blocks):
+    def begin(self, what, n_blocks, block_rows=None):
         self.told.append((what, n_blocks))
 
     def step(self):

@@ -23,9 +23,9 @@ FAILED, INTERRUPTED, CLOSED = 1, 130, 141
 
 #: What messages of the library say, and what it is called on the command line.
 _PHRASES = {
-    'lowdim.scan(..., columns="numeric")': "--columns numeric",
     'columns="numeric"': "--columns numeric",
     "columns='numeric'": "--columns numeric",
+    "lowdim.scan(..., --columns numeric)": "--columns numeric",
     "exclude=": "--exclude",
     "overwrite=True": "--overwrite",
     "standardize=True": "--standardize",

@@ -314,7 +314,7 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
         return _class_of(kernel)(**given)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel={kernel.__name__} is a class; pass an instance: {kernel.__name__}().")
-    if hasattr(kernel, "scales") and hasattr(kernel, "width"):
+    if hasattr(kernel, "scales") and hasattr(kernel, "n_features"):
         raise TypeError(f"{kernel} is a feature map, for FeatureMapPCA; kernels are in lowdim.kernels.")
     if callable(kernel):
         refuse_parameters(given, "a function is called with two rows only. Leave it at None, or use functools.partial")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._axes import color, columns_note, foreground, hatched, zero_lines
-from ._text import column_ticks, tick_labels
+from ._text import column_ticks, tick_labels, tick_size
 
 #: At most this many bars are drawn, those of the largest size.
 MOST_BARS = 30
@@ -37,7 +37,7 @@ def sorted_bars(
                 bar.set(alpha=0.35, **hatched(foreground()))
         _whiskers(ax, positions, values[order], low, high)
     zero_lines(ax, horizontal=False)
-    tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=_tick_size(len(order)))
+    tick_labels(ax.yaxis, positions, [names[i] for i in order], fontsize=tick_size(len(order)))
     ax.set_ylim(len(order) - 0.4, -0.6)
     return columns_note(len(order), len(values), why)
 
@@ -69,7 +69,3 @@ def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
     except ValueError:
         return np.arange(len(names), dtype=float), False
     return where, bool(np.all(np.isfinite(where)))
-
-
-def _tick_size(n: int) -> str:
-    return "medium" if n <= 12 else "small" if n <= 20 else "x-small"

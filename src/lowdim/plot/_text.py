@@ -61,10 +61,11 @@ def column_ticks(axis: Any, texts: Sequence[Any]) -> None:
     shown = labels(texts)
     crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
     look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    axis.set_ticks(range(len(shown)), shown, fontsize=_tick_size(len(shown)), **LITERAL, **look)
+    axis.set_ticks(range(len(shown)), shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
 
 
-def _tick_size(n: int) -> str:
+def tick_size(n: int) -> str:
+    """The size of the names of n ticks."""
     return "medium" if n <= 12 else "small" if n <= 20 else "x-small"
 
 

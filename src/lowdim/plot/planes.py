@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import inspect
 from .._xp import asarray_like
-from ._axes import foreground, make_axes, note, style, thinned, thinning_note
+from ._axes import background, foreground, make_axes, note, thinned, thinning_note
 from ._groups import groups_of
 from ._model import axis_label, chosen_component, named_rows, numbers_of, read_rows, rows_shown, scores_of
 from ._offered import shows
@@ -66,7 +66,7 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     ax.contour(x, y, heights, levels=levels, colors=[foreground()], linewidths=0.4, linestyles="solid")
     ax.figure.colorbar(filled, ax=ax, label=label(axis_label(model, k), 40))
     members, rows = groups_of(shown.groups(len(points)), len(points)), thinned(len(points))
-    draw_points(ax, points, members, rows, edgecolors=style("axes.facecolor"), linewidths=0.4, alpha=1.0)
+    draw_points(ax, points, members, rows, edgecolors=background(), linewidths=0.4, alpha=1.0)
     ax.grid(False)
     for axis, name in zip("xy", inspect.column_names(model), strict=True):
         getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)

@@ -270,7 +270,7 @@ def test_progress_is_told_of_all_passes():
     heard = []
 
     class Listener:
-        def begin(self, what, n_blocks):
+        def begin(self, what, n_blocks, block_rows=None):
             heard.append(what)
 
         def step(self):

@@ -184,11 +184,12 @@ def test_plans_of_cross_validated_models(kind):
 
 
 def test_few_classes_of_our_own():
-    for model, scorers in ((PLSRegression, 3), (PLSCanonical, 0), (CCA, 3), (KernelCCA, 0)):
-        # Without those that stand in for classes that an older scikit-learn does not have.
-        modules = [cls.__module__ for cls in model.__mro__ if not cls.__module__.endswith("_sklearn_versions")]
+    # Those that stand in for classes of a newer scikit-learn, and the mixins of Model, have nothing to do with tables.
+    left_out = ("_sklearn_versions", "_named", "_pipelines")
+    for model, most in ((PLSRegression, 6), (PLSCanonical, 6), (CCA, 5), (KernelCCA, 3)):
+        modules = [cls.__module__ for cls in model.__mro__ if not cls.__module__.endswith(left_out)]
         ours = [module for module in modules if module.startswith("lowdim.")]
-        assert len(ours) <= 5 + scorers, ours
+        assert len(ours) <= most, ours
 
 
 # ---- KernelCCA

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -48,17 +49,18 @@ def misfit_of(summary: Moments | Triangle, fit: LatentFit) -> Misfit:
     if saturated is not None:
         discrepancy = float(2.0 / n * (saturated - fit.loglike[-1]))
         null = float(2.0 / n * (saturated - independent_loglike(summary)))
-    varying = np.flatnonzero(_squares(summary) > 0.0)
-    sd = np.sqrt(_squares(summary)[varying] / n)
-    unit = to_numpy(fit.scale)[varying] / sd
-    W, psi = to_numpy(fit.loadings)[:, varying] * unit, to_numpy(fit.noise)[varying] * unit**2
-    if isinstance(summary, Triangle) and summary.root.shape[0] < summary.n_features:
-        residuals = residuals_of_rows(to_numpy(summary.root)[:, varying] / sd / math.sqrt(n), W, psi)
-    else:
-        S = to_numpy(summary.scatter)
-        S = S if len(varying) == len(S) else S[np.ix_(varying, varying)]
-        residuals = residuals_of_correlation(S / n / sd / sd[:, None], W, psi)
-    return Misfit(n, discrepancy, null, residuals)
+    root = to_numpy(summary.root) if isinstance(summary, Triangle) else None
+    squares = np.diagonal(to_numpy(summary.scatter)) if root is None else np.einsum("ij,ij->j", root, root)
+    varies = squares > 0.0
+    # Constant columns are left out; a slice makes no copies if there are none.
+    keep: Any = slice(None) if np.all(varies) else np.flatnonzero(varies)
+    sd = np.sqrt(squares[keep] / n)
+    unit = to_numpy(fit.scale)[keep] / sd
+    W, psi = to_numpy(fit.loadings)[:, keep] * unit, to_numpy(fit.noise)[keep] * unit**2
+    if root is not None and len(root) < summary.n_features:
+        return Misfit(n, discrepancy, null, residuals_of_rows(root[:, keep], sd * math.sqrt(n), W, psi))
+    R = to_numpy(summary.scatter)[keep][:, keep] / n / sd / sd[:, None]
+    return Misfit(n, discrepancy, null, residuals_of_correlation(R, W, psi))
 
 
 def residuals_of_correlation(R: np.ndarray, W: np.ndarray, psi: np.ndarray) -> tuple[float, float]:
@@ -68,10 +70,11 @@ def residuals_of_correlation(R: np.ndarray, W: np.ndarray, psi: np.ndarray) -> t
     return 0.5 * max(float(np.sum(D * D)) - float(own @ own), 0.0), float(np.sum((own - psi) ** 2))
 
 
-def residuals_of_rows(Z: np.ndarray, W: np.ndarray, psi: np.ndarray) -> tuple[float, float]:
-    """The same for R = Z^T Z, of which Z has fewer rows than columns: the squares of Z^T Z - W^T W add up to
-    |Z Z^T|^2 - 2 |Z W^T|^2 + |W W^T|^2."""
-    own = np.einsum("ij,ij->j", Z, Z) - np.einsum("ij,ij->j", W, W)
+def residuals_of_rows(rows: np.ndarray, units: np.ndarray, W: np.ndarray, psi: np.ndarray) -> tuple[float, float]:
+    """The same for R = Z^T Z with Z = rows / units, of fewer rows than columns and unit columns: the squares of
+    Z^T Z - W^T W add up to |Z Z^T|^2 - 2 |Z W^T|^2 + |W W^T|^2."""
+    Z = rows / units
+    own = 1.0 - np.einsum("ij,ij->j", W, W)
     total = float(np.sum((Z @ Z.T) ** 2) - 2.0 * np.sum((Z @ W.T) ** 2) + np.sum((W @ W.T) ** 2))
     return 0.5 * max(total - float(own @ own), 0.0), float(np.sum((own - psi) ** 2))
 
