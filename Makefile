@@ -15,6 +15,7 @@ TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
+	@echo "The command is $(VENV)/bin/lowdim."
 
 test: $(VENV)/.test
 	$(TEST_SETTINGS) $(PY) -m pytest $(ARGS)
