@@ -53,7 +53,7 @@ PUBLIC = {
         no_inner_name no_kept_columns no_match no_maximum no_permission_to_write no_positive_eigenvalue
         no_rows_in_files no_rows_seen no_such_array no_such_file no_variance not_a_path not_a_stored_class
         not_finite not_for_csv not_iterable not_loadable not_local not_numbers not_numeric not_permitted
-        not_representable not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy one_row
+        not_representable not_so_many_components not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy one_row
         other_kept_type other_length other_names other_namespace other_partition other_pass other_separator
         other_store_width other_stream other_width output_exists over_budget ragged_blocks read_once
         rows_exceed_memory sklearn_argument special_file too_few_rows too_large too_small units_too_far

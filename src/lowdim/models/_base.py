@@ -27,6 +27,7 @@ from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
+from ._first_components import first_components, keep_first_entries, with_first_components
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -69,6 +70,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "transform" in cls.__dict__:
+            cls.transform = with_first_components(cls.transform)  # type: ignore[method-assign]
         # A subclass may take arguments that its base does not take.
         taken = inspect.signature(cls.__init__).parameters
         cls._not_taken = {name: instead for name, instead in cls._not_taken.items() if name not in taken}
@@ -117,17 +120,33 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
-    def transform(self, X: Any) -> Array:
-        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`."""
+    # `with_first_components` takes the argument n_components of all methods `transform`.
+    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
+        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`.
+
+        If `X` has fewer columns than there are components, they are the scores of the first ones, and those of the
+        others are taken to be zero.
+        """
         check_is_fitted(self)
         return results(self._inverse_maps(X))
 
-    def transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+    def transform_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
         """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.
 
         Parameters
@@ -137,6 +156,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Where to write. The kind of file is known from its end: .parquet, .arrow, .feather, .csv, .csv.gz, .npy,
             .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
             "scores.parquet/", is a directory of files of at most about 256 MiB.
+        n_components : int, optional
+            Write the scores of the first components only.
         keep : sequence of str
             Columns of `X`, of any type, that are carried along before the results. They are not part of the rows,
             unless the model was fitted to them.
@@ -153,7 +174,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         It takes one pass and the memory of a few blocks of rows. The file is written under another name and moved when
         it is whole: after an error there is nothing at `path`, or what was there before.
         """
-        return self._write(self._transform_maps, X, path, "transform_to", keep, overwrite, self._wanted())
+        maps = first_components(self, n_components)._transform_maps
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted())
 
     @available_if(lambda self: self.inverse_transform is not None)
     def inverse_transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
@@ -181,6 +203,10 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         model = clone(self)
         X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
+
+    def _keep_first(self, k: int) -> None:
+        """Become the model of the first k components; see `first_components`."""
+        keep_first_entries(self, k)
 
     # ---- What a subclass has to define
 
@@ -352,17 +378,20 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _reconstruction(
         self, X: Any, B: Any, mean: Array, names: Callable[[], Sequence[str]], table: str = "X"
     ) -> RowMap:
-        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it."""
+        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it. If z has fewer
+        entries than B has rows, the others are zero."""
         source = self._open_scores(X, table)
-        times = B if callable(B) else lambda Z: Z @ astype(B, Z.dtype)
+        k = source.shape[1]
+        times = B if callable(B) else lambda Z: Z @ astype(B[:k, :], Z.dtype)
         return RowMap(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype), names)
 
     def _open_scores(self, X: Any, table: str = "X") -> Source:
-        """The source of scores, one column for each component."""
+        """The source of scores, one column for each component or for the first ones."""
         source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one for each component"
-            raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
+        k, most = source.shape[1], self.n_components_
+        if k > most:
+            raise ValueError(f"{table} has {k} columns, but at most {most} are needed, one for each component.")
+        first_components(self, k, least=min(1, most))
         check_namespace(self, source, "inverse_transform")
         return source
 
@@ -403,3 +432,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]

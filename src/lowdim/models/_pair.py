@@ -17,6 +17,7 @@ from ..reading import RowMap, map_rows
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
+from ._first_components import first_components
 from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair, target_names
 from ._writing import Maps, results
 
@@ -72,20 +73,30 @@ class PairModel(TablesModel):
         """
         return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables."""
+    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
         check_is_fitted(self)
         return results(self._transform_maps(X, y))
 
     def transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+        self,
+        X: Any,
+        path: Any,
+        *,
+        y: Any = None,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
     ) -> str:
         """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
 
         For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
         after "X_" and "y_" if `y` is given.
         """
-        maps = partial(self._transform_maps, y=y)
+        maps = partial(first_components(self, n_components)._transform_maps, y=y)
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -94,7 +105,10 @@ class PairModel(TablesModel):
         return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables."""
+        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
+
+        Scores of the first components only are allowed, too; those of the others are taken to be zero.
+        """
         check_is_fitted(self)
         return results(self._inverse_maps(X, y))
 

@@ -151,13 +151,19 @@ class GCCA(TablesModel):
         variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
         return tuple(variates) if is_list_of_tables(X) else variates[0]
 
-    def transform(self, X: Any) -> Any:
-        """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only."""
+    def transform(self, X: Any, *, n_components: int | None = None) -> Any:
+        """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
     def inverse_transform(self, X: Any) -> Any:
-        """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table."""
+        """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
+
+        Variates of the first components only are allowed, too; those of the others are taken to be zero.
+        """
         check_is_fitted(self)
         return results(self._inverse_maps(X))
 

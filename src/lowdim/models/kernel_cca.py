@@ -23,6 +23,7 @@ from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest
 from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
 from ._base import Model
 from ._canonical import warn_if_forced
+from ._first_components import first_components
 from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
 from ._writing import Maps, results
 
@@ -146,20 +147,30 @@ class KernelCCA(Model):
         X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
         return self.fit(X, y, sample_weight).transform(X)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables."""
+    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
+        """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables.
+
+        With `n_components`, those of the first pairs only; the model is not fitted again.
+        """
         check_is_fitted(self)
         return results(self._transform_maps(X, y))
 
     def transform_to(
-        self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
+        self,
+        X: Any,
+        path: Any,
+        *,
+        y: Any = None,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
     ) -> str:
         """Write the variates of the rows of `X`, and beside them those of `y` if it is given, to a file.
 
         For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
         after "X_" and "y_" if `y` is given.
         """
-        maps = partial(self._transform_maps, y=y)
+        maps = partial(first_components(self, n_components)._transform_maps, y=y)
         return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
 
     def _transform_maps(self, X: Any, y: Any = None) -> Maps:

@@ -123,6 +123,8 @@ class KernelPCA(PreImages, Model):
     """
 
     component_name = "PC"
+    #: The pair of B and c; see `PreImages`.
+    _expansion: Any
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
@@ -187,8 +189,8 @@ class KernelPCA(PreImages, Model):
             return astype(vectors, lengths.dtype) * lengths[None, :]
         return self._scores_of(source)
 
-    def transform(self, X: Any) -> Array:
-        """Scores of the rows of `X`, block by block.
+    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+        """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
 
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
         """
@@ -237,6 +239,13 @@ class KernelPCA(PreImages, Model):
         if given.shape[1] != (given.shape[0] if reset else self.n_features_in_):
             given.table = "the kernels in X"
             Rows(given).whole("kernel='precomputed'")
+
+    def _keep_first(self, k: int) -> None:
+        super()._keep_first(k)
+        if self._expansion is not None:
+            self._expansion = (self._expansion[0][:k, :], self._expansion[1])
+        # The map from scores to rows is another one for fewer scores.
+        self.__dict__.pop("_learned", None)
 
     def _check_parameters(self) -> None:
         check_preimage(self.preimage)

@@ -18,6 +18,7 @@ from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
+from ._first_components import first_components
 from ._principal import count_pairs, with_variance
 from ._residuals import scores_and_rest, split
 from ._rule_choice import (
@@ -181,17 +182,18 @@ class PCA(SpectralModel):
         Z = self._map(X, self._scoring(), "scores")
         return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
+    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> Array:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
 
-        With `scaled`, the columns are divided by `scale_`, if the model standardizes.
+        With `scaled`, the columns are divided by `scale_`, if the model standardizes. With `n_components`, only the
+        first components are used.
         """
-        check_is_fitted(self)
+        W = first_components(self, n_components, least=0).components_
 
         def error(block: Array) -> Array:
             if self.scale_ is None or scaled:
-                return scores_and_rest(block, self.components_, self.mean_, self.scale_)[1]
-            _, rest = split(dense(block), self.components_, self.mean_, self.scale_)
+                return scores_and_rest(block, W, self.mean_, self.scale_)[1]
+            _, rest = split(dense(block), W, self.mean_, self.scale_)
             rest = rest * astype(self.scale_, rest.dtype)
             return namespace(rest).sum(rest * rest, axis=1)
 
