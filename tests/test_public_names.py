@@ -44,21 +44,22 @@ PUBLIC = {
         bad_columns bad_ndim bad_weights being_read beyond_float cannot_be_replaced cannot_keep changed_file
         choice column_label columns_clash complex_data csv_encoding csv_header csv_line_break_in_header
         damaged_checkpoint damaged_file decimal_commas deleted_file density_not_finite different_columns
-        directory_is_missing duplicate_columns empty empty_directory exhausted_stream
-        fewer_rows_than_allowed file_exceeds_memory fitted_without_summary foreign_file inconsistent_lengths
-        indices_out_of_range inexact_integer inside_store kernel_not_finite list_names list_of_paths
-        missing_chunks missing_columns missing_extra mixed_blocks mixed_kinds n_components_out_of_range
-        named_twice names_difference names_of_array_columns needs_memory needs_second_reading never_observed
-        newer_file no_checkpoint_elsewhere no_checkpoint_of no_checkpoint_with_holes no_columns_left
-        no_inner_name no_kept_columns no_match no_maximum no_permission_to_write no_positive_eigenvalue
-        no_rows_in_files no_rows_seen no_such_array no_such_file no_variance not_a_path not_a_stored_class
-        not_finite not_for_csv not_iterable not_loadable not_local not_numbers not_numeric not_permitted
-        not_representable not_so_many_components not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy one_row
-        other_kept_type other_length other_names other_namespace other_partition other_pass other_separator
-        other_store_width other_stream other_width output_exists over_budget ragged_blocks read_once
-        rows_exceed_memory sklearn_argument special_file too_few_rows too_large too_small units_too_far
-        unknown_column unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
-        warn_user weights_without_column which_array without_warnings would_lose_arrays wrong_features
+        directory_is_missing duplicate_columns empty empty_directory exhausted_stream fewer_rows_than_allowed
+        file_exceeds_memory fitted_without_summary foreign_file inconsistent_lengths indices_out_of_range
+        inexact_integer inside_store kernel_not_finite list_names list_of_paths missing_chunks missing_columns
+        missing_extra mixed_blocks mixed_kinds n_components_out_of_range named_twice names_difference
+        names_of_array_columns needs_memory needs_second_reading never_observed newer_file
+        no_checkpoint_elsewhere no_checkpoint_of no_checkpoint_with_holes no_columns_left no_inner_name
+        no_kept_columns no_match no_maximum no_permission_to_write no_positive_eigenvalue no_rows_in_files
+        no_rows_seen no_such_array no_such_file no_variance not_a_path not_a_stored_class not_finite not_for_csv
+        not_iterable not_loadable not_local not_numbers not_numeric not_permitted not_representable
+        not_so_many_components not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy
+        one_row other_kept_type other_length other_names other_namespace other_partition other_pass
+        other_separator other_store_width other_stream other_width output_exists over_budget ragged_blocks
+        read_once rows_exceed_memory sklearn_argument special_file squares_about_zero too_few_rows too_large
+        too_small units_too_far unknown_column unknown_number_of_rows unknown_output unknown_suffix
+        unreadable_file virtual_dataset warn_user weights_without_column which_array without_warnings
+        would_lose_arrays wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width

@@ -35,6 +35,7 @@ def choose_n_components(
     rules: Any = "all",
     *,
     standardize: bool = False,
+    center: bool = True,
     ddof: int = 1,
     proportion: float = 0.9,
     noise_variance: float | None = None,
@@ -54,6 +55,9 @@ def choose_n_components(
         See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes.
     standardize : bool
         Use the correlation matrix instead of the covariance matrix.
+    center : bool
+        Whether to subtract the mean, as for `PCA(center=True)`. If not, second moments about zero take the place of
+        variances and covariances, and noise is noise about zero.
     ddof : 0 or 1
         The covariance has the divisor n - ddof. This changes the reported eigenvalues and thresholds, but not the
         number of components.
@@ -98,7 +102,7 @@ def choose_n_components(
     bic           3  Gaussian rows, equal noise, n far above p
     """
     asked = _find_rules(rules)
-    _check_options(standardize, ddof)
+    _check_options(standardize, center, ddof)
     options = {
         "proportion": proportion,
         "noise_variance": noise_variance,
@@ -109,11 +113,12 @@ def choose_n_components(
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"])
+        X, sample_weight, result, note = _cross_validate(X, standardize, center, cv, sample_weight, options["seed"])
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
         standardize=standardize,
+        center=center,
         ddof=ddof,
         sample_weight=sample_weight,
         matrix=any(rule.needs == "matrix" for rule in asked),
@@ -136,6 +141,7 @@ def eigenvalues_of(
     X: Any,
     *,
     standardize: bool = False,
+    center: bool = True,
     ddof: int = 1,
     sample_weight: Any = None,
     matrix: bool = False,
@@ -144,14 +150,14 @@ def eigenvalues_of(
     if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and a summary no longer holds them; pass it to summarize.")
-        return Eigenvalues.from_summary(X, standardize, ddof)
+        return Eigenvalues.from_summary(X, standardize, ddof, center)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     n, p = source.shape
     if n is not None:
         weight = float(n) if weights is None else float(namespace(weights).sum(weights))
         require_rows(n, weight, 1, fixed=True)
-    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize)
+    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize, center=center)
     wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
     if wide and spectra.plan(rows, request).solver.reads_columns:
         return _from_columns(rows, request)
@@ -172,7 +178,7 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
 
     def solve(solver: Any) -> tuple[Eigenvalues, Any]:
         summary = rows.summarize(solver.empty_summary(p))
-        return Eigenvalues.from_summary(summary, standardize, request.ddof), summary
+        return Eigenvalues.from_summary(summary, standardize, request.ddof, request.center), summary
 
     def finer(solver: Any, found: tuple[Eigenvalues, Any]) -> Any:
         return solver.finer(job) if rows.traits.rereadable and not _is_resolved(*found) else None
@@ -184,7 +190,7 @@ def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
     """Whether the summary has lost no eigenvalue that the rules distinguish from zero."""
     if isinstance(summary, summaries.Triangle):
         return True
-    return are_settled(e, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
+    return are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps)
 
 
 def are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
@@ -207,18 +213,18 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.standardize
 
     def solve(kind: Any) -> Eigenvalues:
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
         return Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
 
     def finer(kind: Any, found: Eigenvalues) -> Any:
-        settled = are_settled(found, min(n - 1, p), FLOAT32_EPS if narrow else FLOAT64_EPS)
+        settled = are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS)
         return None if kind is summaries.GramRoot or settled else summaries.GramRoot
 
     return refine(summaries.Gram, solve, finer)[0]
 
 
 def _cross_validate(
-    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any
+    X: Any, standardize: bool, center: bool, cv: Any, sample_weight: Any, seed: Any
 ) -> tuple[Any, Any, CrossValidation | None, str]:
     """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
@@ -238,7 +244,8 @@ def _cross_validate(
     if p < 2 or few_rows or (weight is not None and weight < 10):
         return source, sample_weight, None, "needs at least 2 columns and 10 rows"
     try:
-        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)
+        options: Any = {"standardize": standardize, "center": center}
+        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, **options)
     except NoFoldSummaries:
         return source, sample_weight, None, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
@@ -270,8 +277,9 @@ def _find_rules(rules: Any) -> list[Rule]:
     return list(found.values())
 
 
-def _check_options(standardize: Any, ddof: Any) -> None:
-    if not isinstance(standardize, bool | np.bool_):
-        raise ValueError(f"standardize={standardize!r} must be True or False.")
+def _check_options(standardize: Any, center: Any, ddof: Any) -> None:
+    for name, flag in (("standardize", standardize), ("center", center)):
+        if not isinstance(flag, bool | np.bool_):
+            raise ValueError(f"{name}={flag!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
         raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
