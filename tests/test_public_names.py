@@ -29,7 +29,7 @@ from lowdim.summaries import SUMMARIES
 PUBLIC = {
     "lowdim": """
         CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA
-        PCR PLSCanonical PLSRegression PLSSVD PPCA Triangle Whitening bootstrap choose_n_components
+        PCR PLSCanonical PLSRegression PLSSVD PPCA Table Triangle Whitening bootstrap choose_n_components
         cross_validate densities errors features files inspect kernel_plan kernels load open_source
         permutation_test plan save scan selection solvers summarize
     """,

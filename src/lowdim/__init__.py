@@ -13,6 +13,7 @@ from .selection import bootstrap, choose_n_components, cross_validate, permutati
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
+from .tabular import Table
 
 
 def __getattr__(name: str) -> Any:
@@ -26,6 +27,7 @@ __all__ = [
     "Checkpoint",
     "FourthMoments",
     "Moments",
+    "Table",
     "Triangle",
     "bootstrap",
     "choose_n_components",

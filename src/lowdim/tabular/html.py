@@ -1,0 +1,48 @@
+"""Tables as HTML, for notebooks. All text is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from .text import cells_of, clean
+
+if TYPE_CHECKING:
+    from .table import Table
+
+#: The largest number of rows and columns that are shown.
+_ROWS, _COLUMNS = 30, 20
+_LEFT = "style='text-align:left'"
+
+
+def html_of(table: Table) -> str:
+    """The table as HTML: the first rows and columns, and how many more there are."""
+    shown = table.head(_ROWS)
+    names = table.columns[:_COLUMNS]
+    columns = [cells_of(shown[name]) for name in names]
+    head = "".join(f"<th>{_escaped(name)}</th>" for name in names)
+    body = "".join(
+        f"<tr><th {_LEFT}>{_escaped(str(label))}</th>"
+        + "".join(f"<td{'' if right else ' ' + _LEFT}>{_escaped(cells[i])}</td>" for cells, right in columns)
+        + "</tr>"
+        for i, label in enumerate(shown.rows)
+    )
+    caption = f"<caption {_LEFT}>{_escaped(table.title)}</caption>" if table.title else ""
+    notes = [*_left_out(table), *table.notes]
+    below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
+    corner = f"<th {_LEFT}>{_escaped(table.row_name)}</th>"
+    return f"<table>{caption}<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _left_out(table: Table) -> list[str]:
+    """What is said of rows and columns that are not shown."""
+    parts = []
+    if len(table) > _ROWS:
+        parts.append(f"{len(table) - _ROWS} more rows")
+    if len(table.columns) > _COLUMNS:
+        parts.append(f"{len(table.columns) - _COLUMNS} more columns")
+    return ["... " + ", ".join(parts)] if parts else []
+
+
+def _escaped(text: str) -> str:
+    return escape(clean(text))

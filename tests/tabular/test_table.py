@@ -1,0 +1,110 @@
+"""Tables with names: what they hold, how they are taken apart and converted."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from lowdim import Table
+from lowdim.tabular import Tabular
+
+
+@pytest.fixture
+def table():
+    columns = {"size": [3.0, -7.0, np.nan, 3.0], "count": np.array([1, 2, 3, 4]), "kind": ["a", None, "c", "d"]}
+    return Table(columns, ["w", "x", "y", "z"], title="Sizes", notes=["measured twice"], row_name="thing")
+
+
+def test_columns_keep_their_kind(table):
+    assert table.columns == list(table) == ["size", "count", "kind"]
+    assert table["size"].dtype == float and table["count"].dtype.kind == "i" and table["kind"].dtype == object
+    assert len(table) == 4 and "size" in table and "w" not in table
+    assert table.rows == ["w", "x", "y", "z"]
+    assert table.row("x") == {"size": -7.0, "count": 2, "kind": None}
+
+
+def test_values_are_the_numbers(table):
+    assert np.array_equal(table.values, [[3, 1], [-7, 2], [np.nan, 3], [3, 4]], equal_nan=True)
+    assert np.asarray(table, dtype=np.float32).dtype == np.float32
+
+
+def test_rows_without_labels_are_positions():
+    table = Table({"a": [5.0, 6.0, 7.0]})
+    assert table.rows == [0, 1, 2] and not table.has_labels
+    assert table.sort("a").rows == [2, 1, 0]
+    assert table.head(2).rows == [0, 1]
+    assert table.to_pandas().index.tolist() == [0, 1, 2]
+    assert table.to_polars().columns == ["a"]
+
+
+@pytest.mark.parametrize("descending", [True, False])
+def test_sort_keeps_ties_and_puts_nan_last(table, descending):
+    order = table.sort("size", descending=descending).rows
+    assert order == (["w", "z", "x", "y"] if descending else ["x", "w", "z", "y"])
+    assert table.sort("size", absolute=True).rows == ["x", "w", "z", "y"]
+
+
+def test_pandas_has_the_labels_as_index(table):
+    frame = table.to_pandas()
+    expected = pd.DataFrame(
+        {"size": [3.0, -7.0, np.nan, 3.0], "count": [1, 2, 3, 4], "kind": ["a", None, "c", "d"]},
+        index=pd.Index(["w", "x", "y", "z"], name="thing"),
+    )
+    pd.testing.assert_frame_equal(frame, expected, check_dtype=False, check_index_type=False)
+
+
+def test_polars_has_the_labels_as_first_column(table):
+    frame = table.to_polars()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == ["thing", "size", "count", "kind"]
+    assert frame["thing"].to_list() == ["w", "x", "y", "z"]
+    clash = Table({"row": [1.0]}, ["a"]).to_polars()
+    assert clash.columns == ["row_", "row"]
+    assert Table({"a": [1.0, 2.0]}, ["x", 3]).to_polars()["row"].to_list() == ["x", "3"]
+
+
+def test_json(table):
+    values = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert values["columns"]["size"] == [3.0, -7.0, None, 3.0]
+    assert values["rows"] == ["w", "x", "y", "z"] and values["title"] == "Sizes"
+
+
+def test_matrix_with_names():
+    matrix = np.arange(6.0).reshape(3, 2)
+    table = Table.from_matrix(matrix, ["PC1", "PC2"], ["a", "b", "c"])
+    assert np.array_equal(table.values, matrix)
+    with pytest.raises(ValueError, match=r"shape \(3, 2\) cannot have 3 names"):
+        Table.from_matrix(matrix, ["a", "b", "c"])
+
+
+def test_bad_tables():
+    with pytest.raises(ValueError, match="same length, got"):
+        Table({"a": [1.0], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="same length, got"):
+        Table({"a": [1.0]}, ["x", "y"])
+    with pytest.raises(ValueError, match="one dimension"):
+        Table({"a": np.ones((2, 2))})
+    with pytest.raises(KeyError, match="no column 'b'; the columns are 'a'"):
+        Table({"a": [1.0]})["b"]
+    with pytest.raises(KeyError, match="no row 'q'"):
+        Table({"a": [1.0]}, ["p"]).row("q")
+
+
+def test_an_empty_table():
+    table = Table({})
+    assert len(table) == 0 and table.columns == [] and table.values.shape == (0, 0)
+    assert str(table) == "" and "<table>" in table._repr_html_()
+    assert str(Table({"a": []})).strip() == "a"
+
+
+def test_results_with_a_table_print_and_convert_it(table):
+    class Result(Tabular):
+        def table(self):
+            return table
+
+    assert str(Result()) == str(table)
+    assert Result()._repr_html_() == table._repr_html_()
+    assert Result().to_pandas().equals(table.to_pandas())
+    assert Result().to_polars().equals(table.to_polars())
