@@ -30,8 +30,8 @@ PUBLIC = {
     "lowdim": """
         CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA
         PCR PLSCanonical PLSRegression PLSSVD PPCA Table Triangle Whitening bootstrap choose_n_components
-        cross_validate densities errors features files inspect kernel_plan kernels load open_source
-        permutation_test plan save scan selection solvers summarize
+        choose_width cross_validate densities errors features files inspect kernel_plan kernels load
+        open_source permutation_test plan save scan selection solvers summarize
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
@@ -72,11 +72,11 @@ PUBLIC = {
     """,
     "lowdim.kernels": """
         Cosine Function Gaussian KERNELS Kernel Laplacian Linear Matern Multiple Polynomial Product
-        Quadratic Sigmoid Sum ThinPlateSpline as_kernel no_frequencies parameters_of refuse_parameters
+        Quadratic Sigmoid Sum ThinPlateSpline as_kernel no_frequencies no_width parameters_of refuse_parameters
     """,
     "lowdim.selection": """
         ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues PermutationTest RULES Rule Unavailable
-        bootstrap choose_n_components cross_validate permutation_test rule_of
+        WidthChoice bootstrap choose_n_components choose_width cross_validate permutation_test rule_of
     """,
     "lowdim.sklearn": """
         CCA FactorAnalysis FastICA IncrementalPCA KernelPCA PCA PLSCanonical PLSRegression PLSSVD fastica

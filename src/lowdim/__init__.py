@@ -9,7 +9,7 @@ from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .planning import plan
 from .reading import Checkpoint, summarize
-from .selection import bootstrap, choose_n_components, cross_validate, permutation_test
+from .selection import bootstrap, choose_n_components, choose_width, cross_validate, permutation_test
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
@@ -31,6 +31,7 @@ __all__ = [
     "Triangle",
     "bootstrap",
     "choose_n_components",
+    "choose_width",
     "cross_validate",
     "densities",
     "errors",

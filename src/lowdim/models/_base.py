@@ -390,7 +390,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         source = open_source(X)
         k, most = source.shape[1], self.n_components_
         if k > most:
-            raise ValueError(f"{table} has {k} columns, but at most {most} are needed, one for each component.")
+            width = f"{most} are needed, one for each component, or fewer for the first ones"
+            raise ValueError(f"{table} has {k} columns, but {width}.")
         first_components(self, k, least=min(1, most))
         check_namespace(self, source, "inverse_transform")
         return source

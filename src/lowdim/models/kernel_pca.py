@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
-from ..attributes import Instance, Maybe, Numbers, Real, Several, TupleOf, Unstored
+from ..attributes import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
     RankWarning,
+    choice,
+    needs_second_reading,
     other_width,
     warn_user,
 )
 from ..features import affine, require_width
-from ..kernels import Kernel, as_kernel, refuse_parameters
+from ..kernels import Kernel, as_kernel, no_width, refuse_parameters
 from ..linalg import divisor, require_rows
 from ..reading import RowMap, Rows
+from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
-from ..solvers.base import counted_rows, total_weight
+from ..solvers.base import counted_rows, total_weight, with_passes
 from ..solvers.kernel import Components, KernelRequest, memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
+from ..summaries import Sample
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
@@ -51,6 +56,10 @@ class KernelPCA(PreImages, Model):
     gamma, degree, coef0 : float, optional
         Parameters of a kernel given by name. Without `gamma` the width of a kernel of distances is found by the median
         rule; `kernel_` holds the result. A parameter that the kernel does not have must be left at None.
+    sigma : float or "search", optional
+        The width of the Gaussian kernel given by name, exp(-|x - y|^2 / (2 sigma^2)), in place of `gamma`. "search"
+        compares widths of any kernel that has one, for so many components as `n_components` says, by the criterion of
+        `choose_width`, and keeps the result as `width_choice_`.
     solver : str or KernelSolver
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", which is exact for kernels with an
         explicit feature map; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers`
@@ -81,6 +90,8 @@ class KernelPCA(PreImages, Model):
         The kernel with all its parameters; None for a precomputed kernel matrix.
     gamma_ : float or None
         The gamma of the kernel, if it has one.
+    width_choice_ : WidthChoice
+        With `sigma="search"`: the widths that were compared.
     X_fit_ : array or None
         The rows with which the kernels of new rows are computed: the rows of the fit or the landmarks. None if there
         are none.
@@ -143,6 +154,7 @@ class KernelPCA(PreImages, Model):
         "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
         "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
         "_learned": Unstored(),
+        "width_choice_": Sometimes(Instance("selection.WidthChoice")),
     }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
@@ -165,6 +177,7 @@ class KernelPCA(PreImages, Model):
         gamma: float | None = None,
         degree: float | None = None,
         coef0: float | None = None,
+        sigma: Any = None,
         solver: str | KernelSolver = "auto",
         memory: Any = None,
         preimage: Any = "auto",
@@ -175,6 +188,7 @@ class KernelPCA(PreImages, Model):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.sigma = sigma
         self.solver = solver
         self.memory = memory
         self.preimage = preimage
@@ -250,7 +264,11 @@ class KernelPCA(PreImages, Model):
     def _check_parameters(self) -> None:
         check_preimage(self.preimage)
         memory_allowed(self.memory)
+        if isinstance(self.sigma, str) and not self._searches_width():
+            raise choice("sigma", self.sigma, ("search",), "Or a positive number, or None.")
         self._given_kernel()
+        if self._searches_width():
+            self._check_search()
 
     def _check_fitted(self) -> None:
         require_width(self._phi, self.n_features_in_, self.offset_.shape[0])
@@ -259,7 +277,13 @@ class KernelPCA(PreImages, Model):
         return kernel_solvers.plan(rows, self._request(rows), self.solver)
 
     def _fit_rows(self, rows: Rows) -> None:
-        found, the_plan = kernel_solvers.solve(rows, self._request(rows), self.solver, spectra)
+        request, searched = self._request(rows), self._searches_width()
+        self.__dict__.pop("width_choice_", None)
+        if searched:
+            self.width_choice_ = self._compare_widths(rows, request)
+            request = replace(request, kernel=self.width_choice_.kernel)
+        found, the_plan = kernel_solvers.solve(rows, request, self.solver, spectra)
+        the_plan = with_passes(the_plan, the_plan.passes + searched)
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self._unpack(found, rows.dtype)
         self._warn(found)
@@ -283,9 +307,36 @@ class KernelPCA(PreImages, Model):
             objects=rows.source.kind == "objects",
         )
 
+    def _searches_width(self) -> bool:
+        return isinstance(self.sigma, str) and self.sigma == "search"
+
+    def _compare_widths(self, rows: Rows, request: KernelRequest) -> WidthChoice:
+        """The widths that were compared, after one pass over the rows."""
+        if not rows.traits.rereadable:
+            raise needs_second_reading("for the fit after the search of the width")
+        assert request.kernel is not None and request.k is not None, "refused by _check_parameters"
+        sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
+        return compare_widths(sample, request.kernel, request.k, seed=request.seed)
+
+    def _check_search(self) -> None:
+        """Refuse a search of the width for a kernel that has none, or without a number of components."""
+        kernel = self._given_kernel()
+        if kernel is None:
+            raise ValueError("sigma='search': kernel='precomputed' has no width; leave sigma at None.")
+        if self.gamma is not None:
+            raise ValueError(f"gamma={self.gamma!r} and sigma='search' both set the width; pass only one of them.")
+        if not isinstance(self.n_components, numbers.Integral):
+            raise ValueError(
+                f"sigma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
+                "pass a whole number."
+            )
+        if not kernel.has_width:
+            raise no_width(kernel)
+
     def _given_kernel(self) -> Kernel | None:
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        parameters["sigma"] = None if self._searches_width() else self.sigma
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None

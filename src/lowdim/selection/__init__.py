@@ -5,6 +5,7 @@ from .choices import Choice, Choices
 from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
+from .kernel_width import WidthChoice, choose_width
 from .permutation import PermutationTest, permutation_test
 from .rules import ALIASES, RULES, Rule, rule_of
 from .validation_table import CrossValidation
@@ -20,8 +21,10 @@ __all__ = [
     "PermutationTest",
     "Rule",
     "Unavailable",
+    "WidthChoice",
     "bootstrap",
     "choose_n_components",
+    "choose_width",
     "cross_validate",
     "permutation_test",
     "rule_of",
