@@ -56,10 +56,10 @@ PUBLIC = {
         not_so_many_components not_storable not_symmetric not_symmetric_kernel not_written objects_in_npy
         one_row other_kept_type other_length other_names other_namespace other_partition other_pass
         other_separator other_store_width other_stream other_width output_exists over_budget ragged_blocks
-        read_once rows_exceed_memory sklearn_argument special_file squares_about_zero too_few_rows too_large
-        too_small units_too_far unknown_column unknown_number_of_rows unknown_output unknown_suffix
-        unreadable_file virtual_dataset warn_user weights_without_column which_array without_warnings
-        would_lose_arrays wrong_features
+        read_once rows_exceed_memory rows_in_another_order sklearn_argument special_file squares_about_zero
+        too_few_rows too_large too_small units_too_far unknown_column unknown_number_of_rows unknown_output
+        unknown_suffix unreadable_file virtual_dataset warn_user weights_without_column which_array
+        without_warnings would_lose_arrays wrong_features
     """,
     "lowdim.features": """
         FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled UnitLength affine require_width
@@ -90,9 +90,9 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """
-        ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
-        MappedSource ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource
-        Traits aligned bad_entry_error by_name can_be_opened gather hold_files holds_objects names_in
+        ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource MappedSource
+        ObjectSource SOURCES Scan ShapedSource Source SparseSource StreamSource TableSource Traits aligned
+        bad_entry_error by_name can_be_opened check_row_labels gather hold_files holds_objects names_in
         open_keeping open_source open_target scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """

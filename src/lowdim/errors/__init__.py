@@ -117,6 +117,7 @@ from .messages import (
 from .names import (
     different_columns,
     names_difference,
+    rows_in_another_order,
 )
 from .outputs import (
     being_read,
@@ -272,6 +273,7 @@ __all__ = [
     "ragged_blocks",
     "read_once",
     "rows_exceed_memory",
+    "rows_in_another_order",
     "sklearn_argument",
     "special_file",
     "squares_about_zero",

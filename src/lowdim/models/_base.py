@@ -21,7 +21,7 @@ from ..errors import fitted_without_summary, needs_second_reading, sklearn_argum
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, by_name, open_keeping, open_source
+from ..sources import Source, by_name, check_row_labels, open_keeping, open_source
 from ..summaries.names import names_of_tables
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
@@ -47,6 +47,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     plan_: Plan
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
+    #: Whether the model relates `y` to `X`; others do not look at it.
+    _relates_y = False
     #: The name of components in tables.
     component_name = "PC"
     __metadata_request__fit = WITHOUT_WEIGHTS
@@ -266,6 +268,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
     ) -> tuple[Any, ...]:
         """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
+        if self._relates_y:
+            check_row_labels(X, y=y)
         return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
 
     def _wanted(self) -> list[str] | None:

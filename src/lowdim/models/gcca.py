@@ -17,7 +17,7 @@ from ..features import affine
 from ..reading import RowMap, map_rows
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
-from ..sources import BesideSource, Source, open_target
+from ..sources import BesideSource, Source, check_row_labels, open_target
 from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._tables import (
@@ -238,6 +238,9 @@ class GCCA(TablesModel):
     ) -> tuple[Any, ...]:
         # Of several tables, nothing says which one has the column.
         several = is_list_of_tables(X)
+        if several:
+            further = {f"table {i}": table for i, table in enumerate(X[1:], start=1)}
+            check_row_labels(X[0], "table 0", y=y, **further, **vectors)
         named = super()._by_name(None if several else X, y, fitted=fitted, hold=hold, **vectors)
         return (X, *named[1:]) if several else named
 

@@ -111,6 +111,7 @@ class KernelCCA(Model):
         "_mapped": TupleOf(Instance("models.MappedTable", shares="m")),
     }
     _mapped: tuple[MappedTable, ...]
+    _relates_y = True
 
     def __init__(
         self,

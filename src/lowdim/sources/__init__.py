@@ -35,6 +35,7 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
+from .row_labels import check_row_labels
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
@@ -223,6 +224,7 @@ def by_name(
     Without names, everything is returned as it is, and nothing is opened.
     """
     read = (lambda rows: entries_of(open_source(rows))) if hold else None
+    check_row_labels(X, **vectors)
     return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
 
 
@@ -330,6 +332,7 @@ __all__ = [
     "bad_entry_error",
     "by_name",
     "can_be_opened",
+    "check_row_labels",
     "gather",
     "hold_files",
     "holds_objects",
