@@ -152,7 +152,7 @@ def choose_width(
     >>> X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
     >>> choice = choose_width(X, 2)
     >>> choice
-    WidthChoice(Gaussian(sigma=0.5), of 11 widths)
+    WidthChoice(Gaussian(sigma=0.3218), of 11 widths)
     """
     k = _checked_count("n_components", n_components)
     _checked_count("n_draws", n_draws)
