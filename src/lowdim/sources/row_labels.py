@@ -16,10 +16,11 @@ def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
     order. Other differences say nothing: tables that were made in different ways often have different labels. A default
     index 0, 1, 2, ... counts as no labels, since it is also that of rows that were computed from labelled ones.
     """
-    labels = _labels_of(first)
+    given = {other: value for other, value in others.items() if value is not None}
+    labels = _labels_of(first) if given else None
     if labels is None:
         return
-    for other, value in others.items():
+    for other, value in given.items():
         theirs = _labels_of(value)
         if theirs is None or theirs is labels or len(theirs) != len(labels) or theirs.equals(labels):
             continue
@@ -30,9 +31,10 @@ def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
 
 def _labels_of(value: Any) -> Any:
     """The index of a pandas data frame or series; None if it has none, or the default one."""
-    native = nw.to_native(value, pass_through=True)
-    if not nw.dependencies.is_pandas_dataframe(native) and not nw.dependencies.is_pandas_series(native):
+    if isinstance(value, nw.DataFrame | nw.Series):
+        value = value.to_native()
+    if not nw.dependencies.is_pandas_dataframe(value) and not nw.dependencies.is_pandas_series(value):
         return None
-    index = native.index
+    index = value.index
     steps = (getattr(index, "start", None), getattr(index, "step", None))
     return None if steps == (0, 1) else index
