@@ -10,8 +10,18 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+
+def pytest_collection_modifyitems(items):
+    """Heywood cases are a property of the rows, and common in small random tables: they are no errors in tests.
+
+    This is not in the settings of pytest, because these would import lowdim before the variables above are set.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("ignore::lowdim.errors.HeywoodWarning"))

@@ -197,3 +197,24 @@ def conditional(x, mean, C):
     m = np.isnan(x)
     A = C[np.ix_(m, ~m)] @ np.linalg.inv(C[np.ix_(~m, ~m)]) if not m.all() else np.zeros((m.sum(), 0))
     return mean[m] + A @ (x[~m] - mean[~m]), C[np.ix_(m, m)] - A @ C[np.ix_(~m, m)]
+
+
+def gaussian_with_holes(X, steps=5000):
+    """Mean, covariance and log-likelihood of the Gaussian of maximum likelihood for rows with NaN: EM, row by row."""
+    n, p = X.shape
+    mean, C = np.nanmean(X, axis=0), np.diag(np.nanvar(X, axis=0))
+    before = -np.inf
+    for _ in range(steps):
+        loglike = float(np.sum(observed_loglike(X, mean, C)))
+        if loglike - before < 1e-10:
+            break
+        before, filled, spread = loglike, X.copy(), np.zeros((p, p))
+        for x in filled:
+            m = np.isnan(x)
+            if m.any():
+                B = np.linalg.solve(C[np.ix_(~m, ~m)], C[np.ix_(~m, m)])
+                x[m] = mean[m] + (x[~m] - mean[~m]) @ B
+                spread[np.ix_(m, m)] += C[np.ix_(m, m)] - C[np.ix_(m, ~m)] @ B
+        mean = filled.mean(axis=0)
+        C = ((filled - mean).T @ (filled - mean) + spread) / n
+    return mean, C, loglike

@@ -10,6 +10,8 @@ import itertools
 import re
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -18,6 +20,7 @@ import examples
 import lowdim
 from additions.toy_files import ROW as FILE_ROW
 from additions.toy_model import CorrelationPCA
+from additions.toy_plot import ROW as PLOT_ROW
 from additions.toy_rules import RULE
 from additions.toy_sink import ROW as SINK_ROW
 from additions.toy_source import ROW, Toy
@@ -40,6 +43,7 @@ from lowdim import (
     sources,
     summarize,
 )
+from lowdim.plot import PLOTS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
 from lowdim.sources.file_kinds import FILE_KINDS
@@ -62,6 +66,7 @@ def test_the_table_is_the_one_that_is_walked():
         "a density of sources",
         "a kernel, or a feature map",
         "a method for two tables",
+        "a plot",
         # Rules of house-keeping: there is nothing to add for them.
         "a rule about sign, order, rank or divisor",
         "a fact about one array library",
@@ -119,6 +124,18 @@ def test_a_source_in_selection(toy_source):
     close(tested.p_values, expected.p_values)
     assert PCA("cv").fit(TOY).n_components_ == PCA("cv").fit(rows).n_components_
     close(PCA(2).partial_fit(TOY).partial_fit(Toy(40, 5)).mean_, PCA(2).fit([rows, rows_of(Toy(40, 5))]).mean_)
+
+
+def test_columns_of_a_source_by_their_names(toy_source):
+    named, rows = Toy(90, 5, names=("a", "b", "c", "d", "e")), rows_of(TOY)
+    ours = lowdim.PLSRegression(2).fit(named, y=["e", "a"])
+    theirs = lowdim.PLSRegression(2).fit(rows[:, 1:4], rows[:, [4, 0]])
+    close(ours.coef_, theirs.coef_)
+    assert list(ours.feature_names_in_) == ["b", "c", "d"]
+    assert list(ours.target_names_in_) == ["e", "a"]
+    close(ours.score(named, ["e", "a"]), theirs.score(rows[:, 1:4], rows[:, [4, 0]]))
+    with pytest.raises(ValueError, match="no column 'f'"):
+        PCA(2).fit(named, sample_weight="f")
 
 
 def test_a_source_in_a_stream_and_with_weights(toy_source):
@@ -311,7 +328,7 @@ def test_an_estimator_has_a_plan_and_prints_itself(toy_model):
     assert model.fit(X).plan_ == planned
     assert str(model).splitlines()[0] == "CorrelationPCA of 90 rows, 5 columns (covariance)"
     assert "PC2" in str(model)
-    assert list(model.get_feature_names_out()) == ["correlationpca0", "correlationpca1"]
+    assert list(model.get_feature_names_out()) == ["PC1", "PC2"]
     for solver in SOLVERS:
         close(models.CorrelationPCA(2, solver=solver).fit(X).components_, model.components_, 1e-8)
     weights = np.arange(90) % 3
@@ -325,3 +342,21 @@ def test_an_estimator_has_a_plan_and_prints_itself(toy_model):
     np.testing.assert_array_equal(model.components_, before)
     with pytest.raises(TypeError, match="cannot be cross-validated here"):
         cross_validate(model, X)
+
+
+# ---- A plot
+
+
+def test_a_plot_is_offered_by_the_models_that_it_fits(monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.setitem(PLOTS, "means", PLOT_ROW)
+    pca = PCA(2).fit(X)
+    assert "means" in dir(pca.plot)
+    assert repr(pca.plot).splitlines()[-1].split(maxsplit=1) == ["means", "The means of the columns."]
+    close([bar.get_height() for bar in pca.plot.means().patches], X.mean(axis=0))
+    plt.close("all")
+    cca = lowdim.CCA(1).fit(X, Y)
+    with pytest.raises(AttributeError, match="CCA has no plot 'means'"):
+        _ = cca.plot.means
+    with pytest.raises(TypeError, match=r"plot.means shows means of columns, and CCA has none"):
+        PLOT_ROW.function(cca)

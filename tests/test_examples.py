@@ -38,7 +38,7 @@ def test_every_kind_of_source_has_an_input(number):
             given = kind.make(MADE)
         except pytest.skip.Exception:
             continue
-        if next(i for i, (fits, _) in enumerate(SOURCES) if fits(given)) == number:
+        if next(i for i, kind in enumerate(SOURCES) if kind.fits(given)) == number:
             found.append(name)
     assert found, f"no input is opened by row {number} of SOURCES: add one to INPUTS in tests/inputs.py"
 

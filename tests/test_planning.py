@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, plan
 from lowdim.solvers import CovarianceReduction, Features, Krylov, Nystrom
@@ -27,11 +28,8 @@ def test_lists_of_tables_may_be_shapes_but_not_iterators():
 REFUSED = {
     "no rule": (PPCA("nonsense"), (X,), "is not one of"),
     "not a rule for factors": (FactorAnalysis("minka"), (X,), "is not one of"),
-    "folds of a stream": (PCA("cv"), (stream(X),), "needs to know the number of rows"),
-    "folds of two streams": (PLSRegression("cv"), (stream(X), stream(Y)), "needs to know the number of rows"),
-    "folds of a stream, ICA": (ICA("cv"), (stream(X),), "needs to know the number of rows"),
     "folds of two rows": (PPCA("cv"), (X[:2],), "at least 3 are needed"),
-    "a rule and holes": (PPCA("cv", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
+    "a rule and holes": (PPCA("minka", missing="unstored"), (sparse.csr_array(X),), "needs complete rows"),
     "a start of another size": (ICA(2, w_init=np.eye(3)), (X,), r"w_init must have shape \(2, 2\)"),
 }
 
@@ -42,6 +40,19 @@ def test_a_plan_refuses_what_the_fit_refuses(case):
     for act in (lambda *a: plan(model, *a), model.fit):
         with pytest.raises(ValueError, match=message):
             act(*tables)
+
+
+@pytest.mark.parametrize("model", [PCA("cv"), PLSRegression("cv"), ICA("cv")], ids=str)
+def test_rows_of_unknown_number_are_gathered_for_folds(model):
+    sources = random.laplace(size=(400, 3)) ** 3
+    rows = sources @ random.standard_normal((3, 6)) + 0.1 * random.standard_normal((400, 6))
+    tables = (rows, sources[:, :2]) if isinstance(model, PLSRegression) else (rows,)
+    streams = [stream(table) for table in tables]
+    assert "first gathered in memory, and 1000 are assumed" in plan(model, *streams).why
+    expected, found = clone(model).fit(*tables), clone(model).fit(*streams)
+    assert found.n_components_ == expected.n_components_
+    attribute = "coef_" if isinstance(model, PLSRegression) else "components_"
+    np.testing.assert_array_equal(getattr(found, attribute), getattr(expected, attribute))
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,18 @@ from . import densities, errors, features, files, inspect, kernels, models, sele
 from ._version import __version__ as __version__
 from .files import load, save
 from .models import *  # noqa: F403 (a model is named once, in models.__all__)
+from .onnx import to_onnx
 from .planning import plan
 from .reading import Checkpoint, summarize
-from .selection import bootstrap, choose_n_components, choose_width, cross_validate, permutation_test
+from .selection import (
+    bootstrap,
+    choose_n_components,
+    choose_width,
+    cross_validate,
+    factor_suitability,
+    permutation_test,
+    pool,
+)
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
@@ -17,9 +26,9 @@ from .tabular import Table
 
 
 def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn."""
-    if name == "sklearn":
-        return import_module(".sklearn", __name__)
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so is `lowdim.plot`."""
+    if name in ("plot", "sklearn"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -35,6 +44,7 @@ __all__ = [
     "cross_validate",
     "densities",
     "errors",
+    "factor_suitability",
     "features",
     "files",
     "inspect",
@@ -44,10 +54,12 @@ __all__ = [
     "open_source",
     "permutation_test",
     "plan",
+    "pool",
     "save",
     "scan",
     "selection",
     "solvers",
     "summarize",
+    "to_onnx",
     *models.__all__,
 ]

@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
+from .errors import output_is_directory, output_is_special
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -63,16 +65,13 @@ def _refuse_special(target: Path) -> None:
     with suppress(FileNotFoundError):
         mode = target.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise OSError(f"{target} is a device, a socket or a pipe, and cannot be replaced by a file.")
+            raise output_is_special(target)
 
 
 def _refuse_directory(path: str | PathLike[str], target: Path) -> None:
     """Raise an IsADirectoryError if `target` is a directory. The empty path stands for the working directory."""
     if target.is_dir():
-        raise IsADirectoryError(
-            f"cannot write to the path {os.fspath(path)!r}: {target} is a directory, which is not replaced. Add the "
-            "name of a file."
-        )
+        raise output_is_directory(os.fspath(path), target)
 
 
 def _prefix(target: Path) -> str:

@@ -8,6 +8,7 @@ first, so that small fits do not pay for the search.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -224,6 +225,28 @@ class Beside:
         return np.concatenate(self.pieces, axis=1)
 
 
+def has_columns_in_one_piece(block: Any) -> bool:
+    """Whether the numbers of each column of a dense block, or of arrays side by side, lie one after another in memory.
+    Only NumPy arrays are looked at."""
+    if isinstance(block, Beside):
+        return all(has_columns_in_one_piece(piece) for piece in block.pieces)
+    return isinstance(block, np.ndarray) and block.strides[0] == block.itemsize < abs(block.strides[1])
+
+
+def empty_columns(n: int, p: int, dtype: Any, empty: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
+    """Uninitialised memory for n rows of p columns, one column after the other; `empty(shape, dtype)` provides it.
+
+    There is a gap behind each column. Without it, columns of 4096 numbers, say, would compete for the same few lines of
+    the cache.
+    """
+    gap = _GAP_BYTES // np.dtype(dtype).itemsize
+    return empty((p, n + gap), dtype)[:, :n].T
+
+
+#: The bytes between one column and the next, one line of the cache.
+_GAP_BYTES = 64
+
+
 def column_sums(Z: Array, weights: Array | None = None) -> Array:
     """Weighted sums of the columns of a dense block, as one matrix product."""
     if weights is None:
@@ -285,9 +308,16 @@ class Scratch:
         """Memory for an array of the shape and dtype of `a`."""
         room = self._room
         if room is None or room.shape[0] < a.shape[0] or room.shape[1:] != a.shape[1:] or room.dtype != a.dtype:
-            whole = isinstance(a, np.ndarray)
-            self._room = room = np.empty_like(a, order="K", subok=False) if whole else np.empty(a.shape, a.dtype)
+            self._room = room = _empty_like(a)
         return room[: a.shape[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scratch, ()
+
+
+def _empty_like(a: np.ndarray | Beside) -> np.ndarray:
+    """Uninitialised memory in the order of `a`, by columns or by rows."""
+    if a.ndim == 2 and has_columns_in_one_piece(a):
+        n, p = a.shape
+        return empty_columns(n, p, a.dtype)
+    return np.empty_like(a, order="K", subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)

@@ -49,7 +49,7 @@ class Polynomial:
         if not 0.0 < float(self.coef0) < math.inf:
             raise ValueError(f"Polynomial(coef0={self.coef0!r}): a positive number is needed.")
 
-    def width(self, p: int) -> int:
+    def n_features(self, p: int) -> int:
         """The number of features of a row with p entries; numbers that are too large for any memory are cut off."""
         n = p + self.up_to + self.degree - 1
         fewer, found = min(self.degree, n - self.degree), 1
@@ -58,10 +58,6 @@ class Polynomial:
             if found > 2**62:
                 return 2**62
         return found
-
-    def n_features(self, p: int) -> int:
-        """The number of features of a row with p entries, as all feature maps here say it."""
-        return self.width(p)
 
     def __call__(self, block: Array) -> Array:
         index, scale = _products(block.shape[1] + self.up_to, self.degree)
@@ -77,9 +73,13 @@ class Polynomial:
         return out
 
     def names(self, entries: Sequence[str]) -> list[str]:
-        """Names of the features, such as 'x0^2' and 'x0 x1'."""
+        """Names of the features, such as 'x1^2' and 'x1 x2'."""
         index, _ = _products(len(entries) + self.up_to, self.degree)
         return [_product_name(factors, entries) for factors in index.tolist()]
+
+    def factors(self, p: int) -> np.ndarray:
+        """The numbers of the entries in each product, (features, degree); number p is the one that `up_to` appends."""
+        return _products(p + self.up_to, self.degree)[0]
 
     def scales(self, p: int) -> np.ndarray:
         """The factor by which each product of entries is multiplied."""
@@ -195,6 +195,22 @@ class Same:
         return block
 
 
+@dataclass(frozen=True, eq=False)
+class SomeColumns:
+    """phi(x) = (x_i, x_j, ...) for the columns with these numbers"""
+
+    columns: np.ndarray
+
+    def n_features(self, p: int) -> int:
+        """The number of features of a row with p entries."""
+        return len(self.columns)
+
+    def __call__(self, block: Array) -> Array:
+        if is_sparse(block):
+            return block[:, self.columns]
+        return namespace(block).take(block, asarray_like(self.columns, block), axis=1)
+
+
 @dataclass(frozen=True)
 class UnitLength:
     """phi(x) = x / |x|, and zero for rows of zeros"""
@@ -254,32 +270,38 @@ def require_width(feature_map: Any, p: int, m: int) -> None:
         raise ValueError(f"the feature map has {found} features of {p} columns, and the model is one of {m}")
 
 
-def affine(A: Array, mean: Array, deviation: float) -> Any:
+def affine(A: Array, mean: Array, deviation: float) -> AffineMap:
     """The function block -> (block - mean) A, computed in the dtype of the block.
 
     Sparse blocks are centred after the product. This costs digits if the mean is large compared to the standard
     deviation `deviation` of the result; in that case sparse blocks are made dense one at a time.
     """
-    converted: dict[Any, tuple[Array, Array, Array]] = {}
-    local = _PerThread()
+    return AffineMap(A, mean, deviation)
 
-    def apply(block: Array) -> Array:
-        if block.dtype not in converted:
-            converted[block.dtype] = (
-                astype(A, block.dtype),
-                astype(mean, block.dtype),
-                astype(mean @ A, block.dtype),
+
+class AffineMap:
+    """The function that `affine` returns; it knows its matrix and its mean."""
+
+    def __init__(self, matrix: Array, mean: Array, deviation: float) -> None:
+        self.matrix, self.mean, self.deviation = matrix, mean, deviation
+        self._converted: dict[Any, tuple[Array, Array, Array]] = {}
+        self._local = _PerThread()
+
+    def __call__(self, block: Array) -> Array:
+        if block.dtype not in self._converted:
+            self._converted[block.dtype] = (
+                astype(self.matrix, block.dtype),
+                astype(self.mean, block.dtype),
+                astype(self.mean @ self.matrix, block.dtype),
             )
-        matrix, centre, offset = converted[block.dtype]
+        matrix, centre, offset = self._converted[block.dtype]
         if is_sparse(block):
-            if np.abs(offset).max(initial=0.0) <= 1e3 * deviation:
+            if np.abs(offset).max(initial=0.0) <= 1e3 * self.deviation:
                 return block @ matrix - offset
             block = dense(block)
-        if not hasattr(local, "scratch"):
-            local.scratch = Scratch()
-        return local.scratch.difference(block, centre) @ matrix
-
-    return apply
+        if not hasattr(self._local, "scratch"):
+            self._local.scratch = Scratch()
+        return self._local.scratch.difference(block, centre) @ matrix
 
 
 class _PerThread(threading.local):

@@ -8,7 +8,7 @@ from typing import Any
 from .solvers import Plan, spectra
 from .solvers.base import AnySolver
 from .solvers.plan import is_auto
-from .sources import ShapedSource, Source, Traits, open_source
+from .sources import ShapedSource, Source, Traits, can_be_read_once, open_source
 
 
 def plan(
@@ -30,8 +30,9 @@ def plan(
         the rows for PCA, where n is None for a stream of unknown length.
     X, y : rows, or their shapes
         What would be passed to `fit`. The rows are opened but not read. A plan would use up the first block of an
-        iterator that can be read only once: pass `lowdim.open_source(iterator)` both here and to `fit`, or pass a
-        shape. If `what` is a shape, the second argument is `k`.
+        iterator or a reader that can be read only once: pass `lowdim.open_source(X)` both here and to `fit`, or pass a
+        shape. If `fit` gathers the rows in memory first, the plan says so. If `what` is a shape, the second argument
+        is `k`.
     k : int, optional
         Number of components, if `what` is a solver or a shape. None for all of them, which a fraction of variance
         needs as well.
@@ -78,7 +79,7 @@ def plan(
 
 def _tables(X: Any) -> Any:
     """`X` with shapes as sources, also in a list of tables."""
-    if isinstance(X, list) and any(isinstance(A, tuple) or hasattr(A, "__next__") for A in X):
+    if isinstance(X, list) and any(isinstance(A, tuple) or can_be_read_once(A) for A in X):
         return [_rows_or_shape(A) for A in X]
     return _rows_or_shape(X)
 
@@ -89,9 +90,9 @@ def _rows_or_shape(X: Any) -> Any:
         return X
     if isinstance(X, tuple) and len(X) == 2 and all(n is None or isinstance(n, Integral) for n in X):
         return ShapedSource(X)
-    if hasattr(X, "__next__"):
+    if can_be_read_once(X):
         raise TypeError(
-            "an iterator of blocks can be read only once, and a plan would use up its first block; pass "
-            "lowdim.open_source(iterator) to both plan and fit, or pass a shape (n, p)."
+            f"{type(X).__name__} can be read only once, and a plan would use up its first block; pass "
+            "lowdim.open_source(X) to both plan and fit, or pass a shape (n, p)."
         )
     return X

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowdim.sources import Source, Traits
+from lowdim.sources import Source, SourceKind, Traits
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class Toy:
     n: int
     p: int
     seed: int = 0
+    names: tuple[str, ...] | None = None
 
 
 def is_toy(X):
@@ -29,6 +30,7 @@ class ToySource(Source):
         turn = np.linalg.qr(np.random.default_rng(self._seed).standard_normal((p, p)))[0]
         self._mix = np.geomspace(9.0, 1.0, p)[:, None] * turn
         self.shape, self.kind, self.dtype = (n, p), "toy", np.float64
+        self.names = None if toy.names is None else list(toy.names)
         self.traits = Traits(by_feature=False, n_bytes=8 * n * p)
 
     def blocks(self, rows):
@@ -38,4 +40,4 @@ class ToySource(Source):
             yield np.array(made) @ self._mix + 1.0
 
 
-ROW = (is_toy, ToySource)
+ROW = SourceKind(is_toy, ToySource)

@@ -119,6 +119,10 @@ def of_kernels() -> Iterator[tuple[str, Case]]:
     arithmetic = 2.0 * kernels.Gaussian(3.0) + kernels.Linear() * kernels.Cosine()
     yield "KernelPCA-arithmetic", fit(KernelPCA(2, kernel=arithmetic), X)
     yield "KernelPCA-precomputed", fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(3.0)(X))
+    yield (
+        "KernelPCA-precomputed-weights",
+        fit(KernelPCA(2, kernel="precomputed"), kernels.Gaussian(3.0)(X), sample_weight=WEIGHTS),
+    )
     yield "KernelPCA-share", fit(KernelPCA(0.5, kernel="rbf"), X)
     yield "KernelPCA-landmarks", fit(KernelPCA(2, kernel="rbf", solver=solvers.Nystrom(landmarks=X[:20])), X)
     yield "KernelPCA-chosen", fit(KernelPCA(2, kernel="rbf", solver=solvers.Nystrom(20, choose="leverage")), X)

@@ -41,8 +41,8 @@ def centred(model, X):
 
 
 def test_contributions_add_up_to_one(model, X):
-    np.testing.assert_allclose(contributions(model).sum(axis=0), 1.0, rtol=tolerance(X.dtype))
-    np.testing.assert_allclose(contributions(model, X).sum(axis=0), 1.0, rtol=tolerance(X.dtype, 10))
+    np.testing.assert_allclose(contributions(model).values.sum(axis=0), 1.0, rtol=tolerance(X.dtype))
+    np.testing.assert_allclose(contributions(model, X).values.sum(axis=0), 1.0, rtol=tolerance(X.dtype, 10))
 
 
 def test_cos2_and_q_share_out_the_squared_distance(model, X):
@@ -95,7 +95,7 @@ def test_the_variance_that_a_regression_leaves_is_that_of_its_residuals(kind, so
 def test_supplementary_columns_correlate_as_numpy_says(model, X):
     rng = np.random.default_rng(0)
     Y = np.column_stack([X[:, 0] ** 2, rng.standard_normal(150) + 1e8, np.full(150, 3.0)])
-    got = correlations(model, X, Y)
+    got = correlations(model, X, Y).values
     Z = model.scores(X)
     expected = np.array([[np.corrcoef(y, z)[0, 1] for z in Z.T] for y in Y.T[:2]])
     np.testing.assert_allclose(got[:2], expected, atol=1e-7)
@@ -126,7 +126,9 @@ def test_components_without_variance_are_left_out(X):
     with pytest.warns(RankWarning, match="4 of 8 components have no variance and were left out"):
         np.testing.assert_allclose(hotelling_t2(doubled, rows), hotelling_t2(PCA().fit(X), X), rtol=1e-9)
     with pytest.warns(RankWarning, match="4 of 8"):
-        np.testing.assert_allclose(contributions(doubled, rows).sum(axis=0), [1, 1, 1, 1, 0, 0, 0, 0], atol=1e-12)
+        np.testing.assert_allclose(
+            contributions(doubled, rows).values.sum(axis=0), [1, 1, 1, 1, 0, 0, 0, 0], atol=1e-12
+        )
     with pytest.warns(RankWarning, match="4 of 8"):
         assert t2_limit(doubled) == pytest.approx(t2_limit(PCA().fit(X)))
 
@@ -168,3 +170,17 @@ def test_every_function_says_which_models_it_takes(function, name):
             look(examples.fitted(name), examples.X)
     else:
         look(examples.fitted(name), examples.X)
+
+
+def test_a_stream_that_can_be_read_once(model, X):
+    """What reads the rows several times gathers them."""
+
+    def stream():
+        return (X[i : i + 40] for i in range(0, len(X), 40))
+
+    found, expected = diagnose(model, stream()), diagnose(model, X)
+    for name in ("scores", "cos2", "t2", "q"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for function in (contributions, cos2, correlations, hotelling_t2, q_residuals):
+        np.testing.assert_allclose(function(model, stream()), function(model, X), rtol=1e-12)
+    assert q_limit(model, X=stream()) == pytest.approx(q_limit(model, X=X))

@@ -29,8 +29,8 @@ def kernel(phi, A, B):
 @each_map
 def test_products_of_features_are_the_kernel(phi):
     np.testing.assert_allclose(phi(X) @ phi(Y).T, kernel(phi, X, Y), rtol=1e-11, atol=1e-12)
-    assert phi(X).shape == (30, phi.width(3))
-    assert len(phi.names(["a", "b", "c"])) == phi.width(3)
+    assert phi(X).shape == (30, phi.n_features(3))
+    assert len(phi.names(["a", "b", "c"])) == phi.n_features(3)
 
 
 def test_the_example_of_the_lecture():
@@ -73,7 +73,7 @@ def test_a_conic_becomes_flat():
     # The constant feature does not vary, so there are two directions without variance.
     assert np.all(flat.explained_variance_[-2:] < 1e-12 * flat.explained_variance_[0])
     found, constant = flat.equation()
-    expected = {"x0^2": 1.0, "x0 x1": 0.2, "x0": -1.6, "x1^2": 0.25, "x1": 0.8}
+    expected = {"x1^2": 1.0, "x1 x2": 0.2, "x1": -1.6, "x2^2": 0.25, "x2": 0.8}
     largest = max(expected.values(), key=abs)
     assert found == pytest.approx({name: value / largest for name, value in expected.items()}, abs=1e-7)
     assert constant == pytest.approx(1.4 / largest, abs=1e-7)
@@ -82,7 +82,7 @@ def test_a_conic_becomes_flat():
 def test_the_equation_of_a_circle():
     angle = RNG.uniform(0, 2 * np.pi, 40)
     found, constant = FeatureMapPCA().fit(2.0 * np.column_stack([np.cos(angle), np.sin(angle)])).equation()
-    assert found == pytest.approx({"x0^2": 1.0, "x0 x1": 0.0, "x1^2": 1.0}, abs=1e-9)
+    assert found == pytest.approx({"x1^2": 1.0, "x1 x2": 0.0, "x2^2": 1.0}, abs=1e-9)
     assert constant == pytest.approx(4.0)
 
 

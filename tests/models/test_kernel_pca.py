@@ -365,10 +365,16 @@ def test_a_generator_is_read_once():
         once = KernelPCA(2, kernel=Gaussian(2.0), solver=solver).fit(block for block in (X[:40], X[40:]))
         twice = KernelPCA(2, kernel=Gaussian(2.0), solver=solver).fit(X)
         np.testing.assert_allclose(once.eigenvalues_, twice.eigenvalues_, rtol=1e-9)
-    with pytest.raises(ValueError, match="read once only"):
-        KernelPCA(2, kernel="rbf", solver="fourier").fit(block for block in (X[:40], X[40:]))
-    with pytest.raises(ValueError, match="read once only"):
-        KernelPCA(2, kernel=Gaussian(2.0)).fit(block for block in (X[:40], X[40:]))
+        assert "gathered" not in once.plan_.why
+
+
+def test_a_generator_is_gathered_if_something_has_to_be_found_out_first():
+    for options in ({"kernel": "rbf", "solver": "fourier"}, {"kernel": Gaussian(2.0)}, {"kernel": "rbf"}):
+        once = KernelPCA(2, **options).fit(block for block in (X[:40], X[40:]))
+        expected = KernelPCA(2, **options).fit(X)
+        assert once.solver_ == expected.solver_
+        assert "gathered" in once.plan_.why
+        np.testing.assert_array_equal(once.eigenvalues_, expected.eigenvalues_)
 
 
 @pytest.mark.parametrize("solver", list(KERNEL_SOLVERS))
@@ -406,4 +412,4 @@ def test_rows_may_change_after_the_fit():
 def test_clone_and_names():
     model = KernelPCA(2, kernel=Gaussian(2.0) + Linear(), solver=Nystrom(20, choose="k-means++"))
     assert clone(model).get_params() == model.get_params()
-    assert list(model.fit(X).get_feature_names_out()) == ["kernelpca0", "kernelpca1"]
+    assert list(model.fit(X).get_feature_names_out()) == ["PC1", "PC2"]

@@ -248,10 +248,11 @@ def test_kernels_without_frequencies_are_refused_before_a_row_is_read(kernel):
             refused()
 
 
-def test_streams_are_refused_by_exact_solvers():
+def test_streams_are_gathered_for_exact_solvers():
     for solver in EXACT:
-        with pytest.raises(TypeError, match="needs all rows at once"):
-            KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit([X[:30], X[30:]])
+        streamed = KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit([X[:30], X[30:]])
+        expected = KernelPCA(2, kernel=Gaussian(1.0), solver=solver).fit(X)
+        np.testing.assert_array_equal(streamed.eigenvalues_, expected.eigenvalues_)
 
 
 # ---- Ranges

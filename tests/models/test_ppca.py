@@ -277,10 +277,14 @@ def test_parameters_out_of_range(options, message):
         PPCA(**options).fit(X)
 
 
-def test_a_stream_read_once_cannot_have_holes():
-    np.testing.assert_allclose(PPCA(2).fit(iter([X[:30], X[30:]])).loadings_, PPCA(2).fit(X).loadings_, rtol=1e-10)
-    with pytest.raises(ValueError, match="read once only"):
-        PPCA(2).fit(iter([HOLES[:30], HOLES[30:]]))
+@pytest.mark.parametrize("model", [PPCA, FactorAnalysis])
+def test_a_stream_read_once_is_gathered_if_its_first_block_has_holes(model):
+    np.testing.assert_allclose(model(2).fit(iter([X[:30], X[30:]])).loadings_, model(2).fit(X).loadings_, rtol=1e-9)
+    gathered = model(2).fit(iter([HOLES[:30], HOLES[30:]]))
+    assert "gathered in memory" in gathered.plan_.why
+    np.testing.assert_array_equal(gathered.loadings_, model(2).fit(HOLES).loadings_)
+    with pytest.raises(MissingValues, match=r"in row 3\d\. .*its first block, which has none, is gone. Pass all rows"):
+        model(2).fit(iter([X[:30], HOLES[30:]]))
 
 
 def test_other_models_say_who_takes_holes():

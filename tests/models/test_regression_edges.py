@@ -317,7 +317,7 @@ def test_names_of_y_are_compared():
         with pytest.raises(ValueError, match="y has columns 't', 's', 'u', 'v', expected 's', 't', 'u', 'v'"):
             method(frame, target[list("tsuv")])
     found = PLSRegression(2).fit(frame, target).jackknife(frame, target)
-    assert found.table()["column"][:2] == ["a", "b"] and found.table()["response"][-1] == "v"
+    assert found.table().rows[:2] == ["a", "b"] and found.table()["response"][-1] == "v"
     assert "the 20 smallest p of 32" in str(found)
 
 

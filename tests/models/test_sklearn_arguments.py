@@ -130,7 +130,7 @@ def test_a_pca_rebuilt_from_its_arrays(whiten):
     scores = fitted.transform(X)
     np.testing.assert_array_equal(again.transform(X), scores)
     np.testing.assert_array_equal(again.inverse_transform(scores), fitted.inverse_transform(scores))
-    assert list(again.get_feature_names_out()) == ["pca0", "pca1"]
+    assert list(again.get_feature_names_out()) == ["PC1", "PC2"]
     with pytest.raises(ValueError, match="features"):
         again.transform(X[:, :3])
 

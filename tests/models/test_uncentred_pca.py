@@ -244,7 +244,7 @@ def test_diagnostics_are_about_zero():
     model = PCA(2, center=False).fit(X)
     Z = X @ model.components_.T
     np.testing.assert_allclose(hotelling_t2(model, X), (Z**2 / model.explained_variance_).sum(axis=1), rtol=1e-8)
-    np.testing.assert_allclose(contributions(model, X).sum(axis=0), [1.0, 1.0], rtol=1e-8)
+    np.testing.assert_allclose(np.asarray(contributions(model, X)).sum(axis=0), [1.0, 1.0], rtol=1e-8)
     np.testing.assert_allclose(cos2(model, X), Z**2 / (X**2).sum(axis=1)[:, None], rtol=1e-8)
     np.testing.assert_allclose(q_residuals(model, X), ((X - Z @ model.components_) ** 2).sum(axis=1), rtol=1e-8)
     assert diagnose(model, X).t2.shape == (60,)

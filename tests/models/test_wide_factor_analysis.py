@@ -236,7 +236,7 @@ def test_cross_validation_refits_each_split():
         independent = np.diag(X[train].var(axis=0))
         expected = [gaussian_log_density(X[test], X[train].mean(axis=0), independent).mean()]
         expected += [FactorAnalysis(k).fit(X[train]).score(X[test]) for k in (1, 2)]
-        np.testing.assert_allclose(found.scores[s, 0], expected, rtol=1e-6)
+        np.testing.assert_allclose(found.per_split[s, 0], expected, rtol=1e-6)
 
 
 def test_a_fit_can_start_at_another_one():

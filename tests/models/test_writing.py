@@ -54,11 +54,11 @@ def test_every_model_and_method(name, method, tmp_path):
     if method == "transform":
         assert columns == list(model.get_feature_names_out())
     elif method == "predict":
-        assert columns == ["y0", "y1", "y2"]
+        assert columns == ["y1", "y2", "y3"]
     elif name == "FeatureMapPCA":
         assert columns == model.feature_names_
     else:
-        assert columns == ["x0", "x1", "x2", "x3", "x4"]
+        assert columns == ["x1", "x2", "x3", "x4", "x5"]
 
 
 def test_a_model_without_a_method_has_none_that_writes(tmp_path):
@@ -137,7 +137,7 @@ def test_scores_of_both_tables_side_by_side(name, tmp_path):
         Z = model.transform(X, Y)
         found, columns = read_back(model.inverse_transform_to(Z[0], f"{tmp_path}/back.parquet", y=Z[1]))
         close(found, np.hstack(model.inverse_transform(*Z)))
-        assert columns == ["x0", "x1", "x2", "x3", "x4", "y0", "y1", "y2"]
+        assert columns == ["x1", "x2", "x3", "x4", "x5", "y1", "y2", "y3"]
 
 
 def test_more_than_two_tables(tmp_path):
@@ -145,11 +145,11 @@ def test_more_than_two_tables(tmp_path):
     model = GCCA(1).fit(tables)
     found, columns = read_back(model.transform_to(tables, f"{tmp_path}/out.parquet"))
     close(found, np.hstack(model.transform(tables)))
-    assert columns == ["table0_gcca0", "table1_gcca0", "table2_gcca0"]
+    assert columns == ["table0_comp1", "table1_comp1", "table2_comp1"]
     Z = model.transform(tables)
     found, columns = read_back(model.inverse_transform_to(list(Z), f"{tmp_path}/back.parquet"))
     close(found, np.hstack(model.inverse_transform(list(Z))))
-    assert columns[4:7] == ["table0_x4", "table1_col0", "table1_col1"]
+    assert columns[4:7] == ["table0_x5", "table1_col0", "table1_col1"]
 
 
 def test_tables_of_different_lengths(tmp_path):
@@ -217,10 +217,10 @@ def test_columns_are_carried_along(name, tmp_path):
     model = PCA(2).fit(table("pandas", X))
     rows = KEEPING[name](tmp_path)
     found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", keep=["day", "id"]), table=True)
-    assert found.column_names == ["day", "id", "pca0", "pca1"]
+    assert found.column_names == ["day", "id", "PC1", "PC2"]
     assert found["id"].to_pylist() == [f"r{i}" for i in range(90)]
     assert str(found["day"][89].as_py())[:10] == "2026-03-31"
-    close(np.column_stack([found["pca0"], found["pca1"]]), model.transform(table("pandas", X)))
+    close(np.column_stack([found["PC1"], found["PC2"]]), model.transform(table("pandas", X)))
 
 
 def test_columns_are_carried_along_by_every_model(tmp_path):
@@ -235,7 +235,7 @@ def test_columns_are_carried_along_by_every_model(tmp_path):
 def test_columns_of_the_first_of_several_tables(tmp_path):
     rows, model = with_ids("polars"), GCCA(1).fit([table("polars", X), Y])
     path = model.transform_to([rows, Y], f"{tmp_path}/out.parquet", keep=["id", "day"])
-    assert read_back(path, table=True).column_names == ["id", "day", "table0_gcca0", "table1_gcca0"]
+    assert read_back(path, table=True).column_names == ["id", "day", "table0_comp1", "table1_comp1"]
     pair = CCA(1).fit(table("polars", X), Y)
     path = pair.transform_to(rows, f"{tmp_path}/pair.parquet", y=Y, keep=["id", "day"])
     found = read_back(path, table=True)
@@ -258,7 +258,7 @@ def test_a_column_of_the_rows_may_be_carried_along(name, tmp_path):
     model = PCA(2).fit(with_ids("pandas")[names(5)])
     rows = KEEPING[name](tmp_path)
     found = read_back(model.transform_to(rows, f"{tmp_path}/out.parquet", keep=["col3", "id", "day"]), table=True)
-    assert found.column_names == ["col3", "id", "day", "pca0", "pca1"]
+    assert found.column_names == ["col3", "id", "day", "PC1", "PC2"]
     np.testing.assert_array_equal(found["col3"], X[:, 3])
     close(np.column_stack(found.columns[3:]), model.transform(table("pandas", X)))
 
@@ -330,10 +330,32 @@ def test_from_scores_in_a_file_back_to_rows(tmp_path):
     close(np.column_stack(found.columns[2:]), model.inverse_transform(model.transform(table("pandas", X))))
 
 
+def test_results_beside_a_kept_column_of_the_same_name(tmp_path):
+    """What was measured keeps its name; what was computed gets an ending."""
+    homes = table("pandas", X).assign(price=Y[:, 0], rent=Y[:, 1], id=[f"home {i}" for i in range(len(X))])
+    model = PLSRegression(2).fit(homes.drop(columns="id"), ["price", "rent"])
+    path = model.predict_to(homes.drop(columns="rent"), f"{tmp_path}/out.parquet", keep=["id", "price"])
+    found = read_back(path, table=True)
+    assert list(found.column_names) == ["id", "price", "price_predicted", "rent"]
+    np.testing.assert_array_equal(found["price"], homes["price"])
+    predicted = np.column_stack([found["price_predicted"], found["rent"]])
+    np.testing.assert_allclose(predicted, model.predict(table("pandas", X)), atol=1e-12)
+    holes = table("pandas", with_holes(X))
+    path = PPCA(2).fit(holes).impute_to(holes, f"{tmp_path}/full.parquet", keep="col0")
+    assert list(read_back(path, table=True).column_names)[:2] == ["col0", "col0_imputed"]
+    path = (
+        PCA(2)
+        .fit(holes[[]].assign(a=Y[:, 0], b=Y[:, 1]))
+        .transform_to(homes[[]].assign(a=Y[:, 0], b=Y[:, 1], PC1=homes["id"]), f"{tmp_path}/scores.csv", keep="PC1")
+    )
+    assert list(read_back(path, table=True).column_names) == ["PC1", "PC1_score", "PC2"]
+
+
 def test_what_cannot_be_kept(tmp_path):
     model, rows = PCA(2).fit(table("pandas", X)), with_ids("pandas")
-    with pytest.raises(ValueError, match=r"'pca1', given as keep, have the names of results; rename them"):
-        model.transform_to(rows.rename(columns={"id": "pca1"}), tmp_path / "out.csv", keep=["pca1", "day"])
+    clashing = rows.rename(columns={"id": "PC2", "day": "PC2_score"})
+    with pytest.raises(ValueError, match="there would be two columns 'PC2_score': a kept column and a result"):
+        model.transform_to(clashing, tmp_path / "out.csv", keep=["PC2", "PC2_score"])
     with pytest.raises(ValueError, match=r"X has no column 'name'; its columns are"):
         model.transform_to(rows, tmp_path / "out.csv", keep=["name"])
     with pytest.raises(ValueError, match=r"in-\*.csv has no column 'ids'; .* Did you mean 'id'"):

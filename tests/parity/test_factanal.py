@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis as TheirFactorAnalysis
 
-from lowdim import FactorAnalysis, Moments
+from lowdim import FactorAnalysis, Moments, inspect
 from lowdim.solvers import Newton, Oblimin, Promax, Quartimax, Varimax
 from parity.reference import data, results
 
@@ -76,6 +76,22 @@ def test_chi_square(name, case):
     assert test.dof == r["dof"]
     np.testing.assert_allclose(test.chi_square, r["chi_square"], rtol=1e-7)
     np.testing.assert_allclose(test.p_value, r["p_value"], rtol=1e-5)
+
+
+def test_the_report_of_psych():
+    """All that psych::fa prints; its RMSEA divides by n in one place and by n - 1 in another."""
+    r, n = expected("ability_cov", "psych_fa_ml_q2"), 112
+    report = inspect.fit_report(fitted("ability_cov", "q2"))
+    assert report.dof == r["dof"]
+    np.testing.assert_allclose(report.chi_square, r["chi_square"], rtol=1e-8)
+    np.testing.assert_allclose(report.p_value, r["p_value"], rtol=1e-7)
+    np.testing.assert_allclose(report.tli, r["tli"], rtol=1e-8)
+    np.testing.assert_allclose(report.rmsr, r["rms_residual"], rtol=1e-4)
+    np.testing.assert_allclose(report.chi_square_bic, r["bic"], rtol=1e-8)
+    np.testing.assert_allclose(report.rmsea_interval, r["rmsea"][1:3], atol=1e-7)
+    theirs = np.sqrt(report.chi_square / (report.dof * n) - 1 / (n - 1))
+    np.testing.assert_allclose(theirs, r["rmsea"][0], rtol=1e-7)
+    assert abs(report.rmsea - theirs) < 1e-3
 
 
 @pytest.mark.parametrize(("name", "case"), [c for c in CASES if c not in UNIQUE])

@@ -1,5 +1,7 @@
 """ICA beside python-picard and scikit-learn's FastICA: the same optimum, or a likelier one; no worse sources."""
 
+import warnings
+
 import numpy as np
 import pytest
 from picard import picard
@@ -9,6 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from lowdim import ICA
 from lowdim.densities import Infomax, Sech
+from lowdim.errors import GaussianWarning
+from lowdim.solvers import Status
 from models.ica_mixes import MIXES, amari, log_likelihood, mix
 
 each_mix = pytest.mark.parametrize("name", list(MIXES))
@@ -94,23 +98,56 @@ def contrast(W, X, density, extended):
     return np.abs(density.energy(U / U.std(axis=0)).mean(axis=0) - gaussian).sum()
 
 
+def ends_of_picard(X, options):
+    """Unmixing of centred rows, from twelve starts."""
+    for seed in range(12):
+        K, W, _ = picard(X.T.copy(), tol=1e-6, max_iter=1000, random_state=seed, **options)
+        yield W @ K
+
+
+REAL_ROWS = [(load_digits, 10), (load_breast_cancer, 10), (load_wine, 13)]
+
+
 @pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize(("load", "k"), [(load_digits, 10), (load_breast_cancer, 10), (load_wine, 13)])
+@pytest.mark.parametrize(("load", "k"), REAL_ROWS)
 @pytest.mark.filterwarnings("ignore::lowdim.errors.GaussianWarning", "ignore::lowdim.errors.DensityWarning")
 def test_real_rows_with_many_optima(load, k, mode):
-    """Starts end at different ones, of either: the best of twelve of ours is no worse than picard's on average."""
+    """Which of them a start ends at depends on rounding, for either: a change of the rows by 1e-15 changes it. Each
+    optimum of picard is one of ours, and the best of many starts of ours is no worse than picard's on average. (Drawn
+    from the ends of 80 or more starts of each, the best of 24 is worse than the mean of 12 at most once in 500
+    times for each of these cases; the best of 12 would be worse than the mean of 6 once in 25.)"""
     X = white(load().data, k)
     ours, theirs, density, extended = MODES[mode]
-    best = ICA(n_init=12, **ours).fit(X)
-    assert best.gradient_norm_ <= 1e-6
+    best = ICA(n_init=24, **ours).fit(X)
     # Likelihoods of sources of variance one, some with the flipped density and some not, do not compare. Rotations are
     # compared by the contrast that both maximise.
     measure = contrast if mode == "ortho" else likelihood
     others = []
-    for seed in range(6):
-        K, W, _ = picard(X.T.copy(), tol=1e-6, max_iter=1000, random_state=seed, **theirs)
-        others.append(measure(W @ K, X, density, extended))
+    for W in ends_of_picard(X, theirs):
+        others.append(measure(W, X, density, extended))
+        near = ICA(w_init=W @ np.linalg.inv(best.whitening_), **ours).fit(X)
+        assert near.status_ is Status.CONVERGED
+        assert measure(near.components_, X, density, extended) >= others[-1] - 1e-10
+        similarity = np.abs(near.components_ @ np.linalg.inv(W))
+        np.testing.assert_allclose(np.sort(similarity, axis=1)[:, -1], 1.0, atol=1e-4)
     assert measure(best.components_, X, density, extended) >= np.mean(others) - 1e-6
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize(("load", "k"), REAL_ROWS)
+@pytest.mark.filterwarnings("ignore::lowdim.errors.DensityWarning")
+def test_every_end_is_stationary_or_says_why_not(load, k, mode):
+    """A gradient above the tolerance is left only by rotations among sources that look Gaussian, with a warning."""
+    X = white(load().data, k)
+    for seed in range(12):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", GaussianWarning)
+            model = ICA(random_state=seed, **MODES[mode][0]).fit(X)
+        if model.status_ is Status.CONVERGED:
+            assert model.gradient_norm_ <= 1e-6
+        else:
+            assert model.status_ is Status.UNDETERMINED
+            assert [warning.category for warning in caught] == [GaussianWarning]
 
 
 @each_mix

@@ -11,7 +11,7 @@ from scipy import sparse
 from inputs import FLOAT_INPUTS, INPUTS, blocks
 from lowdim import PCA, PPCA, Moments, PLSRegression, Triangle, open_source, scan, summarize
 from lowdim.reading import Rows, map_rows
-from lowdim.sources import SOURCES, BesideSource, Source, Traits
+from lowdim.sources import SOURCES, BesideSource, Source, SourceKind, Traits
 from lowdim.summaries import Columns, Observed
 from oracles import tolerance
 from recorder import RecordedProgress
@@ -362,7 +362,7 @@ class NamedTable(Source):
 
 
 def test_a_new_source_is_one_class_and_one_row_of_the_table(monkeypatch):
-    table = [*SOURCES, (lambda X: isinstance(X, Name), NamedTable)]
+    table = [*SOURCES, SourceKind(lambda X: isinstance(X, Name), NamedTable)]
     monkeypatch.setattr(sys.modules["lowdim.sources"], "SOURCES", table)
     np.testing.assert_array_equal(PCA(2).fit(Name("rows")).components_, PCA(2).fit(X).components_)
     np.testing.assert_array_equal(PCA(2).fit(X).transform(Name("rows")), PCA(2).fit(X).transform(X))

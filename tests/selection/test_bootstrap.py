@@ -142,14 +142,23 @@ def test_streams_are_read_once():
 def test_tables():
     draws = bootstrap(PCA(2), IRIS, n_boot=20, random_state=0)
     table = draws.table("loadings")
-    assert list(table) == ["entry", "estimate", "standard_error", "low", "high"]
-    assert table["entry"] == [f"{j}, PC{k}" for j in range(4) for k in (1, 2)]
+    assert list(table) == ["component", "estimate", "std. error", "low", "high"]
+    assert table.rows == [f"x{j}" for j in (1, 2, 3, 4) for k in (1, 2)] and table.row_name == "column"
+    assert list(table["component"]) == ["PC1", "PC2"] * 4
+    np.testing.assert_array_equal(table["estimate"].reshape(4, 2), draws.estimates["loadings"])
+    np.testing.assert_array_equal([table["low"], table["high"]], draws.interval("loadings").reshape(2, 8))
+    assert draws.table("explained_variance").rows == ["PC1", "PC2"]
+    assert draws.table("noise_variance").rows == ["noise_variance"]
+    with pytest.raises(ValueError, match="name=None is not one of 'explained_variance'"):
+        draws.table()
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     named = bootstrap(PLSRegression(1), pd.DataFrame(IRIS[:, :2], columns=["a", "b"]), IRIS[:, 2:], n_boot=3)
-    assert named.table("coef")["entry"] == ["0, a", "0, b", "1, a", "1, b"]
+    assert named.table("coef").rows == ["y1", "y1", "y2", "y2"] and list(named.table("coef")["column"]) == list("abab")
     assert "20 draws of 150 rows" in str(draws)
     assert "explained_variance" in repr(draws)
-    assert len(draws.to_pandas("explained_variance")) == 2
+    assert draws.to_pandas("explained_variance").index.tolist() == ["PC1", "PC2"]
+    assert draws.to_polars("loadings").columns[:2] == ["column", "component"]
+    assert draws._repr_html_().count("<table>") == len(draws.estimates)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +192,8 @@ def test_other_refusals():
         bootstrap(PPCA(), np.where(IRIS > 7, np.nan, IRIS))
     with pytest.warns(SmallSampleWarning, match="3 blocks or groups are few"):
         bootstrap(PCA(1), IRIS, n_boot=3, groups=np.arange(150) // 50)
-    with pytest.raises(ValueError, match="needs to know the number of rows"):
-        bootstrap(PCA(), (b for b in (IRIS[:60], IRIS[60:])))
+    streamed = bootstrap(PCA(2), (b for b in (IRIS[:60], IRIS[60:])), n_boot=5)
+    np.testing.assert_array_equal(streamed.interval("loadings"), bootstrap(PCA(2), IRIS, n_boot=5).interval("loadings"))
     draws = bootstrap(PCA(1), IRIS, n_boot=3)
     with pytest.raises(ValueError, match="is not one of"):
         draws.interval("eigenvalues")

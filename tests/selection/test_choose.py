@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 
 from lowdim import Moments, Triangle, open_source, summarize
-from lowdim.errors import MissingValues, NoVariance
+from lowdim.errors import NoVariance
 from lowdim.selection import ALIASES, RULES, Choices, choose_n_components
 from lowdim.selection import choose as choose_module
 
@@ -174,10 +174,12 @@ def test_it_prints():
 def test_it_becomes_a_table():
     choices = choose_n_components(WINE[:, :1], ["minka", "bic"])
     table = choices.table()
-    assert table["rule"] == ["minka", "bic"] and table["k"] == [None, 0] and table["note"][1] == ""
+    assert table.rows == ["minka", "bic"] and list(table["K"]) == [None, 0]
+    assert table["assumes"][0] == "not available" and table.notes[0].startswith("minka is not available: ")
     frame = choices.to_pandas()
-    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["rule", "k", "note", "assumes", "curve"]
-    assert frame["k"][1] == 0 and pd.isna(frame["k"][0])
+    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["K", "assumes"] and frame.index.name == "rule"
+    assert frame["K"]["bic"] == 0 and pd.isna(frame["K"]["minka"])
+    assert choices["bic"].to_pandas()["choice"].tolist()[0] == "chosen"
 
 
 def test_the_same_call_gives_the_same_bits():
@@ -240,6 +242,4 @@ def test_other_refusals():
         choose_n_components(WINE, 3)
     with pytest.raises(ValueError, match="sample_weight is for rows"):
         choose_n_components(summarize(WINE, Moments), sample_weight=np.ones(178))
-    with pytest.raises(MissingValues):
-        choose_n_components(np.where(WINE > 1000, np.nan, WINE))
     assert "mle" in ALIASES

@@ -23,6 +23,7 @@ from inputs import INPUTS, with_holes
 from lowdim import CCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, cross_validate, models
 from lowdim.selection.protocol import CanBeValidated
 from lowdim.solvers import Newton
+from lowdim.sources import open_source
 
 random = np.random.default_rng(7)
 N, P, Q = 120, 7, 2
@@ -107,7 +108,7 @@ def test_one_pass_agrees_with_refitting_on_rows(name, cv):
     found = cross_validate(model, A, B, cv=splitter, groups=groups, n_components=counts_of(model))
     expected = slow(model, A, B, splitter.split(A, groups=groups), counts_of(model))
     assert found.n_passes == 1
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -118,7 +119,7 @@ def test_weights_are_repetitions(name):
     # Rows of weight zero are as if they were absent.
     rows = np.flatnonzero(weights > 0)
     pairs = [(rows[r], rows[t]) for r, t in KFold(4).split(rows)]
-    np.testing.assert_allclose(found.scores[:, 0], slow(model, A, B, pairs, counts_of(model), weights), rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], slow(model, A, B, pairs, counts_of(model), weights), rtol=1e-8)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
@@ -142,12 +143,12 @@ def test_small_noise_is_seen_by_a_second_look_without_squares():
     found = cross_validate(PCA(), fine, n_components=[1, 2])
     assert found.n_passes == 2
     expected = slow(PCA(solver="triangle"), fine, None, KFold(5).split(fine), [1, 2])
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     y = fine @ np.ones(4) + 1e-5 * random.standard_normal(N)
     found = cross_validate(PLSRegression(scale=False), fine, y, n_components=[1, 2])
     expected = slow(PLSRegression(scale=False, solver="triangle"), fine, y, KFold(5).split(fine), [1, 2])
     assert found.n_passes == 2
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", list(INPUTS))
@@ -157,11 +158,11 @@ def test_every_input_gives_the_same_scores(name):
     labels = np.arange(N) % 3
     found = cross_validate(PCA(), kind.make(whole), cv=labels, n_components=[1, 2, 3])
     expected = cross_validate(PCA(), whole, cv=labels, n_components=[1, 2, 3])
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+    np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-5)
     assert found.n_passes == 1
     pairs = cross_validate(PLSRegression(), kind.make(whole), kind.weights(Y[:, 0]), cv=labels, n_components=[1, 2, 3])
     plain = cross_validate(PLSRegression(), whole, Y[:, 0], cv=labels, n_components=[1, 2, 3])
-    np.testing.assert_allclose(pairs.scores, plain.scores, rtol=1e-4)
+    np.testing.assert_allclose(pairs.per_split, plain.per_split, rtol=1e-4)
 
 
 def test_rows_are_read_once():
@@ -182,7 +183,7 @@ def test_rows_with_holes_are_fitted_anew():
     found = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
     assert found.n_passes == 3
     expected = slow(PPCA(), holes, None, KFold(3).split(holes), [1, 2])
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-6)
     with pytest.raises(ValueError, match="NaN"):
         cross_validate(PCA(), holes)
 
@@ -196,7 +197,7 @@ def test_tables_too_wide_for_summaries_are_fitted_anew(model, monkeypatch):
     monkeypatch.setattr(module, "memory_bytes", lambda: 1)
     found = cross_validate(model, A, B, cv=3, n_components=[1, 2])
     assert found.n_passes == 3
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-7)
+    np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-7)
 
 
 def test_fewer_rows_than_columns():
@@ -205,11 +206,11 @@ def test_fewer_rows_than_columns():
     for model in (PCA(), PPCA(standardize=True)):
         found = cross_validate(model, wide, n_components=range(1, 6))
         expected = slow(model, wide, None, KFold(5).split(wide), range(1, 6))
-        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+        np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     found = cross_validate(PLSRegression(), wide, y, cv=LeaveOneOut(), n_components=range(1, 5))
     expected = slow(PLSRegression(), wide, y, LeaveOneOut().split(wide), range(1, 5))
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-7)
-    assert len(found.scores) == 25
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-7)
+    assert len(found.per_split) == 25
 
 
 def test_rows_without_noise_have_all_their_density_in_a_subspace():
@@ -226,8 +227,8 @@ def test_rows_that_leave_the_subspace_of_the_others_have_no_density():
     rows[:10, 0], rows[10:, 1] = np.arange(10.0), np.arange(10.0)
     found = cross_validate(PCA(), rows, cv=2, n_components=[1])
     assert np.all(np.isneginf(found.mean))
-    assert "no model has a finite score" in str(found)
-    assert "no score" in repr(found)
+    assert "no model has a finite mean" in str(found)
+    assert "no finite mean" in repr(found)
     with pytest.raises(ValueError, match="drop columns"):
         _ = found.best
 
@@ -237,7 +238,7 @@ def test_no_components_is_a_model_too(name):
     """Columns that have nothing in common: of one variance for principal components, of their own for factors."""
     model = MODELS[name]
     found = cross_validate(model, X, n_components=[0, 1])
-    for (train, test), score in zip(KFold(5).split(X), found.scores[:, 0, 0], strict=True):
+    for (train, test), score in zip(KFold(5).split(X), found.per_split[:, 0, 0], strict=True):
         variances = X[train].var(axis=0, ddof=getattr(model, "ddof", 0))
         if not isinstance(model, FactorAnalysis) and not model.standardize:
             variances = np.full(P, variances.mean())
@@ -252,47 +253,91 @@ def test_entries_that_are_not_stored_are_unknown():
     holes = np.where(mask, np.nan, X)
     found = cross_validate(PPCA(missing="unstored"), stored, cv=3, n_components=[1, 2])
     expected = cross_validate(PPCA(), holes, cv=3, n_components=[1, 2])
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
+    np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-6)
 
 
 def test_labels_of_other_kinds():
     labels = np.arange(N) % 4
-    expected = cross_validate(PCA(), X, cv=labels, n_components=[1]).scores
+    expected = cross_validate(PCA(), X, cv=labels, n_components=[1]).per_split
     kinds = [labels.tolist(), labels.astype(str)]
     da = pytest.importorskip("dask.array", reason="Dask is not installed")
     for kind in [*kinds, da.from_array(labels, chunks=50)]:
-        np.testing.assert_allclose(cross_validate(PCA(), X, cv=kind, n_components=[1]).scores, expected)
+        np.testing.assert_allclose(cross_validate(PCA(), X, cv=kind, n_components=[1]).per_split, expected)
     by_groups = cross_validate(PCA(), (b for b in (X[:50], X[50:])), cv=None, groups=labels, n_components=[1])
-    np.testing.assert_allclose(by_groups.scores, expected)
+    np.testing.assert_allclose(by_groups.per_split, expected)
     with pytest.raises(ValueError, match="NaN or None"):
         cross_validate(PCA(), X, cv=[None, *range(N - 1)])
     y = (Y[:, 0] > 0).astype(float)
     for given in (y.tolist(), y[:, None]):
-        assert len(cross_validate(PLSRegression(), X, given, cv=StratifiedKFold(3), n_components=[1]).scores) == 3
+        assert len(cross_validate(PLSRegression(), X, given, cv=StratifiedKFold(3), n_components=[1]).per_split) == 3
 
 
 def test_parameters_are_tried_in_the_same_reading():
     grid = {"regularization": [0.0, 0.2, 0.9], "scale": [True, False]}
     result = cross_validate(CCA(), X, Y, parameters=grid)
     assert result.n_passes == 1
-    assert result.scores.shape == (5, 6, 2)
+    assert result.per_split.shape == (5, 6, 2)
     for i, setting in enumerate(result.settings):
         alone = cross_validate(CCA(**setting), X, Y)
-        np.testing.assert_allclose(result.scores[:, i], alone.scores[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(result.per_split[:, i], alone.per_split[:, 0], rtol=1e-12)
     assert result.best_setting in result.settings
     table = result.table()
-    assert list(table) == ["regularization", "scale", "n_components", "mean", "standard_error"]
-    assert len(table["mean"]) == 12
+    assert list(table) == ["regularization", "scale", "mean", "std. error", "choice"]
+    assert len(table) == 12 and table.rows == [1, 2] * 6
+    best = [i for i, mark in enumerate(table["choice"]) if "best" in mark]
+    assert [table["mean"][i] for i in best] == [table["mean"].max()]
 
 
 def test_regression_scores():
     result = cross_validate(PLSRegression(), X, Y, n_components=range(4))
     np.testing.assert_allclose(result.mean[0, 0], ((Y - _fold_means(Y)) ** 2).mean(), rtol=1e-10)
     assert result.by_response.shape == (5, 1, 4, 2)
-    np.testing.assert_allclose(result.by_response.mean(axis=-1), result.scores)
+    np.testing.assert_allclose(result.by_response.mean(axis=-1), result.per_split)
     np.testing.assert_allclose(result.rmse, np.sqrt(result.mean))
-    with pytest.raises(AttributeError, match="log-likelihood"):
-        _ = cross_validate(PCA(), X).rmse
+    for name in ("rmse", "r2"):
+        with pytest.raises(AttributeError, match="log-likelihood"):
+            getattr(cross_validate(PCA(), X), name)
+
+
+@pytest.mark.parametrize("counts", [range(4), [2, 3]], ids=["from 0", "from 2"])
+@pytest.mark.parametrize("summaries", [True, False], ids=["summaries", "refit"])
+def test_shares_of_the_variance_that_are_predicted(counts, summaries, monkeypatch):
+    """R2 is that of scikit-learn for all held-out predictions, if they are compared with the means of the fit."""
+    import lowdim.selection.fold_run as module
+
+    if not summaries:
+        monkeypatch.setattr(module, "memory_bytes", lambda: 1)
+    result = cross_validate(PLSRegression(), X, Y, n_components=counts)
+    assert list(result.n_components) == list(counts)
+    errors, spread = (np.zeros((4, 2)), np.zeros(2))
+    for train, test in KFold(5).split(X):
+        model = PLSRegression(3).fit(X[train], Y[train])
+        errors += [((Y[test] - model.predict(X[test], n_components=k)) ** 2).sum(axis=0) for k in range(4)]
+        spread += ((Y[test] - Y[train].mean(axis=0)) ** 2).sum(axis=0)
+    expected = (1 - errors / spread).mean(axis=1)[list(counts)]
+    np.testing.assert_allclose(result.r2[0], expected, atol=1e-10)
+    np.testing.assert_allclose(result.table()["R2"], expected, atol=1e-10)
+    np.testing.assert_allclose(result.table()["RMSEP"], np.sqrt(errors.sum(axis=1) / Y.size)[list(counts)], rtol=1e-9)
+
+
+def test_a_response_that_does_not_vary_has_no_variance_to_predict():
+    result = cross_validate(PLSRegression(scale=False), X, np.column_stack([X[:, 0], np.full(len(X), 3.0)]))
+    alone = cross_validate(PLSRegression(scale=False), X, X[:, 0])
+    np.testing.assert_allclose(result.r2, (alone.r2 + 1.0) / 2.0, atol=1e-9)
+
+
+def test_settings_may_be_anything():
+    scales = [(True, False), (False, False)]
+    table = cross_validate(PLSRegression(), X, Y, n_components=[1], parameters={"scale": scales}).table()
+    assert list(table["scale"]) == [str(scale) for scale in scales]
+    assert table.to_polars()["scale"].to_list() == [str(scale) for scale in scales]
+
+
+def test_the_choices_are_marked():
+    result = cross_validate(PLSRegression(), X, Y, n_components=[1, 2, 3])
+    marks = dict(zip(result.table().rows, result.table()["choice"], strict=True))
+    assert "best" in marks[result.best] and "one std. error" in marks[result.one_standard_error]
+    assert sum(mark != "" for mark in marks.values()) == len({result.best, result.one_standard_error})
 
 
 def _fold_means(Y):
@@ -308,7 +353,7 @@ def test_averages_count_rows_not_splits():
     result = cross_validate(PCA(), X, cv=labels, n_components=[2])
     each = np.concatenate([PCA(2).fit(X[labels != g]).score_samples(X[labels == g]) for g in range(3)])
     np.testing.assert_allclose(result.mean[0, 0], each.mean(), rtol=1e-12)
-    np.testing.assert_allclose(result.standard_error[0, 0], result.scores[:, 0, 0].std(ddof=1) / np.sqrt(3))
+    np.testing.assert_allclose(result.standard_error[0, 0], result.per_split[:, 0, 0].std(ddof=1) / np.sqrt(3))
 
 
 def test_one_standard_error_rule():
@@ -331,11 +376,11 @@ def test_labels_and_groups():
     names = np.array(["a", "b", "c", "d", "e"])[GROUPS]
     by_name = cross_validate(PCA(), X, cv=names, n_components=[1, 2])
     by_group = cross_validate(PCA(), X, cv=None, groups=names, n_components=[1, 2])
-    np.testing.assert_allclose(by_name.scores, by_group.scores, rtol=1e-12)
+    np.testing.assert_allclose(by_name.per_split, by_group.per_split, rtol=1e-12)
     y = (Y[:, 0] > np.median(Y[:, 0])).astype(float)
     stratified = cross_validate(PLSRegression(), X, y, cv=StratifiedKFold(3), n_components=[1])
     expected = slow(PLSRegression(), X, y, StratifiedKFold(3).split(X, y), [1])
-    np.testing.assert_allclose(stratified.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(stratified.per_split[:, 0], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -382,27 +427,36 @@ def test_other_refusals():
         cross_validate(PCA(), X, cv=StratifiedKFold(3))
     with pytest.raises(TypeError, match=r"ICA cannot be cross-validated here; lowdim's PCA"):
         cross_validate(ICA(), X)
-    with pytest.raises(ValueError, match="needs to know the number of rows"):
-        cross_validate(PCA(), (b for b in (X[:60], X[60:])))
     with pytest.raises(ValueError, match="requires y"):
         cross_validate(PLSRegression(), X)
     with pytest.raises(ValueError, match="no variance along"):
         cross_validate(CCA(), X, Y, cv=LeaveOneOut())
 
 
+@pytest.mark.parametrize("make", [lambda A: iter([A[:60], A[60:]]), lambda A: lambda: iter([A[:60], A[60:]])])
+def test_rows_of_unknown_number_are_gathered(make):
+    for model, tables in ((PCA(), (X,)), (PPCA(), (X,)), (PLSRegression(), (X, Y)), (CCA(), (X, Y))):
+        found = cross_validate(model, *map(make, tables), sample_weight=np.ones(len(X)))
+        np.testing.assert_array_equal(found.scores, cross_validate(model, *tables).scores)
+    with pytest.raises(ValueError, match=f"one entry per row.*for {len(X)} rows"):
+        cross_validate(PCA(), make(X), sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="cross-validation needs to know the number of rows"):
+        PCA().plan(open_source(make(X)), cv=5)
+
+
 def test_sparse_tables():
     S = sparse.random_array((90, 12), density=0.4, rng=1, format="csr")
     found = cross_validate(PCA(), S, cv=3, n_components=[1, 2])
     expected = cross_validate(PCA(), S.toarray(), cv=3, n_components=[1, 2])
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-9)
+    np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-9)
 
 
 def test_printing():
     text = str(cross_validate(PLSRegression(), X, Y, n_components=[1, 2, 3]))
     assert "mean squared error of rows left out, 5 splits of 120 rows" in text
-    assert text.count("best") == 2
+    assert text.count("best") == 2 and "RMSEP" in text and "R2" in text
     result = cross_validate(CCA(), X, Y, parameters={"regularization": [0.0, 0.5]})
-    assert "regularization=0.5" in str(result)
+    assert "best: regularization=" in str(result)
     assert "CrossValidation(CCA, best n_components=" in repr(result)
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     assert isinstance(result.to_pandas(), pd.DataFrame)
@@ -416,7 +470,7 @@ def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkey
     monkeypatch.setattr(module, "memory_bytes", lambda: 1)
     found = cross_validate(model, X, cv=3, n_components=[0, 1])
     assert (expected.plan.solver.name, found.plan.solver.name) == ("summaries", "refit")
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-7)
+    np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-7)
     with pytest.raises(ValueError, match="n_components=0"):
         cross_validate(PPCA(), with_holes(X, 0.05), cv=3, n_components=[0, 1])
 
@@ -424,7 +478,7 @@ def test_a_model_without_components_is_scored_from_rows_as_from_summaries(monkey
 def test_sparse_responses():
     y = np.round(Y[:, :1] / 40)
     found = cross_validate(PLSRegression(), X, sparse.csr_array(y), n_components=[1, 2])
-    np.testing.assert_allclose(found.scores, cross_validate(PLSRegression(), X, y, n_components=[1, 2]).scores)
+    np.testing.assert_allclose(found.per_split, cross_validate(PLSRegression(), X, y, n_components=[1, 2]).per_split)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda block: block[:, :1], lambda block: block[:, 0]])
@@ -433,12 +487,12 @@ def test_responses_in_blocks_of_different_lengths(form):
     whole = np.concatenate([block.toarray() if sparse.issparse(block) else block for block in blocks])
     found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, n_components=[1, 2])
     expected = slow(PLSRegression(), X, whole, KFold(5).split(X), [1, 2])
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
 
 def test_responses_as_a_list_of_rows():
     found = cross_validate(PLSRegression(), X, list(Y), n_components=[1, 2])
-    np.testing.assert_allclose(found.scores, cross_validate(PLSRegression(), X, Y, n_components=[1, 2]).scores)
+    np.testing.assert_allclose(found.per_split, cross_validate(PLSRegression(), X, Y, n_components=[1, 2]).per_split)
 
 
 def test_classes_in_blocks():
@@ -446,4 +500,4 @@ def test_classes_in_blocks():
     splitter, blocks = StratifiedKFold(3), [classes[:50], classes[50:]]
     found = cross_validate(PLSRegression(), [X[:70], X[70:]], blocks, cv=splitter, n_components=[1, 2])
     expected = slow(PLSRegression(), X, classes, splitter.split(X, classes), [1, 2])
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)

@@ -75,7 +75,7 @@ def test_the_null_of_each_pair_is_that_of_tables_without_the_earlier_ones(c):
     the covariance of the former is restored."""
     noise = np.random.default_rng(2)
     A, B = (stats.zscore(noise.standard_normal((12, p)) + noise.standard_normal((12, 1)), ddof=1) for p in (4, 3))
-    found = permutation_test(CCA(regularization=c), A, B, n_permutations=5, level=0.5, random_state=3).null
+    found = permutation_test(CCA(regularization=c), A, B, n_permutations=5, level=0.5, random_state=3)
     shuffles = np.random.RandomState(3)
     scores = []
     for Z, ridge in zip((A, B), np.broadcast_to(c, 2), strict=True):
@@ -83,7 +83,8 @@ def test_the_null_of_each_pair_is_that_of_tables_without_the_earlier_ones(c):
         scores.append(Z @ (V / np.sqrt(values)) @ V.T / np.sqrt(11))
     L, _, Rt = np.linalg.svd(scores[0].T @ scores[1])
     X, Y = scores[0] @ L, scores[1] @ Rt.T
-    for null in found:
+    assert found.are_correlations is (c == 0.0)
+    for null, strength in zip(found.null, found.null_strength, strict=True):
         order = shuffles.permutation(12)
         for j in range(3):
             rest, lengths, V = np.linalg.svd(Y[:, j:], full_matrices=False)
@@ -92,6 +93,19 @@ def test_the_null_of_each_pair_is_that_of_tables_without_the_earlier_ones(c):
             s = np.linalg.svd(X[:, j:].T @ (left @ right) * lengths @ V, compute_uv=False)
             expected = -np.log1p(-s * s).sum() if c == 0.0 else s[0]
             assert null[j] == pytest.approx(expected, rel=1e-8)
+            assert strength[j] == pytest.approx(s[0], rel=1e-8)
+
+
+def test_strengths_are_what_is_compared():
+    """The singular values of CCA, which are correlations without regularization, and the proportions of PCA."""
+    noise = np.random.default_rng(2)
+    A, B = noise.standard_normal((30, 3)), noise.standard_normal((30, 4))
+    for c in (0.0, 0.4):
+        found = permutation_test(CCA(regularization=c), A, B, n_permutations=1, level=0.5)
+        np.testing.assert_allclose(found.strength, CCA(regularization=c).fit(A, B).singular_values_)
+    found = permutation_test(PCA(), A, n_permutations=3, level=0.5)
+    np.testing.assert_array_equal(found.strength, found.statistic)
+    np.testing.assert_array_equal(found.null_strength, found.null)
 
 
 @pytest.mark.parametrize("c", [0.0, 0.3, 1.0])
@@ -153,7 +167,9 @@ def test_scales_and_offsets_do_no_harm():
 
 def test_tables():
     test = permutation_test(PCA(), random.standard_normal((30, 4)), n_permutations=9, level=0.5, random_state=1)
-    assert list(test.table()) == ["component", "statistic", "chance", "p_value"]
+    assert list(test.table()) == ["statistic", "by chance", "p", "significant"]
+    assert test.table().rows == ["PC1", "PC2", "PC3", "PC4"]
+    assert test.table()["significant"].sum() == test.n_components
     assert "9 shuffles" in str(test)
     assert "9 shuffles" in repr(test)
     pytest.importorskip("pandas", reason="pandas is not installed")

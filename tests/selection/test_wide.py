@@ -56,7 +56,7 @@ def test_one_pass_over_the_columns_agrees_with_refitting_on_rows(name, cv):
     found = cross_validate(model, X, y, cv=splitter, groups=groups, n_components=COUNTS)
     expected = slow(model, X, y, splitter.split(X, groups=groups), COUNTS)
     assert (found.plan.solver.name, found.n_passes) == ("gram", 1)
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", list(WIDE))
@@ -66,7 +66,7 @@ def test_weights_are_repetitions(name):
     rows = np.flatnonzero(weights > 0)
     pairs = [(rows[r], rows[t]) for r, t in KFold(4).split(rows)]
     assert found.plan.solver.name == "gram"
-    np.testing.assert_allclose(found.scores[:, 0], slow(model, X, y, pairs, COUNTS, weights), rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], slow(model, X, y, pairs, COUNTS, weights), rtol=1e-8)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
@@ -90,13 +90,13 @@ def test_small_noise_is_seen_by_a_second_look_without_squares():
     found = cross_validate(PCA(), fine, n_components=COUNTS)
     assert (found.plan.solver.name, found.n_passes) == ("gram", 2)
     expected = slow(PCA(solver="triangle"), fine, None, KFold(5).split(fine), COUNTS)
-    np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     y = fine @ np.ones(P) + 1e-6 * random.standard_normal(N)
     for model in (PLSRegression(scale=False), PLSRegression()):
         found = cross_validate(model, fine, y, n_components=COUNTS)
         assert (found.plan.solver.name, found.n_passes) == ("gram", 2)
         expected = slow(clone(model).set_params(solver="triangle"), fine, y, KFold(5).split(fine), COUNTS)
-        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-7)
+        np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("cv", [LeaveOneOut(), StratifiedKFold(3), np.arange(N) % 3], ids=str)
@@ -108,7 +108,7 @@ def test_other_folds(cv):
     pairs = pairs or [(np.flatnonzero(cv != label), np.flatnonzero(cv == label)) for label in range(3)]
     for model in (PLSRegression(), PLSRegression(scale=False)):
         found = cross_validate(model, X, y, cv=cv, n_components=COUNTS)
-        np.testing.assert_allclose(found.scores[:, 0], slow(model, X, y, pairs, COUNTS), rtol=1e-8)
+        np.testing.assert_allclose(found.per_split[:, 0], slow(model, X, y, pairs, COUNTS), rtol=1e-8)
 
 
 def test_settings_that_scale_and_settings_that_do_not():
@@ -116,7 +116,7 @@ def test_settings_that_scale_and_settings_that_do_not():
     found = cross_validate(PLSRegression(), X, Y, n_components=COUNTS, parameters=settings)
     for i, setting in enumerate(found.settings):
         expected = slow(PLSRegression(**setting), X, Y, KFold(5).split(X), COUNTS)
-        np.testing.assert_allclose(found.scores[:, i], expected, rtol=1e-8)
+        np.testing.assert_allclose(found.per_split[:, i], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", [name for name in INPUTS if INPUTS[name].by_column])
@@ -126,7 +126,7 @@ def test_every_input_that_can_be_read_by_columns(name):
         found = cross_validate(model, kind.make(whole), None if y is None else kind.weights(y), n_components=COUNTS)
         expected = cross_validate(model, whole, y, n_components=COUNTS)
         assert found.plan.solver.name == "gram"
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-4)
+        np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-4)
 
 
 def test_a_stream_of_known_length_is_gathered():
@@ -134,7 +134,7 @@ def test_a_stream_of_known_length_is_gathered():
     for model, y in ((PCA(), None), (PLSRegression(), Y)):
         found, expected = (cross_validate(model, A, y, n_components=COUNTS) for A in (blocks, X))
         assert found.plan.solver.name == "gram"
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-12)
+        np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-12)
     assert PCA("cv").fit(blocks).n_components_ == PCA("cv").fit(X).n_components_
     for model, y in ((PCA(2), None), (PLSRegression(2), Y)):
         found, expected = (bootstrap(model, A, y, n_boot=3, random_state=0) for A in (blocks, X))
@@ -149,7 +149,9 @@ def test_more_components_than_the_rank_of_the_rows():
     y = np.repeat(Y[:3, 0], 8) + 0.1 * random.standard_normal(24)
     found = cross_validate(PLSRegression(scale=False), few, y, cv=KFold(4, shuffle=True, random_state=0))
     assert found.n_components[-1] > 2
-    np.testing.assert_allclose(found.scores[:, 0, 2:], found.scores[:, 0, 1:2] * np.ones(len(found.n_components) - 2))
+    np.testing.assert_allclose(
+        found.per_split[:, 0, 2:], found.per_split[:, 0, 1:2] * np.ones(len(found.n_components) - 2)
+    )
 
 
 def test_constant_columns_and_columns_that_are_constant_in_training_rows():
@@ -159,7 +161,7 @@ def test_constant_columns_and_columns_that_are_constant_in_training_rows():
     for model, y in ((PCA(standardize=True), None), (PLSRegression(), Y)):
         found = cross_validate(model, A, y, n_components=COUNTS)
         assert found.plan.solver.name == "gram"
-        np.testing.assert_allclose(found.scores[:, 0], slow(model, A, y, KFold(5).split(A), COUNTS), rtol=1e-8)
+        np.testing.assert_allclose(found.per_split[:, 0], slow(model, A, y, KFold(5).split(A), COUNTS), rtol=1e-8)
 
 
 def test_missing_values_are_refused_or_fitted_as_in_tall_tables():
@@ -269,14 +271,14 @@ def test_sparse_tables():
     for model, target in ((PCA(), None), (PLSRegression(), y), (PLSRegression(scale=False), y)):
         found = cross_validate(model, S, target, n_components=COUNTS)
         expected = cross_validate(model, S.toarray(), target, n_components=COUNTS)
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-8)
+        np.testing.assert_allclose(found.per_split, expected.per_split, rtol=1e-8)
     # So many responses are fitted again for each fold.
     R = sparse.random_array((N, 300), density=0.05, rng=1, format="csr")
     for model in (PLSRegression(), PCR()):
         found = cross_validate(model, S, R, n_components=COUNTS)
         pairs = KFold(5).split(S.toarray())
         expected = slow(model, S.toarray(), R.toarray(), pairs, COUNTS)
-        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-8)
+        np.testing.assert_allclose(found.per_split[:, 0], expected, rtol=1e-8)
     a, b = (bootstrap(PCA(2), A, n_boot=3, random_state=0) for A in (S, S.toarray()))
     np.testing.assert_allclose(a.replicates["explained_variance"], b.replicates["explained_variance"], rtol=1e-8)
 
@@ -309,7 +311,7 @@ def test_held_out_rows_far_away_do_not_blur_the_training_rows(name):
     found = cross_validate(model, far, y, n_components=COUNTS)
     first = list(KFold(5).split(far))[:1]
     expected = slow(clone(model).set_params(solver="triangle"), far, y, first, COUNTS)
-    np.testing.assert_allclose(found.scores[:1, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(found.per_split[:1, 0], expected, rtol=1e-8)
 
 
 def test_rows_far_away_do_not_blur_bootstrap_samples_without_them():

@@ -158,9 +158,12 @@ def test_all_components_through_the_model(k):
 @pytest.mark.parametrize(
     ("name", "solver"), [("generator", "krylov"), ("generator", "gram"), ("list of blocks", "gram")]
 )
-def test_streams_through_the_model(name, solver):
-    with pytest.raises(ValueError, match=f"solver='{solver}'"):
-        PCA(2, solver=solver).fit(INPUTS[name].make(np.eye(6)))
+def test_streams_are_gathered_by_the_model(name, solver):
+    rows = np.random.default_rng(0).standard_normal((6, 8))
+    model = PCA(2, solver=solver).fit(INPUTS[name].make(rows))
+    assert model.solver_ == solver
+    assert model.plan_.why.endswith("the rows were first gathered in memory")
+    np.testing.assert_array_equal(model.components_, PCA(2, solver=solver).fit(rows).components_)
 
 
 def test_more_than_the_memory_there_is(monkeypatch):

@@ -3,8 +3,10 @@
 import os
 import socket
 
+import numpy as np
 import pytest
 
+import lowdim
 from lowdim.sources.file_kinds import kind_of
 from lowdim.sources.found_files import find_files
 from lowdim.sources.stamps import check_unchanged
@@ -155,3 +157,12 @@ def test_changes_are_noticed(tmp_path):
     path.unlink()
     with pytest.raises(FileNotFoundError, match="was there when it was scanned, and is gone now"):
         check_unchanged(files)
+
+
+@pytest.mark.parametrize("name", ["pca.model", "x.summary", "plain"])
+def test_what_lowdim_saved_is_no_table(name, tmp_path):
+    path = tmp_path / name
+    rows = np.random.default_rng(0).standard_normal((20, 3))
+    lowdim.save(lowdim.summarize(rows, lowdim.Moments) if "summary" in name else lowdim.PCA(2).fit(rows), path)
+    with pytest.raises(ValueError, match=rf"{name} is no table: lowdim wrote it, .* lowdim\.load\(path\) reads it"):
+        lowdim.PCA(2).fit(path)

@@ -79,7 +79,7 @@ def test_too_many_rows_are_refused_before_they_are_read(monkeypatch):
 def test_rows_of_unknown_number(monkeypatch):
     source = Stored(X)
     source.shape = (None, 4)
-    assert with_known_length(open_source(iter([X])), "for a test").shape == (None, 4)
+    assert with_known_length(open_source(iter([X])), "for a test").shape == (11, 4)
     found = with_known_length(source, "for a test")
     assert found.shape == (11, 4)
     np.testing.assert_array_equal(rows_of(found), X)

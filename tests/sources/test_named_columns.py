@@ -89,3 +89,23 @@ def test_a_response_that_is_named_twice(tmp_path):
     for X in (FRAME, TABLE, tmp_path / "rows.csv"):
         with pytest.raises(ValueError, match="y names 'y' more than once"):
             PLSRegression(1).fit(X, y=["y", "y"])
+
+
+def test_responses_that_are_text(tmp_path):
+    """The advice is for responses, not for rows."""
+    advice = r"Encode classes as numbers first, .*0 and 1 for each class"
+    frame = FRAME.assign(city=list("klmno"))
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for X in (frame, table, table.to_batches()[0], tmp_path / "rows.csv"):
+        for y in ("city", ["a", "city"]):
+            with pytest.raises(
+                ValueError, match=rf"y: 'city' of .* cannot be a response, .*{advice}.*numbers: 'a', 'b'"
+            ):
+                PLSRegression(1).fit(X, y)
+    for y in (frame["city"], frame["city"].to_numpy(), list(frame["city"]), table["city"], np.array(list("klmno"))):
+        with pytest.raises(ValueError, match=rf"y holds text, such as 'k' .*{advice}"):
+            PLSRegression(1).fit(FRAME, y)
+    frame[["city"]].to_csv(tmp_path / "y.csv", index=False)
+    with pytest.raises(ValueError, match=r"y\.csv has columns that are not numbers: 'city'; .*Encode them as numbers"):
+        PLSRegression(1).fit(FRAME, tmp_path / "y.csv")

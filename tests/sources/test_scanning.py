@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import numpy as np
+import polars
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
 import lowdim
 from examples import close
+from inputs import relation
 from lowdim import PCA, Moments, PLSRegression, open_source, scan, summarize
 from lowdim.sinks import SINKS
 from lowdim.sources import Scan
@@ -31,6 +34,14 @@ def test_a_suffix_belongs_to_one_kind_of_file():
     assert len(set(suffixes())) == len(suffixes())
     for name, kind in FILE_KINDS.items():
         assert {kind_of(f"a{suffix}") for suffix in kind.suffixes} == {name}
+
+
+@pytest.mark.parametrize("suffix", list(SINKS))
+@pytest.mark.parametrize("change", [str.upper, str.title])
+def test_suffixes_in_any_case(suffix, change, tmp_path):
+    pca = PCA(2).fit(X)
+    path = pca.transform_to(X, tmp_path / f"rows{change(suffix)}")
+    np.testing.assert_array_equal(np.concatenate(list(open_source(path).blocks(7))), pca.transform(X))
 
 
 def test_the_page_about_files_has_every_suffix():
@@ -86,3 +97,89 @@ def test_a_response_in_the_same_files(folder):
     expected = PLSRegression(2).fit(X[:, :3], X[:, 3])
     close(model.coef_, expected.coef_)
     close(model.predict(folder), expected.predict(X[:, :3]))
+
+
+# ---- Objects that speak Arrow
+
+ROWS = pa.table({name: X[:, j] for j, name in enumerate(NAMES)} | {"id": [f"r{i}" for i in range(90)]})
+
+
+def spoken(kind):
+    """The rows as an object that speaks Arrow."""
+    makers = {
+        "lazy frame": lambda: polars.from_arrow(ROWS).lazy(),
+        "relation": lambda: relation(ROWS),
+        "dataset": lambda: pa.dataset.dataset(ROWS),
+        "reader": lambda: ROWS.to_reader(max_chunksize=20),
+        "batch": lambda: ROWS.to_batches()[0],
+        "table": lambda: ROWS,
+        "polars": lambda: polars.from_arrow(ROWS),
+        "pandas": lambda: ROWS.to_pandas().set_index("id"),
+    }
+    return makers[kind]()
+
+
+each_kind = pytest.mark.parametrize(
+    "kind", ["lazy frame", "relation", "dataset", "reader", "batch", "table", "polars", "pandas"]
+)
+
+
+@each_kind
+def test_columns_of_an_object_are_chosen_as_those_of_files(kind):
+    for options, chosen in (
+        ({"columns": ["c", "a"]}, ["c", "a"]),
+        ({"columns": "numeric"}, NAMES),
+        ({"columns": "[bd]"}, ["b", "d"]),
+        ({"exclude": ["id", "b"]}, ["a", "c", "d"]),
+    ):
+        found = scan(spoken(kind), **options)
+        assert found.chosen == chosen
+        expected = X[:, [NAMES.index(name) for name in chosen]]
+        np.testing.assert_array_equal(np.concatenate(list(open_source(found).blocks(32))), expected)
+    with pytest.raises(ValueError, match="has no column 'x'"):
+        scan(spoken(kind), columns="x")
+
+
+@each_kind
+def test_a_scan_of_an_object_in_every_place(kind, tmp_path):
+    pls = PLSRegression(1).fit(scan(spoken(kind), columns="numeric"), "d")
+    close(pls.coef_, PLSRegression(1).fit(X[:, :3], X[:, 3]).coef_)
+    # A fitted model takes its own columns.
+    expected = pls.predict(ROWS.select(NAMES[:3]))
+    close(pls.predict(scan(spoken(kind))), expected)
+    path = pls.predict_to(scan(spoken(kind)), f"{tmp_path}/out.parquet", keep=["id", "d"])
+    found = pa.parquet.read_table(path)
+    assert found.column_names == ["id", "d", "d_predicted"]
+    np.testing.assert_array_equal(found["d"].to_numpy(), X[:, 3])
+    close(found["d_predicted"].to_numpy(), expected)
+    assert lowdim.plan(PCA(2), scan(spoken(kind), columns="numeric")).passes == 1
+
+
+def test_only_the_chosen_columns_are_asked_for(monkeypatch):
+    frame = polars.from_arrow(ROWS).lazy().with_columns(polars.col("id").map_elements(fails, polars.String).alias("id"))
+    close(PCA(2).fit(scan(frame, columns="numeric")).components_, PCA(2).fit(X).components_)
+    asked = []
+    dataset = pa.dataset.dataset(ROWS)
+
+    class Recorded:
+        schema = dataset.schema
+
+        def scanner(self, **options):
+            asked.append(options["columns"])
+            return dataset.scanner(**options)
+
+    Recorded.__module__ = "pyarrow.dataset"
+    close(PCA(2).fit(scan(Recorded(), columns=["a", "c"])).mean_, X[:, [0, 2]].mean(axis=0))
+    assert asked == [["a", "c"]]
+
+
+def fails(text):
+    raise AssertionError("a column was computed that nobody wanted")
+
+
+def test_what_a_scan_of_an_object_prints_and_compares():
+    frame = spoken("lazy frame")
+    assert repr(scan(frame, columns=["a", "b"])) == "scan(LazyFrame): columns 'a', 'b' of 5"
+    assert scan(frame) != scan(frame)
+    with pytest.raises(TypeError, match="path"):
+        scan(42)

@@ -177,3 +177,26 @@ def test_blocks_of_a_stream_may_have_sparse_columns():
     frame = sparse_frame(S)
     moments = summarize([frame.iloc[:11], frame.iloc[11:]], Moments)
     np.testing.assert_allclose(moments.mean, S.mean(axis=0), rtol=1e-14)
+
+
+# ---- Categories
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("values", [[3, 1, 2], [0.5, -1.0, 2.0], [True, False, True], [7, None, 2]])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_that_are_numbers_are_these_numbers(values, library, ordered):
+    """As dictionary-encoded numbers in files."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "category": pd.Categorical(values, ordered=ordered)})
+    rows = frame if library == "pandas" else pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    expected = [np.nan if value is None else float(value) for value in values]
+    np.testing.assert_array_equal(rows_of(open_source(rows))[:, 1], expected)
+    np.testing.assert_array_equal(rows_of(open_source(rows).between(1, 3))[:, 1], expected[1:])
+
+
+@pytest.mark.parametrize("values", [["x", "y", "z"], ["1", "2", "3"], list(pd.date_range("2024", periods=3))])
+def test_other_categories_are_not_numbers(values):
+    with pytest.raises(ValueError, match=r"column 'category' \(number 0\) .*not numeric"):
+        open_source(pd.DataFrame({"category": pd.Categorical(values)}))
+    with pytest.raises(ValueError, match=r"column 'a' \(number 0\) has dtype Categorical, which is not numeric"):
+        open_source(pl.DataFrame({"a": ["1", "2"]}, schema={"a": pl.Categorical}))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from lowdim import Table
-from lowdim.tabular import Tabular
+from lowdim.tabular import Tabular, numbered
 
 
 @pytest.fixture
@@ -108,3 +108,39 @@ def test_results_with_a_table_print_and_convert_it(table):
     assert Result()._repr_html_() == table._repr_html_()
     assert Result().to_pandas().equals(table.to_pandas())
     assert Result().to_polars().equals(table.to_polars())
+
+
+def test_rows_at_positions(table):
+    assert table.take(np.array([2, 0])).rows == ["y", "w"]
+    assert Table({"a": [5.0, 6.0, 7.0]}).take(np.array([1, 2])).rows == [1, 2]
+    assert table.shape == (4, 3)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.date_range("2024-01-01", periods=3, name="day"),
+        pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["group", "number"]),
+        pd.RangeIndex(5, 8),
+    ],
+    ids=["dates", "levels", "range"],
+)
+def test_an_index_of_pandas_is_kept_with_its_type_and_names(index):
+    table = Table({"a": [5.0, 6.0, 7.0]}, index)
+    assert table.to_pandas().index.equals(index) and table.to_pandas().index.names == index.names
+    assert table.sort("a").to_pandas().index.equals(index[::-1])
+    assert table.head(2).to_pandas().index.equals(index[:2])
+    assert len(table.to_polars()) == 3 and len(str(table).split("\n")) == 4
+    named = Table({"a": [1.0]}, pd.Index(["x"], name="old"), row_name="new")
+    assert named.to_pandas().index.name == "new"
+
+
+def test_two_columns_of_the_same_name():
+    with pytest.raises(ValueError, match="cannot have the same name"):
+        Table.from_matrix(np.ones((2, 2)), ["a", "a"])
+
+
+def test_entries_may_be_anything():
+    table = Table({"a": [(1, 2), (3, 4)], "b": [[1], [2]]})
+    assert table["a"].tolist() == [(1, 2), (3, 4)] and table["b"].tolist() == [[1], [2]]
+    assert numbered("PC", 3) == ["PC1", "PC2", "PC3"] and numbered("x", 0) == []

@@ -72,3 +72,21 @@ def test_html_is_escaped_and_cut():
     assert "<script" not in html and html.count("&lt;script&gt;") == 6
     large = Table({f"c{i}": np.zeros(100) for i in range(50)})._repr_html_()
     assert "70 more rows, 30 more columns" in large and large.count("<tr>") == 31
+
+
+def test_the_name_of_the_labels_is_shown_where_there_is_room():
+    assert lines_of(Table({"a": [1.0, 2.0]}, ["long label", "b"], row_name="column"))[0].split() == ["column", "a"]
+    assert lines_of(Table({"a": [1.0, 2.0]}, ["b", "c"], row_name="column"))[0].split() == ["a"]
+
+
+def test_whole_numbers_as_labels_are_aligned_on_the_right():
+    assert [line[:2] for line in lines_of(Table({"a": [1.0, 2.0]}, np.array([9, 10])))] == ["  ", " 9", "10"]
+    assert [line[:3] for line in lines_of(Table({"a": [1.0, 2.0]}, ["a", "bcd"]))] == ["   ", "a  ", "bcd"]
+
+
+def test_columns_left_out():
+    table = Table({f"c{i}": [1.0] for i in range(25)})
+    assert lines_of(table)[-1] == "... 5 more columns"
+    assert lines_of(table, max_columns=24)[-1] == "... 1 more column"
+    assert "more" not in table.text(max_columns=None)
+    assert "<p>... 5 more columns</p>" in table._repr_html_()

@@ -5,8 +5,8 @@ arrays, and back. docs/saving.md describes the format.
 """
 
 from .format import VERSION, is_newer
-from .reading import header, read
+from .reading import header, looks_written, read
 from .tree import declared, flatten, rebuild
 from .writing import write
 
-__all__ = ["VERSION", "declared", "flatten", "header", "is_newer", "read", "rebuild", "write"]
+__all__ = ["VERSION", "declared", "flatten", "header", "is_newer", "looks_written", "read", "rebuild", "write"]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._memory import free_bytes
+from .._paths import local_path
 from ..errors import damaged_file, file_exceeds_memory, foreign_file, newer_file
 from .foreign import appearance
 from .format import BEGIN, DIGITS, LONGEST_HEADER, NO_CHECKSUM, VERSION, parse_version
@@ -71,8 +72,15 @@ def header(path: str | PathLike[str]) -> dict[str, Any]:
         return _header(path, file)[1]
 
 
+def looks_written(path: str | PathLike[str]) -> bool:
+    """Whether a regular file begins as those do that `write` makes."""
+    with _opened(path) as file:
+        return file.read(8 + len(BEGIN))[8:] == BEGIN
+
+
 def _opened(path: str | PathLike[str]) -> BufferedReader:
     """The file, opened for reading. What is not a regular file is refused: opening a pipe would wait for its writer."""
+    path = local_path(path)
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise foreign_file(path, "a directory" if stat.S_ISDIR(mode) else "a device, a socket or a pipe")

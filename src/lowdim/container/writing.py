@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._paths import local_path
 from .._version import __version__
 from .._whole_files import moved_when_whole
 from ..errors import directory_is_missing, not_loadable
@@ -34,6 +35,7 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
         split_header(header, 8 + len(header) + sum(array.nbytes for array in ordered.values()))
     except (MemoryError, ValueError) as error:
         raise not_loadable(path, error) from error
+    path = local_path(path)
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise directory_is_missing(path, folder)

@@ -14,6 +14,14 @@ def damaged_checkpoint(path: Any, reason: Any) -> ValueError:
     )
 
 
+def is_checkpoint(path: Any) -> ValueError:
+    """The error for a checkpoint where a model, a summary or a result is expected."""
+    return ValueError(
+        f"{path} is the checkpoint of a pass over rows that was interrupted, and holds no result yet. Call summarize "
+        "or fit with the same rows, and this path as checkpoint: the pass goes on where it was."
+    )
+
+
 def other_pass(path: Any, differences: Sequence[str]) -> ValueError:
     """The error for a checkpoint of other rows, other weights or another summary."""
     listed = "; ".join(differences[:4]) + (f"; and {len(differences) - 4} more" if len(differences) > 4 else "")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from .messages import list_names
+from .messages import ENCODE_CLASSES, list_names
 
 
 def damaged_file(path: Any, reason: Any, newer: bool = False) -> ValueError:
@@ -95,6 +95,14 @@ def unknown_suffix(path: str, suffixes: Sequence[str]) -> ValueError:
     )
 
 
+def saved_object(path: str) -> ValueError:
+    """The error for a model, a summary or a checkpoint where rows are expected."""
+    return ValueError(
+        f"{path} is no table: lowdim wrote it, and it holds a model, a summary, a result or a checkpoint. "
+        "lowdim.load(path) reads it; models are fitted to a summary by fit_summary(lowdim.load(path))."
+    )
+
+
 def changed_file(path: str, how: str) -> ValueError:
     """The error for a file that is not the one that was scanned."""
     return ValueError(
@@ -117,6 +125,17 @@ def unreadable_file(path: str, where: str, reason: Any) -> ValueError:
         f"{path} cannot be read{where}: {str(reason).rstrip('.')}. The file is damaged, incomplete, or not what its "
         "name says: write it again, or leave it out."
     )
+
+
+def ragged_line(n_fields: int, n_columns: int) -> str:
+    """Why a line of a CSV file cannot be read that has more or fewer fields than the header."""
+    fields, columns = (f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in ((n_fields, "field"), (n_columns, "column")))
+    return f"it has {fields}, and the header names {columns}"
+
+
+def open_quote() -> str:
+    """Why a line of a CSV file cannot be read in which a quote is opened and not closed."""
+    return "a quote is opened there and not closed at the end of a field, so that lines behind it belong to this field"
 
 
 def no_rows_in_files(where: str) -> ValueError:
@@ -150,11 +169,11 @@ def other_separator(path: str, separator: str, first: str, expected: str) -> Val
     )
 
 
-def decimal_commas(where: str, columns: Sequence[str]) -> ValueError:
-    """The error for columns that 'numeric' would leave out because their decimals are written with a comma."""
+def nearly_numbers(where: str, why: str) -> ValueError:
+    """The error for columns that 'numeric' would leave out because of a few entries; `why` says where these are."""
     return ValueError(
-        f"{where} has columns of numbers with a decimal comma: {list_names(columns, 20)}. They are read as text, so "
-        "columns='numeric' would leave them out: write decimals with a point, or leave these columns out with exclude=."
+        f"{where} has columns of text in which nearly all entries are numbers: {why}. columns='numeric' would leave "
+        "these columns out: correct the entries, or say that they are not wanted with exclude=."
     )
 
 
@@ -180,15 +199,21 @@ def inexact_integer(value: int, row: str, column: str) -> ValueError:
     )
 
 
-def not_numbers(
-    where: str, columns: Sequence[str], numeric: Sequence[str], *, of_scan: bool = True, why: str = ""
-) -> ValueError:
-    """The error for columns that are not numbers. `of_scan`: `scan` can choose others."""
-    scan = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude="
-    advice = scan if of_scan else "Select those that are numbers first"
+def not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str], *, why: str = "") -> ValueError:
+    """The error for columns that are not numbers."""
+    others = "Take only those with lowdim.scan(..., columns='numeric'), leave columns out with exclude=, or encode the"
+    advice = f"{others} others as numbers." if numeric else "Encode them as numbers first."
     return ValueError(
         f"{where} has columns that are not numbers: {list_names(columns, 20)}{f' ({why})' if why else ''}; these are "
-        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}, or encode the others as numbers."
+        f"numbers: {list_names(numeric, 20) or 'none'}. {advice}"
+    )
+
+
+def named_response_not_numbers(where: str, columns: Sequence[str], numeric: Sequence[str]) -> ValueError:
+    """The error for responses, given by the names of their columns, that are not numbers."""
+    return ValueError(
+        f"y: {list_names(columns, 20)} of {where} cannot be a response, since it is not a number. {ENCODE_CLASSES} "
+        f"These columns are numbers: {list_names(numeric, 20) or 'none'}."
     )
 
 
@@ -207,11 +232,11 @@ def no_columns_left(where: str, names: Sequence[str], numeric: Sequence[str]) ->
     )
 
 
-def duplicate_columns(where: str, names: Sequence[str]) -> ValueError:
-    """The error for several columns of one name."""
+def duplicate_columns(where: str, names: Sequence[str], *, can_leave_out: bool = True) -> ValueError:
+    """The error for several columns of one name. `can_leave_out`: other columns can be read without these."""
     return ValueError(
-        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them, "
-        "or leave them out."
+        f"{where} has several columns with the name {list_names(names)}. Columns are read by their names: rename them"
+        f"{', or leave them out' if can_leave_out else ''}."
     )
 
 

@@ -36,6 +36,10 @@ class SmallSampleWarning(LowdimWarning):
     """There are too few rows for the result to be reliable."""
 
 
+class HeywoodWarning(LowdimWarning):
+    """A factor analysis explains all of the variance of a column, whose uniqueness is at its lower bound."""
+
+
 class HoldsRowsWarning(LowdimWarning):
     """A file that was saved holds rows of the fit, or numbers for each of them."""
 
@@ -80,6 +84,17 @@ class MissingValues(ValueError):
 
     The functions that read rows (`summarize`, `map_rows`, `Rows.whole`) raise it. Models that can also be fitted to
     incomplete rows catch it and switch to a solver that handles missing values.
+    """
+
+    #: Where the first missing value is, as a sentence.
+    where: str = "There are missing values."
+
+
+class NeedsRowsInMemory(ValueError):
+    """The rows cannot be read as often as is needed, or not all at once or by columns, unless all are in memory.
+
+    Solvers refuse a stream with it before they read a row. Models and the functions of `selection` catch it, gather the
+    rows in memory if they fit, and try again.
     """
 
 

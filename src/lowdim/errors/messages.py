@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .kinds import MissingValues, NoMaximum, NoVariance
+from .kinds import MissingValues, NeedsRowsInMemory, NoMaximum, NoVariance
 
 
 def column_label(j: int, names: Sequence[str] | None) -> str:
@@ -27,11 +27,14 @@ def not_finite(row: str, column: int, value: float, names: Sequence[str] | None,
     if value != value:
         rows = "X" if table == "X" else "A"
         of = "" if table == "X" else " for A = all tables side by side"
-        return MissingValues(
-            f"Input {table} contains NaN: {where}. Complete rows of finite numbers are needed: drop those rows, or "
-            f"fill them in, for example with PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and "
-            "FactorAnalysis themselves take NaN as missing."
+        found = f"Input {table} contains NaN: {where}."
+        error = MissingValues(
+            f"{found} Complete rows of finite numbers are needed: drop those rows, or fill them in, for example with "
+            f"PPCA(k, standardize=True).fit({rows}).impute({rows}){of}; PPCA and FactorAnalysis themselves take NaN as "
+            "missing."
         )
+        error.where = found
+        return error
     return ValueError(
         f"Input {table} contains infinity: {where}. Finite numbers are needed: drop those rows, or replace the entries."
     )
@@ -91,6 +94,18 @@ def not_numeric(column: int | None, dtype: Any, names: Sequence[str] | None, rea
         f"{where} has dtype {dtype}, which is not numeric ({reason}). Drop the column or encode it as numbers first, "
         "for example with sklearn.preprocessing.OneHotEncoder."
     )
+
+
+#: Advice for responses that are text.
+ENCODE_CLASSES = (
+    "Encode classes as numbers first, for example as a column of 0 and 1 for each class "
+    "(sklearn.preprocessing.OneHotEncoder)."
+)
+
+
+def text_response(text: str) -> ValueError:
+    """The error for a vector of responses that are text; scikit-learn's checks look for the words of the reason."""
+    return ValueError(f"y holds text, such as {text[:40]!r} (could not convert string to float). {ENCODE_CLASSES}")
 
 
 def beyond_float(column: int | None, dtype: Any, names: Sequence[str] | None) -> ValueError:
@@ -312,19 +327,47 @@ def exhausted_stream(purpose: str) -> ValueError:
     )
 
 
-def needs_second_reading(purpose: str) -> ValueError:
+def needs_second_reading(purpose: str) -> NeedsRowsInMemory:
     """The error for an iterator of blocks where rows have to be read again."""
-    return ValueError(
+    return NeedsRowsInMemory(
         f"the rows are read again {purpose}. A generator can be read once only; pass a list of blocks, or a function "
         "that returns a fresh iterator."
     )
 
 
-def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> ValueError:
+def read_once(solver: str, instead: str = "use solver='covariance' or 'triangle'") -> NeedsRowsInMemory:
     """The error for a solver that needs several passes over a stream that allows only one."""
-    return ValueError(
+    return NeedsRowsInMemory(
         f"solver={solver!r} reads the rows several times, but the stream can be read once only. Pass a list of blocks "
         f"or a function that returns a fresh iterator, or {instead}."
+    )
+
+
+def needs_all_rows(what: str, table: str = "the stream", instead: str = "") -> NeedsRowsInMemory:
+    """The error for rows that come in blocks where all of them are needed at once."""
+    return NeedsRowsInMemory(
+        f"{what} needs all rows of {table} at once: pass an array, a table or a matrix, not blocks of rows{instead}."
+    )
+
+
+def needs_columns(solver: str) -> NeedsRowsInMemory:
+    """The error for a solver that reads columns of rows that come in blocks."""
+    return NeedsRowsInMemory(f"solver={solver!r} reads columns, which a stream of blocks cannot give; use 'triangle'.")
+
+
+def unknown_length(what: str, instead: str = "") -> NeedsRowsInMemory:
+    """The error for rows of unknown number where it has to be known beforehand."""
+    return NeedsRowsInMemory(
+        f"{what} needs to know the number of rows; pass an array, a table or a list of blocks{instead}."
+    )
+
+
+def holes_after_reading(holes: MissingValues) -> MissingValues:
+    """The error for missing values that are found when the first blocks of a stream are gone."""
+    return MissingValues(
+        f"{holes.where} Rows with missing values are read several times, and this stream can be read once only: its "
+        "first block, which has none, is gone. Pass all rows (reader.read_all()), a list of blocks, or a function that "
+        "returns a fresh iterator."
     )
 
 

@@ -18,6 +18,24 @@ def unknown_output(path: Any, suffixes: Sequence[str]) -> ValueError:
     )
 
 
+def output_is_no_path(got: Any) -> TypeError:
+    """The error for a place to write to that is not a path."""
+    return TypeError(f"path must be a string or a Path, got {type(got).__name__}.")
+
+
+def output_is_special(path: Any) -> OSError:
+    """The error for a device, a socket or a pipe at a path, which no file replaces."""
+    return OSError(f"{path} is a device, a socket or a pipe, and cannot be replaced by a file. Choose another path.")
+
+
+def output_is_directory(path: Any, found: Any) -> IsADirectoryError:
+    """The error for the path of a directory where that of a file is needed; `found` is the whole path."""
+    return IsADirectoryError(
+        f"cannot write to the path {str(path)!r}: {found} is a directory, which is not replaced. Add the name of a "
+        "file."
+    )
+
+
 def no_inner_name(path: Any, kind: str, allowed: Sequence[str]) -> ValueError:
     """The error for '::' in a path to a kind of file that has no arrays with names."""
     return ValueError(
@@ -102,6 +120,11 @@ def other_kept_type(name: str, now: Any, first: Any) -> ValueError:
     )
 
 
+def bad_keep(keep: Any) -> ValueError:
+    """The error for columns to carry along that are not names, or are named twice."""
+    return ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
+
+
 def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
     """The error for columns that are to be carried along from something that has no columns with names."""
     return TypeError(
@@ -111,8 +134,8 @@ def cannot_keep(table: str, names: Sequence[str]) -> TypeError:
 
 
 def columns_clash(clashing: Sequence[str]) -> ValueError:
-    """The error for kept columns that have the names of results."""
+    """The error for results that cannot be told from kept columns, although their names have got an ending."""
     return ValueError(
-        f"the columns {', '.join(map(repr, clashing))}, given as keep, have the names of results; rename them, or do "
-        "not keep them."
+        f"there would be two columns {', '.join(map(repr, clashing))}: a kept column and a result. Rename the kept "
+        "column, or do not keep it."
     )

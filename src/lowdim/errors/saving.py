@@ -32,6 +32,11 @@ def fewer_rows_than_allowed(obj: Any, n: int, min_rows: int, holds_rows: bool) -
     )
 
 
+def bad_min_rows(min_rows: Any) -> ValueError:
+    """The error for a smallest number of rows that is not one."""
+    return ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
+
+
 def unknown_number_of_rows(obj: Any) -> ValueError:
     """The error for `min_rows` with an object that does not know its number of rows."""
     return ValueError(

@@ -42,7 +42,14 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.ROTATIONS,
     solvers.PREIMAGES,
 )
-_FEATURES = (features.KernelColumns, features.Fourier, features.Scaled, features.Same, features.UnitLength)
+_FEATURES = (
+    features.KernelColumns,
+    features.Fourier,
+    features.Scaled,
+    features.Same,
+    features.SomeColumns,
+    features.UnitLength,
+)
 _VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel)
 
 
@@ -73,12 +80,16 @@ def taken_apart(value: Any) -> dict[str, Any]:
         return {"name": value.name}
     if isinstance(value, LatentGaussian):
         return {name: getattr(value, name) for name in value.parameters}
-    return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    names = getattr(value, "names_in_files", {})
+    return {names.get(f.name, f.name): getattr(value, f.name) for f in fields(value) if f.init}
 
 
 def put_together(cls: Any, arguments: dict[str, Any]) -> Any:
     """The object of a value class with these arguments."""
-    return cls[arguments["name"]] if issubclass(cls, Enum) else cls(**arguments)
+    if issubclass(cls, Enum):
+        return cls[arguments["name"]]
+    names = {stored: name for name, stored in getattr(cls, "names_in_files", {}).items()}
+    return cls(**{names.get(name, name): value for name, value in arguments.items()})
 
 
 def _by_name(entries: Iterable[Any]) -> dict[str, type]:

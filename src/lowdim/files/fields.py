@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -85,6 +86,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "factor": Real(),
         "shift": Maybe(Numbers("p")),
     },
+    features.SomeColumns: {"columns": Numbers("*", dtype="int", host=True, below="p")},
     MappedTable: {
         "rows": Numbers("*", "w", host=True, rows=True, sparse=True),
         "kernel": Instance("kernels.*", "models.PrecomputedKernel", shares="w"),
@@ -94,7 +96,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
     },
     PrecomputedKernel: {"table": Text(("X", "y")), "columns": Maybe(Numbers("*", dtype="int", host=True, below="w"))},
     selection.Choice: {
-        "rule": Text(selection.RULES),
+        "rule": Text(ChainMap(selection.RULES, selection.FACTOR_RULES)),
         "k": Maybe(Whole()),
         "curve": Numbers("*", **_HELD_OUT),
         "assumes": Text(),
@@ -141,6 +143,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_samples": Whole(1),
         "n_passes": Whole(),
         "plan": Instance("solvers.Plan"),
+        "of_means": Sometimes(Maybe(Numbers("f", "s", "*", **_HELD_OUT))),
     },
     selection.Bootstrap: {
         "estimator": Text(),
@@ -150,12 +153,17 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "n_blocks": Whole(1),
         "level": Real("positive", most=1.0),
         "labels": Entries(TupleOf(ListOf(Text()))),
+        "axes": Sometimes(Entries(TupleOf(Text()))),
     },
     selection.PermutationTest: {
         "estimator": Text(),
         "statistic": Numbers("k", **_HELD_OUT),
         "null": Numbers("*", "k", **_HELD_OUT),
         "level": Real("positive", most=1.0),
+        "strength": Sometimes(Maybe(Numbers("k", **_HELD_OUT))),
+        "null_strength": Sometimes(Maybe(Numbers("*", "k", **_HELD_OUT))),
+        "are_correlations": Sometimes(Flag()),
+        "component_name": Sometimes(Text()),
     },
     Jackknife: {
         "coef": Numbers("q", "p", host=True),

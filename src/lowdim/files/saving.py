@@ -9,8 +9,10 @@ from .. import container
 from ..attributes import Anything, Inspection, Record
 from ..errors import (
     HoldsRowsWarning,
+    bad_min_rows,
     damaged_file,
     fewer_rows_than_allowed,
+    is_checkpoint,
     not_a_stored_class,
     unknown_number_of_rows,
     warn_user,
@@ -99,6 +101,8 @@ def load(path: str | PathLike[str], *, like: Any = None) -> Any:
     """
     document = container.header(path)
     kind = document.get("class")
+    if document.get("holds") == "checkpoint":
+        raise is_checkpoint(path)
     if document.get("holds") == "summary" and isinstance(kind, str) and kind in SUMMARIES:
         summary = SUMMARIES[kind].load(path)
         return summary if like is None else placed_summary(summary, like)
@@ -200,7 +204,7 @@ def _require_rows(obj: Any, min_rows: int | None, holds_rows: bool) -> None:
     if min_rows is None:
         return
     if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
-        raise ValueError(f"min_rows={min_rows!r} must be a whole number of at least 1, or None.")
+        raise bad_min_rows(min_rows)
     n = getattr(obj, "n_samples_" if isinstance(obj, Model) else "n_rows", None)
     if n is None:
         raise unknown_number_of_rows(obj)

@@ -18,7 +18,7 @@ from .._xp import to_numpy
 from ..errors import RankWarning, warn_user
 from ..linalg import divisor
 from ..reading import check_weights
-from ..sources import by_name, open_source
+from ..sources import by_name, can_be_read_once, open_source, with_known_length
 
 
 def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> float:
@@ -215,6 +215,11 @@ def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     names = getattr(model, "feature_names_in_", None)
     X, _, sample_weight = by_name(X, wanted=None if names is None else list(names), sample_weight=sample_weight)
     return X, sample_weight
+
+
+def readable_again(X: Any) -> Any:
+    """Rows that can be read several times: a stream that can be read once is gathered in memory."""
+    return with_known_length(open_source(X), "for diagnostics") if can_be_read_once(X) else X
 
 
 def row_weights(sample_weight: Any, rows: Any) -> Any:

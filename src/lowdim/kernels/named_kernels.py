@@ -77,7 +77,7 @@ class Polynomial(Kernel):
             return None
         up_to = {"up_to": True, "coef0": self.coef0} if self.coef0 > 0.0 else {}
         phi = features.Polynomial(int(self.degree), **up_to)  # type: ignore[arg-type] # a flag and a number
-        return features.Scaled(phi, math.sqrt(self.gamma or 1.0 / p)), phi.width(p)
+        return features.Scaled(phi, math.sqrt(self.gamma or 1.0 / p)), phi.n_features(p)
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,10 @@ class Offers:
         if offer is None or not offer.fits(self._model):
             known = f"{type(self._model).__name__} has no {self.what} {name!r}"
             raise AttributeError(f"{known}; it has {', '.join(self._names())}.")
-        bound = partial(offer.function, self._model)
-        return update_wrapper(bound, offer.function)
+        bound: Any = update_wrapper(partial(offer.function, self._model), offer.function)
+        # Otherwise the signature would be that of the function, with the model as its first argument.
+        del bound.__wrapped__
+        return bound
 
     def _names(self) -> list[str]:
         return [name for name, offer in self.offers.items() if offer.fits(self._model)]

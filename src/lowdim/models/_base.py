@@ -10,24 +10,29 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace
 from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
-from ..errors import fitted_without_summary, needs_second_reading, sklearn_argument
+from ..errors import NeedsRowsInMemory, fitted_without_summary, needs_second_reading, sklearn_argument
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
 from ..sources import Source, by_name, check_row_labels, open_keeping, open_source
 from ..summaries.names import names_of_tables
+from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
 from ._first_components import first_components, keep_first_entries, with_first_components
+from ._gathering import gather_for, plan_of_gathered, with_note
+from ._named import Named
+from ._output import framed_results
+from ._pipelines import ConvertibleStep
 from ._progress import callback_progress
 from ._routing import WITHOUT_WEIGHTS
 from ._sklearn_versions import CallbackSupportMixin, Estimator, with_callbacks
@@ -35,7 +40,7 @@ from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -45,12 +50,14 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     random_state: Any
     plan_: Plan
+    #: Tables of the fitted model, with names: see `lowdim.inspect`.
+    tables = Accessor("lowdim.inspect:ModelTables")
+    #: Whether `set_output` holds for everything that consists of rows, or only where scikit-learn follows it.
+    _frames_everywhere = True
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
     #: Whether the model relates `y` to `X`; others do not look at it.
     _relates_y = False
-    #: The name of components in tables.
-    component_name = "PC"
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
@@ -67,6 +74,8 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         "_skl_callbacks": Unstored(),
         "_parent_callback_ctx": Unstored(),
     }
+    #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
+    plot = Accessor("lowdim.plot:ModelPlots")
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 
@@ -118,7 +127,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit to `X`, then transform it. It must be possible to read `X` twice."""
+        """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
@@ -138,7 +147,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         others are taken to be zero.
         """
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def transform_to(
         self,
@@ -204,7 +213,15 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             return plan_cross_validation(self, X, y, cv=cv, sample_weight=sample_weight)
         model = clone(self)
         X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-        return model._plan_rows(model._rows(model.open_rows(X, y), sample_weight))
+        source = model.open_rows(X, y)
+        return model._planned(source, sample_weight)
+
+    def _planned(self, source: Source, sample_weight: Any) -> Plan:
+        """The plan for these rows, which may be that they are gathered in memory first."""
+        try:
+            return self._plan_rows(self._rows(source, sample_weight))
+        except NeedsRowsInMemory as refusal:
+            return plan_of_gathered(self, source, sample_weight, refusal)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components; see `first_components`."""
@@ -245,13 +262,22 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         with self._restore_on_error():
             rows, target, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
             source = self._open_tables(rows, target)
-            if twice and not source.traits.rereadable:
-                raise needs_second_reading("for the transform after the fit")
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
             weighted = self._rows(source, sample_weight, progress)
-            kept = None if checkpoint is None else keep_state(self, weighted, Checkpoint.of(checkpoint))
-            self._fit_rows(weighted)
+            kept = None
+            try:
+                if twice and not source.traits.rereadable:
+                    raise needs_second_reading("for the transform after the fit")
+                if checkpoint is not None:
+                    plan = self._planned(source, sample_weight)
+                    kept = keep_state(self, plan, weighted, Checkpoint.of(checkpoint))
+                self._fit_rows(weighted)
+            except NeedsRowsInMemory as refusal:
+                source = gather_for(self, source, refusal)
+                weighted = self._rows(source, sample_weight, progress)
+                self._fit_rows(weighted)
+                self.plan_ = with_note(self.plan_)
             self._keep_summary(weighted)
         if kept is not None:
             kept.remove()
@@ -352,7 +378,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _transform_maps(self, X: Any) -> Maps:
         """The maps that `transform` applies to its arguments, one for each table."""
-        return [self._row_map(X, self._scoring(), "transform", self.get_feature_names_out)]
+        return [self._row_map(X, self._scoring(), "transform", self._score_names)]
 
     def _inverse_maps(self, X: Any) -> Maps:
         """The maps that `inverse_transform` applies to its arguments, one for each table."""
@@ -360,7 +386,7 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _row_names(self) -> Sequence[str]:
         """The names of the columns that `inverse_transform` returns to."""
-        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+        return self._column_names()
 
     @with_callbacks
     def _write(self, *arguments: Any) -> str:
@@ -403,14 +429,18 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     # ---- How a model is printed
 
     def _importance(self) -> list[tuple[str, Array]]:
-        """Rows of the printed table of a fitted model: a name, and a number for each component."""
+        """Columns of the printed table of a fitted model: a name, and a number for each component."""
         variance = self.explained_variance_
         squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        rows = squares if self.component_name == "PC" else [("sum of squares", variance)]
+        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
         if hasattr(self, "explained_variance_ratio_"):
             ratio = self.explained_variance_ratio_
-            rows += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
-        return rows
+            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
+        return columns
+
+    def _importance_names(self) -> list[str]:
+        """The labels of the rows of that table."""
+        return self.component_names_
 
     def _describe_columns(self) -> str:
         """The columns that the model was fitted to, for the printed table."""
@@ -426,10 +456,6 @@ class Model(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         # The table is followed by scikit-learn's representation.
         below: str = super()._html_repr()
         return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import SmallSampleWarning, warn_user
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import Views
-from ._tables import check_regularization, check_scale
+from ._tables_parameters import check_regularization, check_scale
 
 
 def standardize_flags(scale: Any, regularization: Any, n_tables: int) -> list[bool]:

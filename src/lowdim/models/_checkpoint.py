@@ -6,12 +6,13 @@ from typing import Any
 
 from ..errors import no_checkpoint_of, no_checkpoint_with_holes
 from ..reading import Checkpoint, FirstPass
+from ..solvers import Plan
 from ._rule_choice import is_cv
 
 
-def keep_state(model: Any, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
-    """Let the pass over the rows keep its state; an error if a fit would be more than one pass for one summary."""
-    plan = model._plan_rows(rows)
+def keep_state(model: Any, plan: Plan, rows: Any, checkpoint: Checkpoint) -> Checkpoint:
+    """Let the pass over the rows keep its state; an error if the fit is planned to be more than one pass for one
+    summary."""
     if is_cv(getattr(model, "n_components", None)):
         raise no_checkpoint_of(type(model).__name__, "cross-validation, with sums of the folds")
     if plan.passes != 1 or getattr(plan.solver, "starts_from", None) is None:

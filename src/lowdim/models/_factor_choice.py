@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import numpy as np
 from .._xp import to_numpy
 from ..selection.choices import Choice
 from ..selection.eigenvalues import Eigenvalues
+from ..selection.penalties import penalised_curve
 from ..selection.rules import Rule
 from ..solvers import Request, latent, spectra
 from ..summaries import Moments, Triangle
 from ._rule_choice import eigenvalues_for
 
 #: What BIC and AIC assume for factors, which is less than for principal components.
-_LIKELIHOOD = (
+LIKELIHOOD = (
     "Assumes Gaussian rows, and many more of them than columns, as for the chi-square test. Each column may have its "
     "own noise variance; noise that columns share is taken for a factor."
 )
@@ -33,18 +35,19 @@ def choose_by_likelihood(
     covariance, so the curve ends where further factors cost more than they could gain. If that is so for one factor
     already, there are no fits.
     """
-    p = summary.n_features
-    price = 2.0 if name == "aic" else math.log(summary.weight)
-    bound = latent.saturated_loglike(summary)
-    curve = [price * n_parameters(p, 0) - 2.0 * latent.independent_loglike(summary)]
-    fits: list[Any] = []
-    for k in range(1, most + 1):
-        if bound is not None and price * n_parameters(p, k) - 2.0 * bound > min(curve):
-            break
+    p, fits = summary.n_features, list[Any]()
+
+    def loglike_of(k: int) -> float:
+        if k == 0:
+            return latent.independent_loglike(summary)
         fits.append(fit(summary, k, to_numpy(fits[-1][0].noise) if fits else None))
-        curve.append(price * n_parameters(p, k) - 2.0 * fits[-1][0].loglike[-1])
-    values = np.array(curve)
-    return Choice(name, int(np.argmin(values)), values, _LIKELIHOOD), fits
+        return float(fits[-1][0].loglike[-1])
+
+    found = latent.saturated_loglike(summary)
+    # If the covariance is singular, there is no bound, and all numbers are tried; there are few rows then.
+    bound = math.inf if found is None else found
+    curve = penalised_curve(name, summary.weight, loglike_of, partial(n_parameters, p), most, bound)
+    return Choice(name, int(np.argmin(curve)), curve, LIKELIHOOD), fits
 
 
 def correlation_eigenvalues(summary: Moments | Triangle, rule: Rule) -> Eigenvalues:

@@ -7,7 +7,7 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,23 +17,21 @@ from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, n
 from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
     ConvergenceWarning,
-    MissingValues,
     choice,
     n_components_out_of_range,
     one_row,
     warn_user,
 )
 from ..reading import Rows
-from ..selection.protocol import HeldOutScorer
-from ..selection.rules import Rule
 from ..solvers import LatentFit, Plan, Status, latent, spectra
-from ..solvers.base import repeated_rows, total_weight, with_passes
-from ..solvers.latent import LatentRequest
+from ..solvers.base import repeated_rows, total_weight
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
-from ._base import Model
-from ._rule_choice import DENSITY_AXES, apply_cv_rule, at_least_one, check_cv_rows, check_rule
+from ._chosen_by_rule import ChosenByRule
+from ._draws import draw_imputations
+from ._output import framed
+from ._rule_choice import DENSITY_AXES
 from ._writing import Maps, results
 
 MISSING = ("nan", "unstored")
@@ -46,7 +44,7 @@ class Posterior(NamedTuple):
     covariance: Array
 
 
-class LatentModel(Model):
+class LatentModel(ChosenByRule):
     """Base class of models x = mean + W^T u + e with u ~ N(0, I) and Gaussian noise e of diagonal covariance.
 
     A subclass defines the request to the solver (`_latent_request`) and sets the fitted attributes (`_unpack`). The
@@ -55,12 +53,7 @@ class LatentModel(Model):
 
     _takes_nan = True
     bootstrap_axes = DENSITY_AXES
-    #: Rules that may choose the number of components; None for all.
-    _rules: ClassVar[tuple[str, ...] | None] = None
     n_components: Any
-    missing: str
-    solver: Any
-    choice_: Any
     _gaussian: LatentGaussian
     _turn: Array | None
     _dtype: Any
@@ -79,16 +72,14 @@ class LatentModel(Model):
     }
 
     @abstractmethod
-    def _latent_request(self, k: int) -> LatentRequest:
-        """The request to the solver, for k components."""
-
-    @abstractmethod
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         """Set the fitted attributes."""
 
-    @abstractmethod
-    def _n_parameters(self) -> int:
-        """The number of free parameters of the model."""
+    @property
+    def n_parameters_(self) -> int:
+        """The number of free parameters: loadings up to a rotation, noise variances and means."""
+        check_is_fitted(self)
+        return self._count_parameters(self.n_components_, self.n_features_in_)
 
     def _check_parameters(self) -> None:
         if self.missing not in MISSING:
@@ -119,45 +110,6 @@ class LatentModel(Model):
         if n is not None and n < 2:
             raise one_row()
         self._check_weight(None if rows.weights is None else total_weight(rows))
-
-    def _fit_by_rule(self, name: str, rows: Rows) -> tuple[LatentFit, Plan]:
-        """Fit with the number of components that a rule chooses, which needs complete rows."""
-        rule = self._check_rule_rows(name, rows)
-        try:
-            if rule.needs != "folds":
-                fit, the_plan = self._fit_eigenvalue_rule(rows, rule)
-                return fit, with_passes(the_plan, fit.passes)
-            self.choice_, total = apply_cv_rule(self._scorer_for_rule(), rows.source, rows.weights, self._seed())
-        except MissingValues as error:
-            raise _rule_needs_complete_rows(name) from error
-        request = self._latent_request(at_least_one(self.choice_.k, name))
-        if total is None:
-            fit, the_plan = latent.solve(rows, request, self.solver, spectra)
-        else:
-            fit, the_plan = latent.solve_summary(total, request, self.solver, spectra)
-        passes = self.choice_.cross_validation.n_passes + (fit.passes if total is None else 0)
-        return with_passes(fit, passes), with_passes(the_plan, passes)
-
-    def _check_rule_rows(self, name: str, rows: Rows) -> Rule:
-        """The rule of this name, if the model knows it and it can be applied to these rows, as far as is known."""
-        rule = check_rule(name, self._rules)
-        if self.missing == "unstored" and rows.traits.sparse:
-            raise _rule_needs_complete_rows(name)
-        if rule.needs == "folds":
-            check_cv_rows(rows.shape[0])
-        return rule
-
-    def _scorer_for_rule(self) -> Any:
-        """The scorer that is used for n_components="cv"."""
-        return self.held_out_scorer()
-
-    @abstractmethod
-    def held_out_scorer(self) -> HeldOutScorer:
-        """The scorer of held-out rows for `cross_validate`."""
-
-    @abstractmethod
-    def _fit_eigenvalue_rule(self, rows: Rows, rule: Rule) -> tuple[LatentFit, Plan]:
-        """Fit complete rows with the number of components chosen by a rule that uses their eigenvalues."""
 
     def _check_weight(self, weight: float | None) -> None:
         """Refuse a total weight that is too small for the model."""
@@ -269,30 +221,80 @@ class LatentModel(Model):
         """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
         total = float(namespace(scores).sum(scores))
-        return -2.0 * total + math.log(scores.shape[0]) * self._n_parameters()
+        return -2.0 * total + math.log(scores.shape[0]) * self.n_parameters_
 
     def aic(self, X: Any) -> float:
         """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
         scores = self.score_samples(X)
-        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self._n_parameters()
+        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self.n_parameters_
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """`X` with missing values replaced by their expectations given the observed entries of the row.
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        refit: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """`X` with missing values replaced by their expectations given the observed entries of the row, or drawn.
 
-        With `return_std`, also the standard deviations of the imputed values, including noise, and zero for observed
-        entries. The result is dense; see `impute_at` for single entries of a large sparse table.
+        Parameters
+        ----------
+        X : rows, in which NaN is a missing value
+        return_std : bool
+            Whether to return also the standard deviations of the imputed values, including noise, and zero for observed
+            entries.
+        n_draws : int, optional
+            The number of draws of the missing values from their joint distribution given the observed entries of the
+            row, for multiple imputation: `lowdim.pool` combines what is computed from each.
+        refit : bool
+            With `n_draws`: whether each draw has parameters of its own, from a fit to rows of `X` that are drawn with
+            replacement. `X` must be the rows of the fit, without weights.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws; None is that of the model.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), a pair of them with `return_std`, or with `n_draws` an array of shape
+        (n_draws, n_samples, n_features). All are dense; see `impute_at` for single entries of a large sparse table.
+
+        Notes
+        -----
+        A draw takes u from its posterior N(E[u], C) given the row, then each missing entry from N(mean + w^T u, noise).
+        The parameters are by default those of the fit. That is right for predictions, but if parameters are uncertain,
+        as with few rows or many holes, the draws vary too little, and intervals from `pool` are too narrow. With
+        `refit=True` they include this uncertainty, as in the bootstrap of Honaker and King [1]_: proper multiple
+        imputation, at the price of one fit for each draw. With `prior="vb"`, loadings and means are drawn from their
+        posterior, without a refit; the noise variance is not.
+
+        One pass over the rows, or with `refit` those of a fit and one more for each draw; memory for the results.
+
+        References
+        ----------
+        .. [1] Honaker, King (2010), What to do about missing values in time-series cross-section data.
         """
         check_is_fitted(self)
+        if n_draws is not None:
+            if return_std:
+                raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
+            return draw_imputations(self, X, n_draws, refit, random_state)
+        if refit or random_state is not None:
+            name = "refit" if refit else "random_state"
+            raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
-        p = self.n_features_in_
-        return (filled[:, :p], filled[:, p:]) if return_std else filled
+        p, names = self.n_features_in_, self._row_names()
+        if not return_std:
+            return framed(self, filled, names, X)
+        return framed(self, filled[:, :p], names, X), framed(self, filled[:, p:], names, X)
 
     def impute_to(
         self, X: Any, path: Any, *, return_std: bool = False, keep: Sequence[str] = (), overwrite: bool = False
     ) -> str:
-        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x0, x1, ...).
+        """Write what `impute` returns for `X` to a file, with the names of the columns of the fit (or x1, x2, ...).
 
-        With `return_std`, standard deviations follow, in columns whose names end with "_std". For `path`, `keep` and
+        With `return_std`, standard deviations follow, in columns whose names end with "_std". Draws are not written:
+        they belong to analyses of tables in memory. For `path`, `keep` and
         `overwrite` see `transform_to`.
         """
         maps = partial(self._imputation_maps, return_std=return_std)
@@ -395,15 +397,8 @@ class LatentModel(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not isinstance(self.n_components, str)
+        tags.input_tags.allow_nan = True
         return tags
-
-
-def _rule_needs_complete_rows(name: str) -> ValueError:
-    return ValueError(
-        f"n_components={name!r} needs complete rows, without NaN or other missing values. Pass a number, for which "
-        "missing values are allowed, or compare numbers by `bic` or lowdim.cross_validate."
-    )
 
 
 def _add_diagonal(A: Array, diagonal: Array) -> Array:

@@ -13,16 +13,19 @@ from .._xp import Array, asarray_like, namespace
 from ..attributes import Flag, Names, Numbers, Sometimes
 from ..features import affine
 from ..linalg import signs
-from ..reading import RowMap, map_rows
+from ..reading import RowMap
 from ..solvers.results import PairFit
 from ..solvers.tables import LiftedVectors, View, Views
 from ..sources import BesideSource
-from ._first_components import first_components
-from ._tables import Dtypes, TablesModel, cast, check_scale, known_targets, open_further, open_pair, target_names
-from ._writing import Maps, results
+from ._further_tables import known_targets, open_further, open_pair
+from ._output import framed_results
+from ._pair_transform import PairTransform
+from ._tables import Dtypes, TablesModel, cast
+from ._tables_parameters import check_scale
+from ._writing import Maps
 
 
-class PairModel(TablesModel):
+class PairModel(PairTransform, TablesModel):
     """Base class of models of two tables.
 
     Both tables are centred by `x_mean_`, `y_mean_` and divided by `x_scale_`, `y_scale_`. The scores of X are then X
@@ -73,36 +76,11 @@ class PairModel(TablesModel):
         """
         return super().fit(X, y, sample_weight, checkpoint=checkpoint)
 
-    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
-        """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables.
-
-        With `n_components`, those of the first components only; the model is not fitted again.
-        """
-        check_is_fitted(self)
-        return results(self._transform_maps(X, y))
-
-    def transform_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        y: Any = None,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write the scores of the rows of `X`, and beside them those of `y` if it is given, to a file.
-
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
-        after "X_" and "y_" if `y` is given.
-        """
-        maps = partial(first_components(self, n_components)._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
-
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the scores of both, as scikit-learn does."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source.members[0], self._scoring()), map_rows(source.members[1], self._y_scoring())
+        each = zip(source.members, (self._scoring(), self._y_scoring()), strict=True)
+        return framed_results(self, [RowMap(table, scoring, self._score_names) for table, scoring in each], X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
@@ -110,7 +88,8 @@ class PairModel(TablesModel):
         Scores of the first components only are allowed, too; those of the others are taken to be zero.
         """
         check_is_fitted(self)
-        return results(self._inverse_maps(X, y))
+        maps = self._inverse_maps(X, y)
+        return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)
 
     def inverse_transform_to(
         self, X: Any, path: Any, *, y: Any = None, keep: Sequence[str] = (), overwrite: bool = False
@@ -121,20 +100,16 @@ class PairModel(TablesModel):
         """
         return self._write(partial(self._inverse_maps, y=y), X, path, "inverse_transform_to", keep, overwrite)
 
-    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
-        X, y = self._by_name(X, y, fitted=True)
-        maps = super()._transform_maps(X)
-        if y is None:
-            return maps
+    def _y_map(self, y: Any) -> RowMap:
         source = open_further(self, y, self.y_mean_, "y", "transform", known_targets(self))
-        return [*maps, RowMap(source, self._y_scoring(), self.get_feature_names_out)]
+        return RowMap(source, self._y_scoring(), self._score_names)
 
     def _inverse_maps(self, X: Any, y: Any = None) -> Maps:
         maps = super()._inverse_maps(X)
         if y is None:
             return maps
         lift = (self.y_loadings_ * self.y_scale_[:, None]).T
-        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(target_names, self), "y")]
+        return [*maps, self._reconstruction(y, lift, self.y_mean_, partial(self._column_names, 1), "y")]
 
     def _scoring(self) -> Any:
         return affine(self.x_rotations_ / self.x_scale_[:, None], self.x_mean_, self._x_deviation())
@@ -190,12 +165,11 @@ class PairModel(TablesModel):
             ones = namespace(lifted.mean).ones_like(lifted.deviation)
             setattr(self, f"{name}_scale_", cast(lifted.scale if scaled else ones, like, dtype))
 
-    def _describe_columns(self) -> str:
-        return f"{self.n_features_in_} and {self.y_mean_.shape[0]} columns"
+    def _widths(self) -> Sequence[int]:
+        return self.n_features_in_, int(self.y_mean_.shape[0])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    def _describe_columns(self) -> str:
+        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

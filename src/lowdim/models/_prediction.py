@@ -20,7 +20,8 @@ from ..errors import not_representable
 from ..features import affine
 from ..reading import RowMap
 from ..sources import hold_files
-from ._tables import cast, known_targets, target_names
+from ._further_tables import known_targets
+from ._tables import cast
 
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {
@@ -99,7 +100,7 @@ def prediction_map(model: Any, X: Any, R: Array, Q: Array) -> RowMap:
         answer = astype(astype(answer, wide) + astype(y_mean, wide), y_mean.dtype)
         return answer[:, 0] if one else answer
 
-    return model._row_map(X, predict, "predict", partial(target_names, model))
+    return model._row_map(X, predict, "predict", partial(model._column_names, 1))
 
 
 def _deviation(model: Any, Q: Array) -> float:

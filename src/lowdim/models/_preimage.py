@@ -18,7 +18,8 @@ from ..solvers import PREIMAGES, FixedPoint, Ridge
 from ..solvers.kernel import LearnedMap
 from ..sources import open_source
 from ._first_components import first_components
-from ._writing import Maps, results
+from ._output import framed_results
+from ._writing import Maps
 
 
 class PreImages:
@@ -49,7 +50,7 @@ class PreImages:
         one at which those of the others are zero.
         """
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def _inverse_maps(self: Any, X: Any) -> Maps:
         source = self._open_scores(X)

@@ -84,7 +84,7 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
         keep: Sequence[str] = (),
         overwrite: bool = False,
     ) -> str:
-        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y0, y1, ...).
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
 
         For `path`, `keep` and `overwrite` see `transform_to`.
         """
@@ -191,7 +191,12 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
 
     def _importance(self) -> list[tuple[str, Any]]:
         x, y = (to_numpy(r) for r in (self.explained_variance_ratio_, self.y_explained_variance_ratio_))
-        return [("variance of X", x), ("cumulative", np.cumsum(x)), ("variance of y", y), ("cumulative", np.cumsum(y))]
+        return [
+            ("proportion of X", x),
+            ("cumulative of X", np.cumsum(x)),
+            ("proportion of y", y),
+            ("cumulative of y", np.cumsum(y)),
+        ]
 
     def __sklearn_tags__(self) -> Any:
         return regression_tags(super().__sklearn_tags__())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,21 @@ def rule_needs_rows(name: str) -> ValueError:
     )
 
 
+def rule_needs_complete_rows(name: str, able: Sequence[str], *, bayes: bool = False) -> ValueError:
+    """The error for a rule that cannot be applied to rows with missing values, or not with a prior; `able` are the
+    names of those that can."""
+    if bayes:
+        return ValueError(
+            f"n_components={name!r} compares models of maximum likelihood, and the rows have missing values: with "
+            "prior='vb', components that are not needed are dropped anyway. Pass a number, or prior=None."
+        )
+    listed = ", ".join(map(repr, able))
+    return ValueError(
+        f"n_components={name!r} needs complete rows, without NaN or other missing values. Rules for rows with missing "
+        f"values are {listed}. Or pass a number, or apply the rule to draws of impute(X, n_draws=...)."
+    )
+
+
 def no_partial_fit(name: str) -> AttributeError:
     """The error for a rule that needs rows in `partial_fit`, which keeps only a summary of them."""
     return AttributeError(
@@ -86,7 +102,7 @@ def apply_rule(rule: Rule, e: Eigenvalues, seed: int) -> tuple[Choice, int]:
         k, curve = rule.function(e, **options)
     except Unavailable as reason:
         raise ValueError(f"n_components={rule.name!r}: {reason}; pass a number, or another rule.") from reason
-    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=e.values), at_least_one(k, rule.name)
+    return Choice(rule.name, k, curve, rule.assumes, eigenvalues=rule.compared(e)), at_least_one(k, rule.name)
 
 
 def check_cv_rows(n: int | None) -> None:
@@ -97,10 +113,16 @@ def check_cv_rows(n: int | None) -> None:
         folds_of(_FOLDS, None)
 
 
-def apply_cv_rule(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> tuple[Choice, Any]:
-    """The choice of cross-validation in folds of shuffled rows, and a summary of all rows if one was made."""
-    validator = _validator(scorer, source, weights, seed)
-    result = validator.run(from_zero=scorer.from_zero)
+def apply_cv_rule(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> tuple[Choice, Any]:
+    """The choice of cross-validation in folds of shuffled rows, and a summary of all rows if one was made.
+
+    For rows with missing values `tables` are X and y, to which models are fitted.
+    """
+    validator = _validator(scorer, source, weights, seed, tables)
+    # Most scorers cannot fit a model without components to rows with missing values.
+    result = validator.run(from_zero=scorer.from_zero and tables is None)
     first, rule = int(result.n_components[0]), RULES["cv"]
     answer = Choice("cv", result.best, result.mean[0], rule.assumes, first=first, cross_validation=result)
     return answer, validator.total
@@ -112,13 +134,15 @@ def makes_summary(scorer: HeldOutScorer, source: Source, weights: Any) -> bool:
     return bool(plan.solver.makes_summary)
 
 
-def _validator(scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0) -> CrossValidator:
+def _validator(
+    scorer: HeldOutScorer, source: Source, weights: Any, seed: int = 0, tables: Any = None
+) -> CrossValidator:
     """The cross-validation of a rule; an error if there are too few rows."""
     n = source.shape[0]
     counted = count_rows(n, weights)
     check_cv_rows(counted)
     folds = folds_of(_FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed), n, weights=weights)
-    return CrossValidator([scorer], source, folds, weights)
+    return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 
 def at_least_one(k: int, rule: str) -> int:

@@ -7,7 +7,6 @@ the task of `solvers.tables`.
 
 from __future__ import annotations
 
-import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,15 +16,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._xp import Array, asarray_like, dense, device, dtype_like, in_range, namespace
+from .._xp import Array, asarray_like, dtype_like, in_range
 from ..attributes import Dtype, Flag, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
     NoVariance,
     RankWarning,
     ResolutionWarning,
     SmallSampleWarning,
-    n_components_out_of_range,
-    other_names,
     warn_user,
     without_warnings,
 )
@@ -34,11 +31,10 @@ from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Status, tables
 from ..solvers.base import with_passes
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
-from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
+from ..sources import BesideSource, Source
 from ..summaries.base import require_seen
 from ..summaries.names import names_of_tables
 from ._base import Model
-from ._columns import check_namespace
 from ._rule_choice import (
     apply_cv_rule,
     check_cv_rows,
@@ -48,6 +44,7 @@ from ._rule_choice import (
     no_partial_fit,
     rule_needs_rows,
 )
+from ._tables_parameters import check_count
 
 #: The dtypes of several tables.
 Dtypes = tuple[Any, ...]
@@ -333,68 +330,6 @@ def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
     return Tables(Rows(source, weights, progress), each, tuple(s.table for s in source.members))
 
 
-def open_pair(model: Any, X: Any, y: Any, *, reset: bool) -> BesideSource:
-    """X and y as tables side by side; y is converted to the namespace of X."""
-    if y is None:
-        streams = " Pass two streams, one for each table; or call partial_fit(X, y) for each block."
-        hint = streams if callable(X) or hasattr(X, "__next__") else ""
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: it relates two tables.{hint}"
-        )
-    x = model._open(X, reset=reset)
-    other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(model))
-    other = in_namespace_of(x, other)
-    pair = BesideSource([x, other])
-    if reset:
-        model._one_dimensional = other.vector
-        remember_target(model, other)
-    else:
-        check_target_names(model, other)
-    return pair
-
-
-def in_namespace_of(x: Source, other: Source) -> Source:
-    """A further table, converted to the namespace and device of the first one."""
-    like, mine = x.empty(0), other.empty(0)
-    if namespace(like) is namespace(mine) and device(like) == device(mine):
-        return other
-    if not other.traits.whole:
-        return other
-    moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))
-    moved.table, moved.vector, moved.names = other.table, other.vector, other.names
-    return moved
-
-
-def check_count(k: Any, upper: int, n: int | None, groups: Sequence[int]) -> int:
-    """`n_components` for tables of these widths as a number of at most `upper`; None stands for `upper`."""
-    if k is None:
-        return upper
-    if isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_) and 1 <= int(k) <= upper:
-        return int(k)
-    raise n_components_out_of_range(k, upper, n, tuple(groups), fractions=False)
-
-
-def check_scale(scale: Any, n_tables: int) -> list[bool]:
-    """`scale` as one flag for each table."""
-    flags = list(scale) if isinstance(scale, list | tuple) else [scale] * n_tables
-    if len(flags) != n_tables or not all(isinstance(flag, bool | np.bool_) for flag in flags):
-        raise ValueError(
-            f"scale={scale!r} must be True or False, or one of them for each of {n_tables} tables: (True, False), say."
-        )
-    return [bool(flag) for flag in flags]
-
-
-def check_regularization(c: Any, n_tables: int) -> list[float]:
-    """`regularization` as one number for each table."""
-    values = list(c) if isinstance(c, list | tuple | np.ndarray) else [c] * n_tables
-    real = all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values)
-    if len(values) != n_tables or not real or not all(0.0 <= float(v) <= 1.0 for v in values):
-        raise ValueError(
-            f"regularization={c!r} must be a number from 0 (none) to 1 (full), or one for each of {n_tables} tables."
-        )
-    return [float(v) for v in values]
-
-
 def dtypes_of(tables: Sequence[Any]) -> Dtypes:
     """The dtype of each table, in the namespace of the first one."""
     like = tables[0].empty(0)
@@ -404,54 +339,3 @@ def dtypes_of(tables: Sequence[Any]) -> Dtypes:
 def cast(value: Any, like: Array, dtype: Any) -> Array:
     """`value` as an array of the namespace and device of `like` in `dtype`, or wider if it would overflow there."""
     return in_range(asarray_like(value, like), dtype)
-
-
-def open_further(
-    model: Any, X: Any, mean: Array, table: str, method: str, wanted: Sequence[str] | None = None
-) -> Source:
-    """The source of a further table of new rows, whose width must be that of the fit. Of files, the columns `wanted`
-    are read."""
-    source = open_target(X, table=table, wanted=wanted)
-    if source.shape[1] != mean.shape[0]:
-        raise ValueError(f"{table} has {source.shape[1]} columns, the model was fitted on {mean.shape[0]}.")
-    if table == "y":
-        check_target_names(model, source)
-    source = in_namespace_of(open_source(model._centre()[None, :]), source)
-    check_namespace(model, source, method)
-    return source
-
-
-def remember_target(model: Any, source: Source) -> None:
-    """Record the names of the columns of y, if they have any."""
-    model.__dict__.pop("target_names_in_", None)
-    if source.names is not None:
-        model.target_names_in_ = np.asarray(source.names, dtype=object)
-
-
-def known_targets(model: Any) -> list[str] | None:
-    """The names that the columns of y had in the fit, if they had any."""
-    names = getattr(model, "target_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
-def target_names(model: Any) -> list[str]:
-    """The names of the columns of y; y0, y1, ... if they have none."""
-    return [str(name) for name in getattr(model, "target_names_in_", [f"y{j}" for j in range(model.y_mean_.shape[0])])]
-
-
-def check_target_names(model: Any, source: Source) -> None:
-    """Refuse columns of y whose names are not those of the fit."""
-    known = list(getattr(model, "target_names_in_", []))
-    if known and source.names is not None and list(source.names) != known:
-        raise other_names(None, source.names, known, "y")
-
-
-def is_list_of_tables(X: Any) -> bool:
-    """True for a list of arrays, sparse matrices, data frames or streams; a list of lists of numbers is one table."""
-    return isinstance(X, list | tuple) and any(_is_table(A) for A in X)
-
-
-def _is_table(A: Any) -> bool:
-    if isinstance(A, list | tuple):
-        return len(A) > 0 and (hasattr(A[0], "__len__") or hasattr(A[0], "shape"))
-    return getattr(A, "ndim", 2) == 2 and can_be_opened(A)

@@ -13,12 +13,19 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import columns_clash, inconsistent_lengths
+from ..errors import bad_keep, columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
 from ..sources import names_in
 from ._progress import callback_progress
 
+#: The endings of results that have the name of a kept column.
+_ENDINGS = {
+    "transform_to": "score",
+    "inverse_transform_to": "reconstructed",
+    "impute_to": "imputed",
+    "predict_to": "predicted",
+}
 #: What `transform` and its like make of their arguments.
 Maps = Sequence[RowMap]
 
@@ -43,10 +50,7 @@ def write_results(
     keep = _checked_names(keep)
     find_output(path).kind.require()
     maps = maps_of(model._open_keeping(X, keep, wanted, names_in(y)) if keep else X)
-    names = result_names(maps)
-    clashing = [name for name in keep if name in names]
-    if clashing:
-        raise columns_clash(clashing)
+    names = _beside_kept(result_names(maps), keep, method)
     progress = callback_progress(model, X, None, method)
     reading = [file for each in maps for file in each.source.files]
     with open_sink(path, names, keep=keep, overwrite=overwrite, reading=reading) as sink:
@@ -76,9 +80,20 @@ def result_names(maps: Maps) -> list[str]:
     return [name for names in each for name in names]
 
 
+def _beside_kept(names: Sequence[str], keep: Sequence[str], method: str) -> list[str]:
+    """The names of the results beside kept columns: a result of the same name as a kept column gets an ending that says
+    what it is."""
+    found = [f"{name}_{_ENDINGS[method]}" if name in keep else name for name in names]
+    counts = Counter([*keep, *found])
+    clashing = [new for new, name in zip(found, names, strict=True) if new != name and counts[new] > 1]
+    if clashing:
+        raise columns_clash(clashing)
+    return found
+
+
 def _checked_names(keep: Any) -> tuple[str, ...]:
     """`keep` as a tuple of different names."""
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"keep={keep!r} must be the names of different columns, as in keep=['id'].")
+        raise bad_keep(keep)
     return names

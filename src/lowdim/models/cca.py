@@ -39,7 +39,8 @@ from ._prediction import (
 )
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
-from ._tables import Dtypes, cast, check_regularization, check_scale
+from ._tables import Dtypes, cast
+from ._tables_parameters import check_regularization, check_scale
 from ._writing import Maps, results
 
 
@@ -111,17 +112,17 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
     >>> cca = CCA().fit(X, y)
     >>> print(cca)
     CCA of 20 rows, 3 and 3 columns (covariance)
-                      pair1   pair2     pair3
-    correlation      0.7956  0.2006    0.0726
-    redundancy of X  0.2584  0.0175  8.29e-04
-    redundancy of y  0.2854  0.0099    0.0016
-    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6
-    columns in all
+           correlation  redundancy of X  redundancy of y
+    pair1       0.7956           0.2584           0.2854
+    pair2       0.2006           0.0175           0.0099
+    pair3       0.0726           0.0008           0.0016
+    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6 columns
+    in all
     >>> print(cca.significance())
-     from        r    Wilks         F           dof      p(F)      chi2   dof   p(chi2)
-        1   0.7956   0.3504     2.048      9, 34.22    0.0635     16.25     9    0.0617
-        2   0.2006   0.9547    0.1758         4, 30     0.949    0.7182     4     0.949
-        3   0.0726   0.9947   0.08471         1, 16     0.775   0.08185     1     0.775
+                 r   Wilks       F  dof 1   dof 2    p(F)    chi2  dof  p(chi2)
+    from 1  0.7956  0.3504  2.0482      9  34.223  0.0635  16.255    9   0.0617
+    from 2  0.2006  0.9547  0.1758      4  30.000  0.9491   0.718    4   0.9491
+    from 3  0.0726  0.9947  0.0847      1  16.000  0.7748   0.082    1   0.7748
     """
 
     component_name = "pair"
@@ -179,7 +180,7 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
         keep: Sequence[str] = (),
         overwrite: bool = False,
     ) -> str:
-        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y0, y1, ...).
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
 
         For `path`, `keep` and `overwrite` see `transform_to`.
         """

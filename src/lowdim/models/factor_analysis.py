@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
-from ..attributes import Entries, Flag, Maybe, Numbers, Real, Sometimes
-from ..errors import ConvergenceWarning, choice, warn_user
+from ..attributes import Entries, Flag, Numbers, Real, Sometimes
+from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
-from ..selection.protocol import HeldOutScorer
+from ..selection.protocol import HeldOutScorer, PermutationOptions
 from ..selection.rules import Rule
 from ..selection.scorers import MAX_TRIED, LatentScorer
 from ..solvers import LATENT_SOLVERS, LatentFit, LatentSolver, Plan, Rotation, Status, latent, spectra
@@ -26,24 +25,15 @@ from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._derived import derived
-from ._factor_choice import choose_by_likelihood, correlation_eigenvalues, n_parameters
-from ._latent import LatentModel
+from ._factor_choice import LIKELIHOOD, choose_by_likelihood, correlation_eigenvalues, n_parameters
+from ._factor_misfit import MisfitModel
 from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 
 SCORES = ("regression", "bartlett")
 
 
-class FactorTest(NamedTuple):
-    """Test of the hypothesis that this number of factors is sufficient."""
-
-    #: (n - 1 - (2p + 5)/6 - 2k/3) F, with Bartlett's correction, where F is the minimum of the discrepancy.
-    chi_square: float
-    dof: int
-    p_value: float
-
-
-class FactorAnalysis(LatentModel):
+class FactorAnalysis(MisfitModel):
     """Factor analysis: the model x = mean + L f + e with f ~ N(0, phi), e ~ N(0, diag(psi)), by maximum likelihood.
 
     The factors f explain the covariances between columns. The uniqueness psi of a column is the variance that it does
@@ -54,7 +44,8 @@ class FactorAnalysis(LatentModel):
     n_components : int, str or None
         Number of factors; None takes as many as leave degrees of freedom. The name of a rule chooses the number, and
         `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares held-out
-        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix.
+        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix, "parallel-factors" the one with squared
+        multiple correlations on its diagonal.
     rotation : None, str or Rotation
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
         options. With None, L^T Psi^{-1} L is diagonal.
@@ -91,7 +82,7 @@ class FactorAnalysis(LatentModel):
         The norm of the projected gradient of the rotation's criterion, for loadings scaled to a mean square of 1 / p.
         There is a warning if it is above 1e-10.
     heywood_ : array of bool, shape (n_features_in_,)
-        Whether the uniqueness of each column is at its lower bound (a Heywood case).
+        Whether the uniqueness of each column is at its lower bound (a Heywood case), of which a `HeywoodWarning` warns.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components_,)
         Sums of squared loadings, and their proportions of the total variance.
     mean_, scale_ (with `standardize`), loglike_, n_iter_, n_passes_, status_, residual_, solver_
@@ -122,8 +113,7 @@ class FactorAnalysis(LatentModel):
     """
 
     component_name = "F"
-    _rules = ("kaiser", "bic", "aic", "parallel", "map", "cv")
-    _discrepancy: float | None
+    _rules = ("kaiser", "bic", "aic", "parallel", "parallel-factors", "map", "cv")
     _not_taken = {
         "copy": NEVER_OVERWRITTEN,
         "tol": "write solver=Newton(tol=...) or solver=EM(tol=...), from lowdim.solvers",
@@ -161,7 +151,6 @@ class FactorAnalysis(LatentModel):
         "rotation_matrix_": Numbers("k", "k"),
         "rotation_gradient_": Real("nonnegative"),
         "heywood_": Numbers("p", dtype="bool"),
-        "_discrepancy": Maybe(Real()),
         "_start": Sometimes(Entries({"start": Numbers("*", host=True), "near": Flag()})),
     }
 
@@ -204,30 +193,6 @@ class FactorAnalysis(LatentModel):
                 fit, the_plan = self._fit_factors(summary, self._k(n, summary.n_features))
             self._finish(fit, the_plan, summary.mean.dtype)
         return self
-
-    def test(self) -> FactorTest:
-        """Chi-square test of whether this number of factors is sufficient, with Bartlett's correction [2].
-
-        It needs complete rows, and positive degrees of freedom.
-        """
-        check_is_fitted(self)
-        p, k, n = self.n_features_in_, self.n_components_, self.total_weight_
-        dof = ((p - k) ** 2 - p - k) // 2
-        if self._discrepancy is None:
-            why = (
-                "the rows have missing values, so there is no covariance to compare with; compare numbers of factors "
-                "by bic"
-                if self.solver_ == "em" and self.n_passes_ > 1
-                else "the covariance is singular (constant or collinear columns, or too few rows); drop such columns"
-            )
-            raise ValueError(f"no test: {why}.")
-        if dof <= 0:
-            raise ValueError(f"{k} factors of {p} columns leave {dof} degrees of freedom, so there is nothing to test.")
-        factor = n - 1.0 - (2 * p + 5) / 6.0 - 2.0 * k / 3.0
-        if factor <= 0:
-            raise ValueError(f"n_samples={n:g} is too few to test {k} factors of {p} columns.")
-        chi_square = max(factor * float(self._discrepancy), 0.0)
-        return FactorTest(chi_square, dof, float(special.chdtrc(dof, chi_square)))
 
     @property
     def loadings_(self) -> Array:
@@ -341,7 +306,7 @@ class FactorAnalysis(LatentModel):
 
     def _unpack(self, fit: LatentFit, dtype: Any) -> None:
         like, wide = fit.mean, fit.mean.dtype
-        self._discrepancy = None if fit.discrepancy is None else float(fit.discrepancy)
+        self._keep_misfit(fit)
         W, psi, scale = (to_numpy(a) for a in (fit.loadings, fit.noise, fit.scale))
         # The solver finds L only up to a rotation; in the canonical one L^T Psi^{-1} L is diagonal.
         canonical = np.linalg.svd(W / np.sqrt(psi), full_matrices=False)[0]
@@ -375,10 +340,17 @@ class FactorAnalysis(LatentModel):
         self.phi_ = as_rows(np.linalg.inv(M.T @ M))
         self.rotation_matrix_ = as_rows(M)
         self.heywood_ = asarray_like((psi <= 1.01 * self._floor()) & (np.sum(W * W, axis=0) > 0.5), like)
+        self._warn_of_heywood_cases()
         squares = np.sum(L * L, axis=1)
         total = float(np.sum((np.sum(W * W, axis=0) + psi) * (1.0 if self.standardize else scale**2)))
         self.explained_variance_ = in_range(asarray_like(squares, like, dtype=wide), dtype)
         self.explained_variance_ratio_ = as_rows(squares / total)
+
+    def _warn_of_heywood_cases(self) -> None:
+        """Warn if uniquenesses are at their lower bound."""
+        columns = [int(j) for j in np.flatnonzero(to_numpy(self.heywood_))]
+        if columns:
+            warn_user(heywood_columns(columns, self._wanted(), self._floor()), HeywoodWarning)
 
     def _rotation(self) -> str | Rotation | None:
         """The rotation that the parameters select."""
@@ -424,5 +396,19 @@ class FactorAnalysis(LatentModel):
         self._check_parameters()
         return LatentScorer(self, lambda variances: variances, self._most_tried)
 
-    def _n_parameters(self) -> int:
-        return n_parameters(self.n_features_in_, self.n_components_)
+    def permutation_options(self) -> PermutationOptions:
+        """The options of the permutation test, which counts factors of standardized columns."""
+        self._check_parameters()
+        return PermutationOptions(scaled=(True,), factors=True)
+
+    def _eigenvalue_options(self) -> dict[str, Any]:
+        return {"standardize": True, "ddof": 1}
+
+    def _ties_columns(self) -> bool:
+        return False
+
+    def _likelihood_assumes(self, rule: Rule) -> str:
+        return LIKELIHOOD
+
+    def _count_parameters(self, k: int, p: int) -> int:
+        return n_parameters(p, k)

@@ -23,6 +23,7 @@ from ..solvers import Plan, Solver
 from ..sources import open_target
 from ..summaries import Columns
 from ..summaries.base import same_parameters
+from ..tabular import numbered
 from ._base import Model
 from ._first_components import first_components
 from .pca import PCA
@@ -74,7 +75,7 @@ class FeatureMapPCA(Model):
     feature_map_ : callable
         The fitted feature map phi.
     feature_names_ : list of str
-        Names of the features; if the feature map has no names, f0, f1, ...
+        Names of the features; if the feature map has no names, f1, f2, ...
     pca_ : PCA
         The PCA of the features.
     components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_, scale_, noise_variance_
@@ -103,10 +104,9 @@ class FeatureMapPCA(Model):
     >>> flat.explained_variance_.round(3)
     array([21.202, 20.096,  0.   ])
     >>> flat.equation()
-    ({'x0^2': 1.0, 'x0 x1': 0.0, 'x1^2': 1.0}, 9.0)
+    ({'x1^2': 1.0, 'x1 x2': 0.0, 'x2^2': 1.0}, 9.0)
     """
 
-    component_name = "PC"
     fitted_attributes = {
         "feature_map_": Instance("features.*"),
         "feature_names_": ListOf(Text(), length="m"),
@@ -230,9 +230,8 @@ class FeatureMapPCA(Model):
             _shorten(self.pca_, max(self.pca_.rank_, 1))
         for name in _COPIED:
             setattr(self, name, getattr(self.pca_, name))
-        entries = [str(e) for e in getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])]
         names = getattr(self.feature_map_, "names", None)
-        self.feature_names_ = names(entries) if names else [f"f{j}" for j in range(width)]
+        self.feature_names_ = names(self._column_names()) if names else numbered("f", width)
 
     def _scoring(self) -> Any:
         scores, phi = self.pca_._scoring(), _safe(self.feature_map_)
@@ -250,10 +249,6 @@ class FeatureMapPCA(Model):
 
     def _describe_columns(self) -> str:
         return f"{self.mean_.shape[0]} features of {self.n_features_in_} columns"
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
 
 def _random_rows(rows: Rows, many: bool) -> Array:

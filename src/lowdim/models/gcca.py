@@ -14,22 +14,16 @@ from .._xp import Array, is_sparse
 from ..attributes import ListOf, Maybe, Names, Numbers, Real, Size, Sometimes, Text, TupleOf, Whole
 from ..errors import other_names
 from ..features import affine
-from ..reading import RowMap, map_rows
+from ..reading import RowMap
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
 from ..sources import BesideSource, Source, check_row_labels, open_target
 from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
-from ._tables import (
-    Dtypes,
-    TablesModel,
-    cast,
-    check_regularization,
-    check_scale,
-    in_namespace_of,
-    is_list_of_tables,
-    open_further,
-)
+from ._further_tables import in_namespace_of, is_list_of_tables, open_further
+from ._output import framed_results
+from ._tables import Dtypes, TablesModel, cast
+from ._tables_parameters import check_regularization, check_scale
 from ._writing import Maps, results
 
 
@@ -148,8 +142,10 @@ class GCCA(TablesModel):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then return the variates: a tuple for all tables if `X` is a list, otherwise those of `X`."""
         source = self._fit(X, y, sample_weight, twice=True)
-        variates = [map_rows(s, self._scoring_of(i)) for i, s in enumerate(source.members)]
-        return tuple(variates) if is_list_of_tables(X) else variates[0]
+        maps = [RowMap(s, self._scoring_of(i), self._score_names) for i, s in enumerate(source.members)]
+        if not is_list_of_tables(X):
+            return maps[0].result()
+        return framed_results(self, maps, X if y is None else [*X, y])
 
     def transform(self, X: Any, *, n_components: int | None = None) -> Any:
         """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
@@ -157,7 +153,8 @@ class GCCA(TablesModel):
         With `n_components`, those of the first components only; the model is not fitted again.
         """
         check_is_fitted(self)
-        return results(self._transform_maps(X))
+        maps = self._transform_maps(X)
+        return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
@@ -165,7 +162,7 @@ class GCCA(TablesModel):
         Variates of the first components only are allowed, too; those of the others are taken to be zero.
         """
         check_is_fitted(self)
-        return results(self._inverse_maps(X))
+        return framed_results(self, self._inverse_maps(X), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Average correlation between the variates of two tables, over components and pairs of tables, on these rows.
@@ -174,7 +171,8 @@ class GCCA(TablesModel):
         """
         X, y = self._by_name(X, y, fitted=True)
         tables = list(X) if is_list_of_tables(X) else [X]
-        variates = self.transform(tables if y is None else [*tables, y])
+        check_is_fitted(self)
+        variates = results(self._transform_maps(tables if y is None else [*tables, y]))
         return float(np.mean(list(pair_correlations(variates))))
 
     def _transform_maps(self, X: Any) -> Maps:
@@ -186,7 +184,7 @@ class GCCA(TablesModel):
         for i, table in enumerate(X[1:], start=1):
             source = open_further(self, table, self.means_[i], f"table {i}", "transform", self._known_names(i))
             self._check_table_names(source, i)
-            maps.append(RowMap(source, self._scoring_of(i), self.get_feature_names_out))
+            maps.append(RowMap(source, self._scoring_of(i), self._score_names))
         return maps
 
     def _inverse_maps(self, X: Any) -> Maps:
@@ -194,22 +192,22 @@ class GCCA(TablesModel):
             return super()._inverse_maps(X)
         self._check_count(X)
         maps = [
-            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._names_of, i))
+            self._reconstruction(Z, self._lift_of(i), self.means_[i], partial(self._column_names, i))
             for i, Z in enumerate(X)
         ]
         for i, each in enumerate(maps):
             each.source.table = f"table {i}"
         return maps
 
-    def _names_of(self, i: int) -> list[str]:
-        """The names of the columns of table i; x0, x1, ... if they have none."""
-        names = self._known_names(i)
-        return [f"x{j}" for j in range(self.means_[i].shape[0])] if names is None else names
-
-    def _known_names(self, i: int) -> list[str] | None:
-        """The names of the columns of table i in the fit, if they had any."""
+    def _known_names(self, table: int) -> Sequence[str] | None:
         known = getattr(self, "_names", [])
-        return known[i] if i < len(known) else None
+        return known[table] if table < len(known) else None
+
+    def _column_name(self, table: int) -> str:
+        return "x"
+
+    def _widths(self) -> Sequence[int]:
+        return [int(mean.shape[0]) for mean in self.means_]
 
     def _open_keeping(self, X: Any, keep: Sequence[str], wanted: Sequence[str] | None, beside: Sequence[str]) -> Any:
         # Columns of the first table are carried along.
@@ -275,8 +273,7 @@ class GCCA(TablesModel):
 
     def _check_table_names(self, source: Source, i: int) -> None:
         """Refuse columns of table i whose names are not those of the fit."""
-        names = getattr(self, "_names", [])
-        known = names[i] if i < len(names) else None
+        known = self._known_names(i)
         if known is not None and source.names is not None and list(source.names) != known:
             raise other_names(None, source.names, known, f"table {i}")
 
@@ -330,7 +327,7 @@ class GCCA(TablesModel):
         return self.means_[0] if hasattr(self, "means_") else None
 
     def _describe_columns(self) -> str:
-        return f"{len(self.means_)} tables of {', '.join(str(m.shape[0]) for m in self.means_)} columns"
+        return f"{len(self.means_)} tables of {', '.join(map(str, self._widths()))} columns"
 
     def _importance(self) -> list[tuple[str, Any]]:
         return [("eigenvalue", self.eigenvalues_), ("mean correlation", self.correlations_)]
@@ -340,10 +337,6 @@ class GCCA(TablesModel):
 
     def _describe_dropped(self, views: Views) -> str:
         return describe_lost_directions(views, self.rank_, self._ridges)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -383,7 +383,7 @@ class ICA(Model):
         if len(gaussian) > 1:
             other = "" if can_flip or len(wrong) < 2 else f" Or their tails are too light for the density: try {cure}."
             warn_user(
-                f"{len(gaussian)} of {k} sources look Gaussian ({_names(gaussian)}): only the space that they "
+                f"{len(gaussian)} of {k} sources look Gaussian ({self._names_of(gaussian)}): only the space that they "
                 "span together is known, not which directions in it are the sources. Use more rows, or fewer "
                 f"components.{other}",
                 GaussianWarning,
@@ -391,9 +391,13 @@ class ICA(Model):
         elif len(wrong) > 1 and not can_flip and solver.needs_matching_tails:
             warn_user(
                 f"{len(wrong)} of {k} sources have tails on the other side of the Gaussian than {density} "
-                f"({_names(wrong)}), and may be mixtures of the true ones. Use {cure}, or another density.",
+                f"({self._names_of(wrong)}), and may be mixtures of the true ones. Use {cure}, or another density.",
                 DensityWarning,
             )
+
+    def _names_of(self, sources: np.ndarray) -> str:
+        names = self.component_names_
+        return ", ".join(names[i] for i in sources)
 
 
 def _whole_plan(whitening: Plan, unmixing: Plan) -> Plan:
@@ -405,8 +409,3 @@ def _whole_plan(whitening: Plan, unmixing: Plan) -> Plan:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-def _names(sources: np.ndarray) -> str:
-    """The names of sources, both those of `get_feature_names_out` and those in printed tables."""
-    return ", ".join(f"ica{i} = IC{i + 1}" for i in sources)

@@ -13,19 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import all_finite, is_sparse
 from ..attributes import Instance, Maybe, Names, Numbers, Sometimes, TupleOf, Whole
-from ..errors import RankWarning, ResolutionWarning, inconsistent_lengths, warn_user
+from ..errors import RankWarning, ResolutionWarning, warn_user
 from ..kernels import as_kernel, refuse_parameters
 from ..linalg import signs
 from ..reading import RowMap, Rows, check_weights
 from ..solvers import Plan, Status, tables
 from ..solvers.kernel import require_symmetric
 from ..solvers.tables import KernelReduction, MappedTable, Tables, TablesRequest, pair_correlations, solve_canonical
-from ..sources import BesideSource, MappedSource, Source, open_target, with_known_length
+from ..sources import BesideSource, MappedSource, Source, open_target
 from ._base import Model
 from ._canonical import warn_if_forced
-from ._first_components import first_components
-from ._tables import check_count, check_regularization, check_target_names, known_targets, remember_target
-from ._writing import Maps, results
+from ._further_tables import check_target_names, known_targets, remember_target
+from ._pair_transform import PairTransform
+from ._tables_parameters import check_count, check_regularization
+from ._writing import results
 
 #: If a larger fraction of a spectrum is negative, there is a warning.
 _NEGATIVE = 1e-6
@@ -36,7 +37,7 @@ def _refuse_inverse(model: Any) -> NoReturn:
     raise AttributeError("variates are nonlinear functions of the rows, so there is no linear map back to the rows.")
 
 
-class KernelCCA(Model):
+class KernelCCA(PairTransform):
     """Kernel canonical correlation analysis: CCA of features of X and y that are defined by kernels.
 
     Parameters
@@ -148,53 +149,25 @@ class KernelCCA(Model):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to `X` and `y`, then return the variates of `X`."""
-        X, y, sample_weight = self._by_name(X, y, sample_weight=sample_weight)
-        return self.fit(X, y, sample_weight).transform(X)
+        source = self._fit(X, y, sample_weight, twice=True)
+        return self._variates_map(source.members[0], 0).result()
 
-    def transform(self, X: Any, y: Any = None, *, n_components: int | None = None) -> Any:
-        """Variates of the rows of `X`; if `y` is given, a pair with the variates of both tables.
+    def _x_map(self, X: Any) -> RowMap:
+        return self._variates_map(self._open(X, reset=False), 0)
 
-        With `n_components`, those of the first pairs only; the model is not fitted again.
-        """
-        check_is_fitted(self)
-        return results(self._transform_maps(X, y))
-
-    def transform_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        y: Any = None,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write the variates of the rows of `X`, and beside them those of `y` if it is given, to a file.
-
-        For the other arguments see `PCA.transform_to`. The columns of both have the names `get_feature_names_out()`,
-        after "X_" and "y_" if `y` is given.
-        """
-        maps = partial(first_components(self, n_components)._transform_maps, y=y)
-        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted(), y)
-
-    def _transform_maps(self, X: Any, y: Any = None) -> Maps:
-        X, y = self._by_name(X, y, fitted=True)
-        maps = [self._variates_map(self._open(X, reset=False), 0)]
-        if y is None:
-            return maps
+    def _y_map(self, y: Any) -> RowMap:
         other = open_target(y, wanted=known_targets(self))
         check_target_names(self, other)
         width = self._mapped[1].rows.shape[1]
         if other.shape[1] != width:
             raise ValueError(f"y has {other.shape[1]} columns, the model was fitted on {width}.")
-        return [*maps, self._variates_map(other, 1)]
+        return self._variates_map(other, 1)
 
     def _variates_map(self, source: Source, i: int) -> RowMap:
         """The map from rows of table i to their variates, in the dtype of the rows."""
-        if not source.traits.host:
-            _require_all_rows(source)
+        _require_host(source)
         kernels = MappedSource(source, partial(_centred_kernels, self._mapped[i]))
-        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self.get_feature_names_out)
+        return RowMap(kernels, partial(self._scoring_of(i), dtype=source.dtype), self._score_names)
 
     inverse_transform = available_if(_refuse_inverse)(Model.inverse_transform)
 
@@ -203,7 +176,8 @@ class KernelCCA(Model):
 
         On rows that were not in the fit it can be used to choose kernels, their parameters and `regularization`.
         """
-        return float(np.mean(list(pair_correlations(self.transform(X, y)))))
+        check_is_fitted(self)
+        return float(np.mean(list(pair_correlations(results(self._transform_maps(X, y))))))
 
     def _check_parameters(self) -> None:
         check_regularization(self.regularization, 2)
@@ -217,12 +191,10 @@ class KernelCCA(Model):
     def _open_tables(self, X: Any, y: Any, *, reset: bool = True) -> BesideSource:
         if y is None:
             raise ValueError("KernelCCA requires y to be passed, but the target y is None: it relates two tables.")
-        opened = self._open(X, reset=reset), open_target(y, wanted=None if reset else known_targets(self))
-        x, other = (with_known_length(source, "for KernelCCA") for source in opened)
+        x = self._open(X, reset=reset)
+        other = open_target(y, stream=not x.traits.whole, wanted=None if reset else known_targets(self))
         for source in (x, other):
-            _require_all_rows(source)
-        if other.shape[0] != x.shape[0]:
-            raise inconsistent_lengths(["X", "y"], [x.shape[0], other.shape[0]])
+            _require_host(source)
         if reset:
             remember_target(self, other)
         else:
@@ -240,8 +212,8 @@ class KernelCCA(Model):
         """The request to the solver; there are no more pairs than rows, whatever their weights."""
 
         def count(n: int | None, weight: float | None) -> int:
-            assert n is not None, "_open_tables requires a known number of rows"
-            return check_count(self.n_components, n, n, widths)
+            # Where the number of rows is not known, the fit is refused, and they are gathered.
+            return 1 if n is None else check_count(self.n_components, n, n, widths)
 
         solve = partial(solve_canonical, regularization=check_regularization(self.regularization, 2))
         return TablesRequest((False, False), count, solve)
@@ -329,8 +301,11 @@ class KernelCCA(Model):
     def _importance(self) -> list[tuple[str, Any]]:
         return [("correlation", self.correlations_), ("singular value", self.singular_values_)]
 
+    def _widths(self) -> Sequence[int]:
+        return [int(table.rows.shape[1]) for table in self._mapped]
+
     def _describe_columns(self) -> str:
-        return " and ".join(str(table.rows.shape[1]) for table in self._mapped) + " columns"
+        return " and ".join(map(str, self._widths())) + " columns"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -391,12 +366,7 @@ def _variates(coef: np.ndarray, kernels: np.ndarray, dtype: Any) -> np.ndarray:
     return (kernels @ coef).astype(dtype, copy=False)
 
 
-def _require_all_rows(source: Source) -> None:
-    """Refuse a source whose rows are not all in host memory, since kernels are computed between all rows."""
-    host = source.traits.host
-    if not host or source.shape[0] is None or not source.traits.whole:
-        what = "an array" if host else "a NumPy array"
-        blocks = "" if source.traits.whole else ", not blocks of rows"
-        raise TypeError(
-            f"KernelCCA needs all rows of {source.table} at once: pass {what}, a table or a matrix{blocks}."
-        )
+def _require_host(source: Source) -> None:
+    """Refuse rows that are not in host memory, since kernels are computed there."""
+    if not source.traits.host:
+        raise TypeError(f"KernelCCA needs all rows of {source.table} at once: pass a NumPy array, a table or a matrix.")

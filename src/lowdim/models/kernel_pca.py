@@ -133,7 +133,6 @@ class KernelPCA(PreImages, Model):
     True
     """
 
-    component_name = "PC"
     #: The pair of B and c; see `PreImages`.
     _expansion: Any
     fitted_attributes = {
@@ -220,7 +219,7 @@ class KernelPCA(PreImages, Model):
     def _scores_map(self, source: Source) -> RowMap:
         scoring, dtype = self._scoring(), self._score_lengths(source.dtype).dtype
         features = MappedSource(source, self._phi, widen=True)
-        return RowMap(features, lambda block: astype(scoring(block), dtype), self.get_feature_names_out)
+        return RowMap(features, lambda block: astype(scoring(block), dtype), self._score_names)
 
     def _score_lengths(self, dtype: Any) -> Array:
         """The lengths of the columns of scores of the fit, in `dtype` if they are in its range."""
@@ -416,10 +415,6 @@ class KernelPCA(PreImages, Model):
         if self.kernel_ is None:
             return "kernel matrix given"
         return f"{self.n_features_in_} columns, {self.kernel_}"
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -117,11 +117,9 @@ class PCA(SpectralModel):
     >>> pca = PCA(ddof=0).fit(X)
     >>> print(pca)
     PCA of 8 rows, 2 columns (covariance)
-                       PC1     PC2
-    std. deviation  3.0565  0.6388
-    variance        9.3419  0.4081
-    proportion      0.9581  0.0419
-    cumulative      0.9581  1.0000
+         std. deviation  variance  proportion  cumulative
+    PC1          3.0565    9.3419      0.9581      0.9581
+    PC2          0.6388    0.4081      0.0419      1.0000
     plan: covariance: 1 pass over the rows, about 32896 bytes beside them; one product of the rows is cheapest for 2
     columns
     """

@@ -67,11 +67,10 @@ class PCR(LatentRegression):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(PCR(3).fit(X, y))
     PCR of 442 rows, 10 and 1 columns (covariance)
-                   PC1     PC2     PC3
-    variance of X  0.4024  0.1492  0.1206
-    cumulative     0.4024  0.5517  0.6722
-    variance of y  0.3084  0.0375  0.0261
-    cumulative     0.3084  0.3460  0.3721
+         proportion of X  cumulative of X  proportion of y  cumulative of y
+    PC1           0.4024           0.4024           0.3084           0.3084
+    PC2           0.1492           0.5517           0.0375           0.3460
+    PC3           0.1206           0.6722           0.0261           0.3721
     plan: covariance: 1 pass over the rows, about 4840 bytes beside them; products of columns are cheapest for 11
     columns in all
     >>> round(PCR(3, select="relevance").fit(X, y).score(X, y), 4)

@@ -86,13 +86,11 @@ class PLSRegression(LatentRegression):
     >>> pls = PLSRegression(2).fit(X, y)
     >>> print(pls)
     PLSRegression of 20 rows, 3 and 3 columns (covariance)
-                    comp1   comp2
-    variance of X  0.7354  0.1582
-    cumulative     0.7354  0.8936
-    variance of y  0.2069  0.0785
-    cumulative     0.2069  0.2854
-    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6
-    columns in all
+           proportion of X  cumulative of X  proportion of y  cumulative of y
+    comp1           0.7354           0.7354           0.2069           0.2069
+    comp2           0.1582           0.8936           0.0785           0.2854
+    plan: covariance: 1 pass over the rows, about 1440 bytes beside them; products of columns are cheapest for 6 columns
+    in all
     >>> pls.predict(X[:2], n_components=1).round(1)
     array([[181.6,  35.9,  55.7],
            [189.3,  37.2,  54.8]])

@@ -14,6 +14,7 @@ from ..errors import bad_weights, choice
 from ..linalg import most_components, signs
 from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
+from ..selection.holes import HolesScorer
 from ..selection.likelihood import SpectralScorer
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import Rule
@@ -42,8 +43,8 @@ class PPCA(LatentModel):
     ----------
     n_components : int, str or None
         Number of components; None for min(n_samples, n_features). The name of a rule ("bic", "minka", "cv", ...; see
-        `choose_n_components`) takes the number that the rule chooses, which needs complete rows; `choice_` holds its
-        curve.
+        `choose_n_components`) takes the number that the rule chooses; `choice_` holds its curve. Some rules need
+        complete rows.
     prior : None or "vb"
         "vb" (variational Bayes) puts a Gaussian prior on the loadings of each component, whose variance is estimated
         from the rows, and computes their posterior. Components that are not needed shrink to zero and are dropped, and
@@ -273,8 +274,16 @@ class PPCA(LatentModel):
         """The variances of the columns in the model without components."""
         return variances if self.standardize else np.full_like(variances, variances.mean())
 
-    def _n_parameters(self) -> int:
-        k, p = self.n_components_, self.n_features_in_
+    def _scorer_with_holes(self) -> HeldOutScorer:
+        return HolesScorer(bool(self.standardize), self._seed(), self.missing == "unstored")
+
+    def _eigenvalue_options(self) -> dict[str, Any]:
+        return {"standardize": bool(self.standardize), "ddof": 0}
+
+    def _ties_columns(self) -> bool:
+        return not self.standardize
+
+    def _count_parameters(self, k: int, p: int) -> int:
         return p * k - k * (k - 1) // 2 + 1 + p
 
 

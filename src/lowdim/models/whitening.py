@@ -7,6 +7,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, dense, in_range, namespace
 from ..attributes import Instance, Maybe, Numbers, Real, Sometimes
@@ -18,6 +19,7 @@ from ..solvers import Solver, Spectrum, spectra
 from ..solvers.results import count_to_reach
 from ..solvers.spectra import SHRINKAGE
 from ..summaries import FourthMoments, Moments
+from ..tabular import numbered
 from ._derived import derived
 from ._spectral import SpectralModel
 from ._symmetric import SymmetricFactors
@@ -137,6 +139,16 @@ class Whitening(SpectralModel):
         """The (pseudo-)inverse of W, a p x p matrix that is not kept."""
         B = self._colourer.dense("inverse_")
         return B if self._column_scale is None else B * self._column_scale[:, None]
+
+    @property
+    def component_names_(self) -> list[str]:
+        """PC1, PC2, ... for the "pca" kinds; for the others, which return a column for each column, their names."""
+        check_is_fitted(self)
+        return super().component_names_ if self.kind.startswith("pca") else self._column_names()
+
+    def _importance_names(self) -> list[str]:
+        # The variances are those of the principal components, whatever W is.
+        return numbered(self.component_name, int(self.explained_variance_.shape[0]))
 
     def _projection(self) -> Array:
         return self.components_.T

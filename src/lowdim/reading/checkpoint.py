@@ -17,6 +17,7 @@ from os import PathLike
 from typing import Any
 
 from .._digest import digest
+from .._paths import local_path
 from .._xp import Array
 from ..errors import no_checkpoint_elsewhere, other_stream
 from ..sources import Source
@@ -66,6 +67,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | PathLike):
             raise TypeError(f"a checkpoint must be a str, a path or a Checkpoint, got {type(self.path).__name__}.")
+        object.__setattr__(self, "path", local_path(self.path))
         if not (isinstance(self.every_seconds, int | float) and 0 <= self.every_seconds < math.inf):
             raise ValueError(f"every_seconds={self.every_seconds!r} must be a number of seconds, zero or more.")
 

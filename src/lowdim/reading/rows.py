@@ -9,7 +9,7 @@ import numpy as np
 
 from .._threads import Progress
 from .._xp import Array, all_finite, asarray_like, compute_lazy, is_sparse, namespace, to_numpy
-from ..errors import MissingValues, no_checkpoint_with_holes
+from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources import (
     CountedSource,
     FilledSource,
@@ -150,7 +150,7 @@ class Rows:
         """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""
         source = self.source
         if source.shape[0] is None or not source.traits.whole:
-            raise TypeError(f"{model} needs all rows of {source.table} at once: pass an array, a table or a matrix.")
+            raise needs_all_rows(model, source.table)
         A = next(gather(source, f"for {model}").blocks(source.shape[0]))
         weights, rows = self.weights, np.arange(A.shape[0])
         if weights is not None:

@@ -56,7 +56,7 @@ def write_rows(
     Notes
     -----
     One pass, by as many threads as BLAS would use and one that writes. Beside the rows as their source holds them, a
-    few blocks of about 1 MiB and their results are in memory. The partitions of a Dask collection are computed where
+    few blocks of 1 or 2 MiB and their results are in memory. The partitions of a Dask collection are computed where
     they are, a few at a time. Tables that are columns of the same files or the same stream are read once.
     """
     jobs = [_Job(some, keep if i == 0 else ()) for i, some in enumerate(_read_together(maps))]

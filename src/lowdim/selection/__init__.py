@@ -7,11 +7,14 @@ from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
 from .kernel_width import WidthChoice, choose_width
 from .permutation import PermutationTest, permutation_test
-from .rules import ALIASES, RULES, Rule, rule_of
+from .pooling import Pooled, pool
+from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
+from .suitability import Suitability, factor_suitability
 from .validation_table import CrossValidation
 
 __all__ = [
     "ALIASES",
+    "FACTOR_RULES",
     "RULES",
     "Bootstrap",
     "Choice",
@@ -19,13 +22,17 @@ __all__ = [
     "CrossValidation",
     "Eigenvalues",
     "PermutationTest",
+    "Pooled",
     "Rule",
+    "Suitability",
     "Unavailable",
     "WidthChoice",
     "bootstrap",
     "choose_n_components",
     "choose_width",
     "cross_validate",
+    "factor_suitability",
     "permutation_test",
+    "pool",
     "rule_of",
 ]

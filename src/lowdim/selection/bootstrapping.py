@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
+from itertools import product
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import LowdimWarning, MissingValues, choice, without_warnings
-from ..sources import by_name
+from ..sources import by_name, with_known_length
+from ..tabular import Table, Tabular, numbered
 from .pieces import find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
 
 _KINDS = ("auto", "row", "block")
+#: The largest number of entries of a statistic that are printed.
 _SHOWN = 12
+#: What the labels of an axis are, for tables.
+_AXES = {"components": "component", "features": "column", "targets": "response"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Bootstrap:
-    """Statistics of a model fitted to bootstrap samples of the rows.
+class Bootstrap(Tabular):
+    """Statistics of a model fitted to bootstrap samples of the rows. There is a table for each of them.
 
     Attributes
     ----------
@@ -47,6 +52,8 @@ class Bootstrap:
     level: float
     #: Labels of the entries of each statistic, one list for each axis.
     labels: dict[str, tuple[list[str], ...]]
+    #: What the labels of each axis are: "components", "features" or "targets".
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def standard_error(self, name: str) -> np.ndarray:
         """Standard deviation of the replicates."""
@@ -64,23 +71,42 @@ class Bootstrap:
         level = self.level if level is None else check_level(level)
         return np.quantile(self._of(name), [(1 - level) / 2, (1 + level) / 2], axis=0)
 
-    def table(self, name: str) -> dict[str, list[Any]]:
-        """Columns with the estimate, standard error and interval of every entry of a statistic."""
-        low, high = self.interval(name)
-        estimate = self.estimates[name]
-        entries = np.ndindex(estimate.shape)
-        columns: dict[str, list[Any]] = {
-            "entry": [", ".join(axis[i] for axis, i in zip(self.labels[name], e, strict=True)) for e in entries],
-            "estimate": estimate.ravel().tolist(),
-            "standard_error": self.standard_error(name).ravel().tolist(),
-            "low": low.ravel().tolist(),
-            "high": high.ravel().tolist(),
-        }
-        return columns
+    def table(self, name: str | None = None) -> Table:
+        """The estimate, standard error and interval of every entry of a statistic.
 
-    def to_pandas(self, name: str) -> Any:
-        """The table as a pandas data frame."""
-        return nw.from_dict(self.table(name), backend="pandas").to_native()
+        Rows are labelled by the first axis of the statistic, and a column names the entry of the second: those of
+        "loadings" by the column, with the component beside it.
+
+        Parameters
+        ----------
+        name : str
+            The statistic, one of `estimates`; it may be left out if there is only one.
+        """
+        if name is None and len(self.estimates) == 1:
+            name = next(iter(self.estimates))
+        if name not in self.estimates:
+            raise choice("name", name, list(self.estimates))
+        # A statistic without axes has a single entry, which is labelled by its name.
+        labels = self.labels[name] or ([name],)
+        kinds = [_AXES.get(kind, kind) for kind in self.axes.get(name, ())] or ["entry"] * len(labels)
+        rows, *others = [list(axis) for axis in zip(*product(*labels), strict=True)]
+        low, high = self.interval(name)
+        columns: dict[str, Any] = dict(zip(kinds[1:], others, strict=True))
+        columns |= {
+            "estimate": self.estimates[name].ravel(),
+            "std. error": self.standard_error(name).ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+        return Table(columns, rows, title=name, row_name=kinds[0])
+
+    def to_pandas(self, name: str | None = None) -> Any:
+        """The table of a statistic as a pandas data frame."""
+        return self.table(name).to_pandas()
+
+    def to_polars(self, name: str | None = None) -> Any:
+        """The table of a statistic as a polars data frame."""
+        return self.table(name).to_polars()
 
     def _of(self, name: str) -> np.ndarray:
         if name not in self.replicates:
@@ -92,21 +118,15 @@ class Bootstrap:
         return f"Bootstrap({self.estimator}, {n} draws of {self.n_blocks} {_words(self.kind)}: {names})"
 
     def __str__(self) -> str:
+        return "\n".join([self._headline(), *(self.table(name).text(max_rows=_SHOWN) for name in self.estimates)])
+
+    def _repr_html_(self) -> str:
+        tables = (self.table(name)._repr_html_() for name in self.estimates)
+        return "".join([f"<p>{escape(self._headline())}</p>", *tables])
+
+    def _headline(self) -> str:
         n = len(next(iter(self.replicates.values())))
-        lines = [f"{self.estimator}: {n} draws of {self.n_blocks} {_words(self.kind)}; {self.level:.0%} intervals"]
-        for name in self.estimates:
-            table = self.table(name)
-            count = len(table["entry"])
-            shown = min(count, _SHOWN)
-            width = max([26, *(len(entry) + 4 for entry in table["entry"][:shown])])
-            lines.append(f"{name:<{width}}{'estimate':>11}{'std. error':>12}{'from':>11}{'to':>11}")
-            for i in range(shown):
-                numbers = (table[c][i] for c in ("estimate", "standard_error", "low", "high"))
-                a, b, c, d = (f"{value:.4g}" for value in numbers)
-                lines.append(f"  {table['entry'][i]:<{width - 2}}{a:>11}{b:>12}{c:>11}{d:>11}")
-            if count > _SHOWN:
-                lines.append(f"  ... {count - _SHOWN} more: to_pandas({name!r})")
-        return "\n".join(lines)
+        return f"{self.estimator}: {n} draws of {self.n_blocks} {_words(self.kind)}; {self.level:.0%} intervals"
 
 
 def bootstrap(
@@ -196,6 +216,8 @@ def bootstrap(
     model = clone(estimator)
     X, y, groups, sample_weight = by_name(X, y, groups=groups, sample_weight=sample_weight)
     source = model.open_rows(X, y)
+    if groups is None:
+        source = with_known_length(source, "for the bootstrap")
     if has_unstored_holes(model, source):
         raise ValueError("the bootstrap needs complete rows: fill in the entries that are not stored first.")
     try:
@@ -217,8 +239,9 @@ def bootstrap(
             for drawn in pieces.fits(fixed, counts, near=whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}
-    labels = {name: _labels(model, name, value) for name, value in estimates.items()}
-    return Bootstrap(type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, level, labels)
+    labels = {name: _labels(model, whole, name, value) for name, value in estimates.items()}
+    axes = {name: tuple(model.bootstrap_axes[name][: value.ndim]) for name, value in estimates.items()}
+    return Bootstrap(type(model).__name__, estimates, replicates, pieces.kind, pieces.n_pieces, level, labels, axes)
 
 
 def _statistics(model: Any) -> dict[str, np.ndarray]:
@@ -265,17 +288,19 @@ def _signed_permutation(products: np.ndarray) -> np.ndarray:
 ALIGNMENTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"match": _signed_permutation, "procrustes": _rotation}
 
 
-def _labels(model: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
-    """Labels of the axes of a statistic: the names of the columns if there are any, otherwise their numbers."""
-    names = {"features": getattr(model, "feature_names_in_", None), "targets": getattr(model, "target_names_in_", None)}
-    labels = []
-    for axis, size in zip(model.bootstrap_axes[name], value.shape, strict=False):
-        if axis == "components":
-            labels.append([f"{model.component_name}{k + 1}" for k in range(size)])
-        else:
-            known = names[axis]
-            labels.append([str(label) for label in (range(size) if known is None else known)])
-    return tuple(labels)
+def _labels(model: Any, whole: Any, name: str, value: np.ndarray) -> tuple[list[str], ...]:
+    """Labels of the axes of a statistic of the fit to all rows, `whole`; `model` knows the names of the columns."""
+    names: dict[str, Any] = {
+        "components": getattr(whole, "component_names_", None),
+        "features": getattr(model, "feature_names_in_", None),
+        "targets": getattr(model, "target_names_in_", None),
+    }
+    stems = {"components": "component", "features": "x", "targets": "y"}
+    axes = zip(model.bootstrap_axes[name], value.shape, strict=False)
+    return tuple(
+        numbered(stems[axis], size) if names[axis] is None else [str(label) for label in names[axis]]
+        for axis, size in axes
+    )
 
 
 def _words(kind: str) -> str:

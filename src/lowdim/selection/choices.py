@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from ..tabular import Table, Tabular
 from .eigenvalues import Eigenvalues
-from .rules import ALIASES, RULES
-from .tabular import Tabular
+from .rules import ALIASES, rule_of
 from .validation_table import CrossValidation
 
 #: The names of curves in tables.
@@ -45,21 +44,25 @@ class Choice(Tabular):
     @property
     def candidates(self) -> np.ndarray:
         """The K of each entry of the curve (for a curve of thresholds, the index of the eigenvalue, from 1)."""
-        return (RULES[self.rule].first if self.first is None else self.first) + np.arange(len(self.curve))
+        return (rule_of(self.rule).first if self.first is None else self.first) + np.arange(len(self.curve))
 
     @property
     def kind(self) -> str:
         """The kind of curve, see `Rule.curve`; that of held-out scores depends on how the model is scored."""
         if self.cross_validation is None:
-            return RULES[self.rule].curve
+            return rule_of(self.rule).curve
         return "large" if self.cross_validation.greater_is_better else "small"
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with k, the eigenvalue (if the curve consists of thresholds), and the curve."""
-        columns: dict[str, list[Any]] = {"k": self.candidates.tolist()}
+    def table(self) -> Table:
+        """The curve, with a row for each K: the eigenvalue (if the curve consists of thresholds), and the curve."""
+        columns: dict[str, Any] = {}
         if self.eigenvalues is not None and self.kind == "thresholds":
-            columns["eigenvalue"] = self.eigenvalues[: len(self.curve)].tolist()
-        return columns | {_CURVES[self.kind]: self.curve.tolist()}
+            columns["eigenvalue"] = self.eigenvalues[: len(self.curve)]
+        columns[_CURVES[self.kind]] = self.curve
+        columns["choice"] = ["chosen" if k == self.k else "" for k in self.candidates]
+        scored = "" if self.cross_validation is None else f", by the {self.cross_validation.what} of rows left out"
+        title = f"{self.rule}: K = {self.k}{scored}"
+        return Table(columns, self.candidates, title=title, notes=[self.assumes], row_name="K")
 
     def __repr__(self) -> str:
         return f"Choice({self.rule!r}, k={self.k})"
@@ -67,17 +70,7 @@ class Choice(Tabular):
     def __str__(self) -> str:
         if self.k is None:
             return f"{self.rule}: not available: {self.note}"
-        columns = self.table()
-        scored = "" if self.cross_validation is None else f", by the {self.cross_validation.what} of rows left out"
-        head = f"{'k':>4}" + "".join(f"{name:>17}" for name in list(columns)[1:])
-        lines = [f"{self.rule}: K = {self.k}{scored}", head]
-        last = min(len(self.curve), max(self.k - int(self.candidates[0]), 0) + _SHOWN)
-        for i in range(last):
-            numbers = "".join(f"{values[i]:>17.6g}" for values in list(columns.values())[1:])
-            lines.append(f"{columns['k'][i]:>4}{numbers}{'  *' if columns['k'][i] == self.k else ''}")
-        if last < len(self.curve):
-            lines.append(f"... {len(self.curve) - last} more")
-        return "\n".join([*lines, self.assumes])
+        return self.table().text(max_rows=max(self.k - int(self.candidates[0]), 0) + _SHOWN)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,41 +105,19 @@ class Choices(Tabular, Mapping[str, Choice]):
     def __contains__(self, name: object) -> bool:
         return any(answer.rule == ALIASES.get(str(name), name) for answer in self.answers)
 
-    def table(self) -> dict[str, list[Any]]:
-        """The columns rule, k, note, assumes and curve."""
-        return {
-            "rule": [answer.rule for answer in self.answers],
-            "k": [answer.k for answer in self.answers],
-            "note": [answer.note for answer in self.answers],
-            "assumes": [answer.assumes for answer in self.answers],
-            "curve": [answer.curve.tolist() for answer in self.answers],
+    def table(self) -> Table:
+        """A row for each rule: the number of components that it chooses, and what it assumes, in a few words."""
+        columns = {
+            "K": [answer.k for answer in self.answers],
+            "assumes": ["not available" if a.k is None else rule_of(a.rule).brief for a in self.answers],
         }
+        notes = [f"{answer.rule} is not available: {answer.note}" for answer in self.answers if answer.k is None]
+        return Table(columns, list(self), title=self._headline(), notes=notes + self._units(), row_name="rule")
 
     def __str__(self) -> str:
-        width = max(len("rule"), *(len(name) for name in self))
-        lines = [self._headline(), f"{'rule':<{width}}    K  assumes"]
-        lines += [f"{name:<{width}}  {k:>3}  {words}" for name, k, words in self._rows()]
-        e = self.eigenvalues
-        if e.variances is not None and not e.standardize:
-            varying = e.variances[e.variances > 0]
-            if len(varying) > 1 and varying.max() > _UNITS * varying.min():
-                share = float(varying.max() / varying.sum())
-                lines.append(
-                    f"One column has {share:.0%} of the variance: standardize=True looks at correlations instead."
-                )
-        return "\n".join(lines)
+        return self.table().text(max_rows=None)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        body = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td>{k}</td><td {left} title='{escape(self[name].assumes)}'>"
-            f"{escape(words)}</td></tr>"
-            for name, k, words in self._rows()
-        )
-        head = f"<thead><tr><th {left}>rule</th><th>K</th><th {left}>assumes</th></tr></thead>"
-        return f"<table><caption {left}>{escape(self._headline())}</caption>{head}<tbody>{body}</tbody></table>"
 
     def _headline(self) -> str:
         e = self.eigenvalues
@@ -154,9 +125,13 @@ class Choices(Tabular, Mapping[str, Choice]):
         kind = kind if e.center else f"{kind} about zero"
         return f"How many components? {e.n:g} rows, {e.p} columns ({kind})"
 
-    def _rows(self) -> list[tuple[str, str, str]]:
-        """Name, K and a short description of each rule."""
-        return [
-            (a.rule, "-", f"not available: {a.note}") if a.k is None else (a.rule, str(a.k), RULES[a.rule].brief)
-            for a in self.answers
-        ]
+    def _units(self) -> list[str]:
+        """A remark on columns that seem to have different units, if there are such."""
+        e = self.eigenvalues
+        if e.variances is None or e.standardize:
+            return []
+        varying = e.variances[e.variances > 0]
+        if len(varying) < 2 or varying.max() <= _UNITS * varying.min():
+            return []
+        share = float(varying.max() / varying.sum())
+        return [f"One column has {share:.0%} of the variance: standardize=True looks at correlations instead."]

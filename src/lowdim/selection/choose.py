@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolutio
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import by_name, open_source
+from ..sources import Source, by_name, open_source, with_known_length
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import count_rows, shuffle_folds
+from .folds import count_rows, folds_of, shuffle_folds
+from .holes import choose_with_holes, complete_or_holes
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
@@ -52,7 +54,8 @@ def choose_n_components(
     X : rows, Moments or Triangle
         Anything that `open_source` reads, or a summary of rows.
     rules : "all", a name, or names
-        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes.
+        See `lowdim.selection.RULES`; docs/choosing_k.md explains what each rule assumes. "parallel-factors", which
+        counts factors and not components, is not among "all".
     standardize : bool
         Use the correlation matrix instead of the covariance matrix.
     center : bool
@@ -90,6 +93,12 @@ def choose_n_components(
     lost to rounding, the rows are read again for a `Triangle`. With far fewer rows than columns, the inner products of
     the rows are used instead.
 
+    Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three in a
+    row were no better; "cv" fits PPCA to the rows without each fold, and scores the observed entries of the fold;
+    "proportion", "kaiser", "broken-stick", "elbow" and "map" use the covariance of maximum likelihood given the
+    observed entries. The others are derived for complete rows, and their note says so. Each step of EM is a pass over
+    the rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -103,22 +112,50 @@ def choose_n_components(
     """
     asked = _find_rules(rules)
     _check_options(standardize, center, ddof)
-    options = {
+    seed = seed_of(random_state)
+    options: dict[str, Any] = {
         "proportion": proportion,
         "noise_variance": noise_variance,
         "n_draws": n_draws,
         "quantile": quantile,
-        "seed": seed_of(random_state),
+        "seed": seed,
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
+    named = not (isinstance(rules, str) and rules == "all")
+    moments = {"standardize": standardize, "center": center}
+    answer = partial(_choose_complete, asked, options, moments, ddof, cv, named)
+    if isinstance(X, Moments | summaries.Triangle):
+        return answer(X, sample_weight)
+    rows, choices = complete_or_holes(X, sample_weight, answer, "to choose a number of components")
+    if choices is not None:
+        return choices
+    if not center:
+        raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
+    folds, note = None, ""
+    if any(rule.needs == "folds" for rule in asked):
+        note = _why_no_folds(rows.source, cv, rows.weights)
+        folds = None if note else folds_of(shuffle_folds(cv, seed), rows.shape[0], weights=rows.weights)
+    return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
+
+
+def _choose_complete(
+    asked: list[Rule],
+    options: dict[str, Any],
+    moments: dict[str, Any],
+    ddof: int,
+    cv: Any,
+    named: bool,
+    X: Any,
+    sample_weight: Any,
+) -> Choices:
+    """The answers for complete rows, or for a summary of them."""
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, standardize, center, cv, sample_weight, options["seed"])
+        X, sample_weight, result, note = _cross_validate(X, moments, cv, sample_weight, options["seed"], named)
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
-        standardize=standardize,
-        center=center,
+        **moments,
         ddof=ddof,
         sample_weight=sample_weight,
         matrix=any(rule.needs == "matrix" for rule in asked),
@@ -131,7 +168,7 @@ def choose_n_components(
         assert rule.function is not None
         try:
             found = rule.function(e, **{name: options[name] for name in rule.options})
-            answers.append(_answer(rule, found, "", e.values))
+            answers.append(_answer(rule, found, "", rule.compared(e)))
         except Unavailable as reason:
             answers.append(_answer(rule, None, str(reason)))
     return Choices(e, tuple(answers))
@@ -224,33 +261,44 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
 
 
 def _cross_validate(
-    X: Any, standardize: bool, center: bool, cv: Any, sample_weight: Any, seed: Any
+    X: Any, moments: dict[str, Any], cv: Any, sample_weight: Any, seed: Any, named: bool
 ) -> tuple[Any, Any, CrossValidation | None, str]:
     """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
     One pass over the rows is enough for all rules: the summaries of the folds are merged into one of all rows, which is
-    then the input of the other rules.
+    then the input of the other rules. Rows of unknown number are gathered in memory; a stream that can be read once
+    only if the rule was `named`, since all other rules need no memory for it.
     """
     if isinstance(X, Moments | summaries.Triangle):
         return X, sample_weight, None, "needs rows, a summary is not enough"
     source = open_source(X)
-    n, p = source.shape
-    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
-        return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
-    weights = None if sample_weight is None else check_weights(sample_weight, source)
-    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
-    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
-    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
-    if p < 2 or few_rows or (weight is not None and weight < 10):
-        return source, sample_weight, None, "needs at least 2 columns and 10 rows"
+    if source.shape[0] is None and isinstance(cv, numbers.Integral):
+        if not named and not source.traits.rereadable:
+            return source, sample_weight, None, "needs the number of rows, or labels of the rows as cv"
+        source = with_known_length(source, "for cross-validation")
+    p = source.shape[1]
+    note = _why_no_folds(source, cv, sample_weight)
+    if note:
+        return source, sample_weight, None, note
     try:
-        options: Any = {"standardize": standardize, "center": center}
-        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, **options)
+        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, **moments)
     except NoFoldSummaries:
         return source, sample_weight, None, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
     note = "" if found else "the rows without a fold leave no variance for the noise of any model"
     return (source, sample_weight, found, note) if total is None else (total, None, found, note)
+
+
+def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
+    """Why no folds can be made of the rows, or nothing."""
+    n, p = source.shape
+    if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
+        return "needs the number of rows, or labels of the rows as cv"
+    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
+    # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
+    few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
+    few = p < 2 or few_rows or (weight is not None and weight < 10)
+    return "needs at least 2 columns and 10 rows" if few else ""
 
 
 def _answer(

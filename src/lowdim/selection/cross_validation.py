@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from .._xp import compute_lazy, is_sparse, to_numpy
-from ..errors import MissingValues, needs_second_reading
+from ..errors import MissingValues, NeedsRowsInMemory, needs_second_reading
 from ..reading import check_weights
 from ..solvers import Plan, Status
 from ..solvers.escalate import finer_plan, refine
 from ..solvers.plan import cheapest_plan, checked_plan
-from ..sources import Source, by_name
+from ..sources import Source, by_name, gather
 from .fold_run import FoldJob, FoldResult, FoldRun
 from .fold_scores import FOLD_SCORES, RefitFolds
 from .folds import Folds, folds_of, tables_in
@@ -96,16 +96,16 @@ def cross_validate(
     >>> result = cross_validate(PLSRegression(), X, y, cv=10, n_components=range(1, 7))
     >>> print(result)
     PLSRegression: mean squared error of rows left out, 10 splits of 442 rows
-      K       mean  std. error
-      1   3567.868     181.279
-      2   3009.156     212.497
-      3   2993.526     211.756  best
-      4   2998.857     218.415
-      5   3000.691     220.441
-      6   3011.201     225.070
+    K    mean  std. error   RMSEP      R2  choice
+    1  3567.9      181.28  59.732  0.4017
+    2  3009.2      212.50  54.856  0.4954  one std. error
+    3  2993.5      211.76  54.713  0.4980  best
+    4  2998.9      218.41  54.762  0.4971
+    5  3000.7      220.44  54.779  0.4968
+    6  3011.2      225.07  54.874  0.4951
     within one standard error of the best: K = 2
     """
-    return _validator(estimator, X, y, cv, parameters, groups, sample_weight).run(n_components)
+    return _validator(estimator, X, y, cv, parameters, groups, sample_weight, gathers=True).run(n_components)
 
 
 def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
@@ -114,9 +114,18 @@ def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5,
 
 
 def _validator(
-    estimator: Any, X: Any, y: Any, cv: Any, parameters: Any, groups: Any, sample_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    cv: Any,
+    parameters: Any,
+    groups: Any,
+    sample_weight: Any,
+    *,
+    gathers: bool = False,
 ) -> CrossValidator:
-    """The cross-validation of an estimator, after a check of the arguments."""
+    """The cross-validation of an estimator, after a check of the arguments. If it `gathers`, rows of unknown number are
+    gathered in memory, unless their labels are given."""
     if not isinstance(estimator, CanBeValidated):
         raise TypeError(
             f"{type(estimator).__module__}.{type(estimator).__name__} cannot be cross-validated here; lowdim's PCA, "
@@ -131,10 +140,23 @@ def _validator(
     models = [clone(estimator).set_params(n_components=None, **setting) for setting in settings]
     scorers = [model.held_out_scorer() for model in models]
     X, y, cv, groups, sample_weight = by_name(X, y, cv=cv, groups=groups, sample_weight=sample_weight)
-    source = models[0].open_rows(X, y)
+    source, tables = models[0].open_rows(X, y), (X, y)
+
+    def folds() -> Folds:
+        return folds_of(cv, source.shape[0], groups, _classes(tables[1], source.shape[0]), weights)
+
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_of(cv, source.shape[0], groups, _classes(y, source.shape[0]), weights)
-    return CrossValidator(scorers, source, folds, weights, settings, (X, y))
+    try:
+        found = folds()
+    except NeedsRowsInMemory:
+        if not gathers or source.traits.remote:
+            raise
+        source = gather(source, "for cross-validation")
+        members = tables_in(source)
+        tables = (members[0], members[1] if len(members) > 1 else None)
+        weights = None if sample_weight is None else check_weights(sample_weight, source)
+        found = folds()
+    return CrossValidator(scorers, source, found, weights, settings, tables)
 
 
 class CrossValidator:
@@ -199,9 +221,12 @@ class CrossValidator:
         self.counts = self._counts(n_components)
         if from_zero and self.counts[0] == 1:
             self.counts = np.concatenate([[0], self.counts])
+        # What is scored beside the numbers that were asked for: the means, with which predictions are compared.
+        self._beside = int(self.scorers[0].compares_with_means and self.counts[0] > 0)
+        counts = np.concatenate([np.zeros(self._beside, dtype=int), self.counts])
         members = tables_in(self.source)
         tables = self.tables or (members[0], members[1] if len(members) > 1 else None)
-        return FoldRun(self.scorers, self.source, self.folds, self.weights, self.counts, tables)
+        return FoldRun(self.scorers, self.source, self.folds, self.weights, counts, tables)
 
     def _cheapest(self, job: FoldJob) -> Plan:
         """The plan of least cost; an error if the summaries that are needed do not fit into memory."""
@@ -244,18 +269,21 @@ class CrossValidator:
     def _result(self, scores: np.ndarray) -> CrossValidation:
         scorer = self.scorers[0]
         by_response = scores.ndim == 4
+        of_means = scores[:, :, 0] if scorer.compares_with_means else None
+        scores = scores[:, :, self._beside :]
         return CrossValidation(
             estimator=scorer.estimator,
             what=scorer.what,
             greater_is_better=scorer.greater_is_better,
             n_components=self.counts,
             settings=self.settings,
-            scores=scores.mean(axis=-1) if by_response else scores,
+            per_split=scores.mean(axis=-1) if by_response else scores,
             by_response=scores if by_response else None,
             weights=self._sizes()[:, 1],
             n_samples=len(self.folds.labels),
             n_passes=self.passes,
             plan=self.plan,
+            of_means=of_means,
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_cv
 
 from .._xp import asarray_like, dense, to_numpy
-from ..errors import bad_weights
+from ..errors import bad_weights, unknown_length
 from ..reading import summarize
 from ..sources import ArraySource, BesideSource, Source
 from ..summaries import Columns, Labelled
@@ -75,10 +75,7 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights:
         splits = tuple(Split(0, tuple(c for c in cells if c != left), (left,)) for left in cells)
         return Folds(codes.reshape(-1, 1), (len(values),), splits)
     if n is None:
-        raise ValueError(
-            "cross-validation needs to know the number of rows; pass an array, a table or a list of blocks, or "
-            "cv=labels with the label of each row."
-        )
+        raise unknown_length("cross-validation", ", or cv=labels with the label of each row")
     return _folds_from_pairs(list(_pairs(cv, n, groups, y, weights)), n)
 
 

@@ -10,8 +10,9 @@ from scipy import special
 from sklearn.base import clone
 
 from .._xp import to_numpy
-from ..errors import bad_weights, needs_second_reading
-from ..sources import by_name
+from ..errors import bad_weights, unknown_length
+from ..sources import Source, by_name, with_known_length
+from ..tabular import Table, Tabular, numbered
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
 
@@ -20,7 +21,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Jackknife:
+class Jackknife(Tabular):
     """Regression coefficients with their standard errors, and a test of each against zero.
 
     Attributes
@@ -32,7 +33,7 @@ class Jackknife:
     dof : int
         Degrees of freedom of the tests: the number of parts minus one.
     features, targets : lists
-        Names of the columns of X and y, or their numbers.
+        Names of the columns of X and y; x1, x2, ... and y1, y2, ... if they have none.
     """
 
     coef: np.ndarray
@@ -59,38 +60,28 @@ class Jackknife:
         """Two-sided p-values from Student's t distribution. They are approximate, as replicates share most rows."""
         return 2.0 * special.stdtr(self.dof, -np.abs(self.t))
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry for each coefficient, for example to make a data frame."""
+    def table(self) -> Table:
+        """A row for each coefficient, labelled by the column of X."""
         q, p = self.coef.shape
-        return {
+        columns = {
             "response": [name for name in self.targets for _ in range(p)],
-            "column": list(self.features) * q,
-            "coef": self.coef.ravel().tolist(),
-            "standard_error": self.standard_error.ravel().tolist(),
-            "t": self.t.ravel().tolist(),
-            "p": self.p.ravel().tolist(),
+            "coefficient": self.coef.ravel(),
+            "std. error": self.standard_error.ravel(),
+            "t": self.t.ravel(),
+            "p": self.p.ravel(),
         }
+        return Table(columns, list(self.features) * q, title=f"{len(self.replicates)} parts", row_name="column")
 
     def __repr__(self) -> str:
         q, p = self.coef.shape
         return f"Jackknife({len(self.replicates)} parts, {q} x {p} coefficients)"
 
     def __str__(self) -> str:
-        count = self.coef.size
-        shown = np.arange(count) if count <= _SHOWN else np.argsort(self.p.ravel(), kind="stable")[:_SHOWN]
-        head = f"{len(self.replicates)} parts" + (f"; the {_SHOWN} smallest p of {count}" if count > _SHOWN else "")
-        columns = {name: [values[i] for i in shown] for name, values in self.table().items()}
-        names = [[str(v) for v in columns[name]] for name in ("response", "column")]
-        widths = [max(len(w), *map(len, column)) + 2 for w, column in zip(("response", "column"), names, strict=True)]
-        lines = [
-            head,
-            f"{'response':<{widths[0]}}{'column':<{widths[1]}}{'coef':>11}{'std. error':>12}{'t':>9}{'p':>9}",
-        ]
-        for i in range(len(shown)):
-            start = f"{names[0][i]:<{widths[0]}}{names[1][i]:<{widths[1]}}"
-            numbers = f"{columns['coef'][i]:>11.4g}{columns['standard_error'][i]:>12.3g}"
-            lines.append(f"{start}{numbers}{columns['t'][i]:>9.3g}{columns['p'][i]:>9.2g}")
-        return "\n".join(lines)
+        table = self.table()
+        if len(table) > _SHOWN:
+            table = table.sort("p", descending=False)
+            table.title += f"; the {_SHOWN} smallest p of {len(table)}"
+        return table.text(max_rows=_SHOWN)
 
 
 def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackknife:
@@ -104,7 +95,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     .. [1] Martens, Martens (2000), Modified jack-knife estimation of parameter uncertainty in bilinear modelling.
     """
     X, y, cv, sample_weight = by_name(X, y, cv=cv, sample_weight=sample_weight)
-    n = _count(model, X, y)
+    source = with_known_length(model.open_rows(X, y, fitted=True), "for the jackknife")
+    n = _count(model, source)
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
     if weights.shape != (n,):
         raise bad_weights("must have one entry per row", f"shape {weights.shape} for {n} rows")
@@ -123,7 +115,7 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     if len(parts) < 2:
         raise ValueError(f"the jackknife needs at least 2 parts with rows, cv={cv!r} gives {len(parts)}.")
     replicates = []
-    tables = with_known_products(model, model.open_rows(X, y, fitted=True))
+    tables = with_known_products(model, source)
     for left_out in parts:
         kept = weights.copy()
         kept[left_out] = 0.0
@@ -133,8 +125,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     stack = np.stack(replicates)
     g = len(parts)
     q, p = coef.shape
-    features = list(getattr(model, "feature_names_in_", range(p)))
-    targets = list(getattr(model, "target_names_in_", range(q)))
+    features = list(getattr(model, "feature_names_in_", numbered("x", p)))
+    targets = list(getattr(model, "target_names_in_", numbered("y", q)))
     return Jackknife(coef, stack, np.sqrt((g - 1) * stack.var(axis=0)), features, targets)
 
 
@@ -146,13 +138,10 @@ def _in_parts(parts: list[np.ndarray], n: int) -> np.ndarray:
     return held
 
 
-def _count(model: Any, X: Any, y: Any) -> int:
-    """The number of rows; an error if X and y cannot be those of the fit."""
-    source = model.open_rows(X, y, fitted=True)
-    if not source.traits.rereadable:
-        raise needs_second_reading("for fits without a part of the rows")
+def _count(model: Any, source: Source) -> int:
+    """The number of rows; an error if they cannot be those of the fit."""
     if source.shape[0] is None:
-        raise ValueError("the jackknife needs to know the number of rows; pass arrays, tables or lists of blocks.")
+        raise unknown_length("the jackknife")
     fitted = (model.n_features_in_, model.y_mean_.shape[0])
     groups = tuple(table.shape[1] for table in tables_in(source))
     if groups != fitted:

@@ -80,6 +80,7 @@ class SpectralScorer:
     greater_is_better: ClassVar[bool] = True
     takes_nan: ClassVar[bool] = False
     from_zero: ClassVar[bool] = True
+    compares_with_means: ClassVar[bool] = False
     refits: ClassVar[bool] = False
     fits_each_count: ClassVar[bool] = False
     leaves_out_constant: ClassVar[bool] = True

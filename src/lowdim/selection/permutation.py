@@ -13,13 +13,17 @@ from sklearn.base import clone
 from ..errors import SmallSampleWarning, warn_user
 from ..linalg import FLOAT64_EPS, column_lengths, divisor, is_constant, rank_cut, svd_thin
 from ..reading import check_weights
-from ..sources import Source, by_name
+from ..sources import Source, by_name, with_known_length
+from ..tabular import Table, Tabular, numbered
 from .coordinates import UsedRows
+from .factor_parallel import reduced_spectrum
 from .folds import check_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBePermuted
 from .resampling import check_level, seed_of
 from .shuffled_columns import shuffled_products
-from .tabular import Tabular
+
+#: The number of components that are printed beyond those that are significant.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -29,8 +33,9 @@ class PermutationTest(Tabular):
     Attributes
     ----------
     statistic : array of shape (n_components,)
-        For PCA, the proportion of variance. For CCA, -ln of Wilks' lambda of the k-th and all later correlations; with
-        regularization, the k-th of the `singular_values_`.
+        For PCA, the proportion of variance. For FactorAnalysis, the k-th eigenvalue of the correlation matrix with
+        squared multiple correlations on its diagonal. For CCA, -ln of Wilks' lambda of the k-th and all later
+        correlations; with regularization, the k-th of the `singular_values_`.
     null : array of shape (n_permutations, n_components)
         The same statistics for shuffled rows.
     p_values : array of shape (n_components,)
@@ -38,12 +43,25 @@ class PermutationTest(Tabular):
         p-value of a component is never smaller than that of the component before it.
     n_components : int
         The number of components before the first one whose p-value is above `level`.
+    strength : array of shape (n_components,)
+        How strong each component is, for pictures: for PCA the proportion of variance, for CCA the correlation of the
+        k-th pair; with regularization, the k-th of the `singular_values_`.
+    null_strength : array of shape (n_permutations, n_components)
+        The same for shuffled rows: for CCA, the largest correlation that is left after the earlier pairs.
+    are_correlations : bool
+        Whether strengths are correlations.
     """
 
     estimator: str
     statistic: np.ndarray
     null: np.ndarray
     level: float
+    # Files of version 1.0 of the format may not have the following.
+    strength: Any = None
+    null_strength: Any = None
+    are_correlations: bool = False
+    #: The name of a component, which a number follows.
+    component_name: str = "component "
 
     @property
     def p_values(self) -> np.ndarray:
@@ -58,30 +76,24 @@ class PermutationTest(Tabular):
         above = np.flatnonzero(self.p_values > self.level)
         return int(above[0]) if len(above) else len(self.statistic)
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry for each component."""
-        return {
-            "component": list(range(1, len(self.statistic) + 1)),
-            "statistic": self.statistic.tolist(),
-            "chance": np.mean(self.null, axis=0).tolist(),
-            "p_value": self.p_values.tolist(),
+    def table(self) -> Table:
+        """A row for each component: its statistic, the average statistic of shuffled rows, and its p-value."""
+        columns = {
+            "statistic": self.statistic,
+            "by chance": np.mean(self.null, axis=0),
+            "p": self.p_values,
+            "significant": np.arange(len(self.statistic)) < self.n_components,
         }
+        found = f"{self.n_components} component(s) with p <= {self.level:g}"
+        title = f"{self.estimator}: {len(self.null)} shuffles; {found}"
+        names = numbered(self.component_name, len(self.statistic))
+        return Table(columns, names, title=title, row_name="component")
 
     def __repr__(self) -> str:
         return f"PermutationTest({self.estimator}, n_components={self.n_components}, {len(self.null)} shuffles)"
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.estimator}: {len(self.null)} shuffles; {self.n_components} component(s) with p <= {self.level:g}",
-            f"{'k':>3}{'statistic':>12}{'by chance':>12}{'p':>9}",
-        ]
-        table = self.table()
-        for i in range(min(len(self.statistic), self.n_components + 3)):
-            numbers = f"{table['statistic'][i]:>12.4g}{table['chance'][i]:>12.4g}{table['p_value'][i]:>9.3g}"
-            lines.append(f"{i + 1:>3}{numbers}")
-        if len(self.statistic) > self.n_components + 3:
-            lines.append(f"... {len(self.statistic) - self.n_components - 3} more")
-        return "\n".join(lines)
+        return self.table().text(max_rows=self.n_components + _SHOWN)
 
 
 def permutation_test(
@@ -94,11 +106,11 @@ def permutation_test(
     sample_weight: Any = None,
     random_state: Any = None,
 ) -> PermutationTest:
-    """Test how many components of PCA, or pairs of variates of CCA, are significant.
+    """Test how many components of PCA, factors of FactorAnalysis, or pairs of variates of CCA are significant.
 
     Parameters
     ----------
-    estimator : PCA or CCA
+    estimator : PCA, FactorAnalysis or CCA
         Its options (standardize, scale, regularization) are used, except for n_components. It is not changed.
     X, y : rows
         All of them have to fit into memory.
@@ -117,6 +129,10 @@ def permutation_test(
     parallel analysis without the assumption that columns are Gaussian. Strong components leave a smaller proportion for
     later components than there is by chance, so that weak components after strong ones may be missed. Components that
     do not exist are rarely found.
+
+    FactorAnalysis: columns are shuffled in the same way. The k-th eigenvalue of the correlation matrix with squared
+    multiple correlations on its diagonal is compared with that of the shuffled columns: the rule "parallel-factors"
+    without the assumption that columns are Gaussian. More rows than columns are needed.
 
     CCA: rows of y are shuffled against those of X. For pair k, only the parts of both tables that are orthogonal to the
     earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_. Both parts are
@@ -149,7 +165,7 @@ def permutation_test(
     PermutationTest(CCA, n_components=1, 199 shuffles)
     """
     if not isinstance(estimator, CanBePermuted):
-        raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA and CCA do.")
+        raise TypeError(f"{type(estimator).__name__} has no permutation test; PCA, FactorAnalysis and CCA do.")
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
     check_level(level)
@@ -160,7 +176,8 @@ def permutation_test(
         )
     model = clone(estimator)
     X, y, sample_weight = by_name(X, y, sample_weight=sample_weight)
-    source, options = model.open_rows(X, y), model.permutation_options()
+    source = with_known_length(model.open_rows(X, y), "for the permutation test")
+    options = model.permutation_options()
     random = np.random.RandomState(seed_of(random_state))
     members = tables_in(source)
     tables = [
@@ -168,10 +185,23 @@ def permutation_test(
         for s, scaled in zip(members, options.scaled, strict=True)
     ]
     if len(tables) > 1:
-        statistic, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
+        strength, null_strength, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
+        are_correlations = all(c == 0.0 for c in options.regularization)
+        statistic = _log_wilks(strength) if are_correlations else strength
     else:
-        statistic, null = _test_variances(tables[0][0], int(n_permutations), random)
-    return PermutationTest(type(model).__name__, statistic, null, level)
+        test = _test_factors if options.factors else _test_variances
+        strength, null = test(tables[0][0], int(n_permutations), random)
+        statistic, null_strength, are_correlations = strength, null, False
+    return PermutationTest(
+        type(model).__name__,
+        statistic,
+        null,
+        level,
+        strength,
+        null_strength,
+        are_correlations,
+        getattr(model, "component_name", PermutationTest.component_name),
+    )
 
 
 def _centre_rows(source: Source, scaled: bool, sample_weight: Any) -> tuple[np.ndarray, float]:
@@ -241,6 +271,21 @@ def _test_variances(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np
     return _shares(Z @ Z.T, m), np.stack([_shares(Y @ Y.T, m) for Y in shuffled])
 
 
+def _test_factors(Z: np.ndarray, n_permutations: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of the reduced correlation matrix of standardized columns, and of independently shuffled ones."""
+    Z = Z[:, np.any(Z != 0.0, axis=0)]
+    n, p = Z.shape
+    R = Z.T @ Z / divisor(n, 1)
+    if p < 2 or n - 1 <= p or np.linalg.matrix_rank(R, hermitian=True) < p:
+        raise ValueError(
+            f"squared multiple correlations of {p} columns that vary need at least 2 columns, more rows (got {n}) and "
+            "no column that depends on others. Drop columns, or test PCA."
+        )
+    seed = random.randint(2**31 - 1)
+    null = np.stack([reduced_spectrum(S / divisor(n, 1)) for S in shuffled_products(Z, n_permutations, seed)])
+    return reduced_spectrum(R), null
+
+
 def _shares(S: np.ndarray, m: int) -> np.ndarray:
     """The m largest lambda_k / (lambda_1 + lambda_2 + ...) of a matrix of products."""
     values = np.clip(np.linalg.eigvalsh(S)[::-1], 0.0, None)
@@ -249,8 +294,8 @@ def _shares(S: np.ndarray, m: int) -> np.ndarray:
 
 def _test_correlations(
     tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """The statistic from each pair on, for the rows and for rows of which one table was shuffled.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular values of the rows, those of rows of which one table was shuffled, and the statistics of the latter.
 
     In the basis U diag(g) of a table with singular vectors U, the regularised problem is a singular value
     decomposition; g = 1 without regularization.
@@ -279,13 +324,14 @@ def _test_correlations(
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
     k = len(s)
-    null = np.empty((n_permutations, k))
+    values, null = np.empty((n_permutations, k)), np.empty((n_permutations, k))
     rests = _Rests(A, B)
     for i in range(n_permutations):
         K = rests.shuffled(random.permutation(n))
         for j in range(k):
-            null[i, j] = statistic_from(np.linalg.svd(rests.products(K, j), compute_uv=False))[0]
-    return statistic_from(s), null
+            found = np.linalg.svd(rests.products(K, j), compute_uv=False)
+            values[i, j], null[i, j] = found[0], statistic_from(found)[0]
+    return s, values, null
 
 
 class _Rests:

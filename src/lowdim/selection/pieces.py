@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .._memory import memory_bytes
 from .._xp import to_numpy
-from ..errors import SmallSampleWarning, warn_user
+from ..errors import SmallSampleWarning, unknown_length, warn_user
 from ..reading import check_weights, summarize
 from ..sources import Source
 from ..sources.base import cut
@@ -147,10 +147,7 @@ def find_pieces(
     """The pieces that are drawn: rows, or blocks or groups of rows."""
     n, p = source.shape
     if n is None and groups is None:
-        raise ValueError(
-            "the bootstrap needs to know the number of rows; pass arrays, tables or lists of blocks, or groups "
-            "with the label of each row."
-        )
+        raise unknown_length("the bootstrap", ", or groups with the label of each row")
     if kind == "row" and n_blocks is not None:
         raise ValueError("n_blocks is a number of blocks, but kind='row' resamples rows; pass only one of them.")
     weights = None if sample_weight is None else check_weights(sample_weight, source)

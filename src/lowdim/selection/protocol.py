@@ -48,6 +48,10 @@ class HeldOutScorer(Protocol):
         """Whether a rule may choose a model without components."""
 
     @property
+    def compares_with_means(self) -> bool:
+        """Whether predictions are compared with those by the means, the model without components, for R2."""
+
+    @property
     def refits(self) -> bool:
         """Whether there is `refit_scores`."""
 
@@ -97,6 +101,9 @@ class PermutationOptions:
     scaled: tuple[bool, ...]
     #: For canonical correlations, the regularization of each table.
     regularization: tuple[float, ...] = ()
+    #: For one table: whether factors are tested, by the eigenvalues of the reduced correlation matrix, and not
+    #: components.
+    factors: bool = False
 
 
 @runtime_checkable
@@ -122,8 +129,6 @@ class CanBeBootstrapped(OpensRows, Protocol):
     #: Names of the fitted attributes that are bootstrapped, without the final underscore, and the meaning of each of
     #: their axes: "components", "features" or "targets".
     bootstrap_axes: ClassVar[dict[str, tuple[str, ...]]]
-    #: The name of components: "PC" for PC1, PC2, ...
-    component_name: ClassVar[str]
 
     def fit_summary(self, summary: Any) -> Self:
         """Fit to a summary of rows."""

@@ -56,10 +56,7 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     .. [2] Glorfeld (1995), An improvement on Horn's parallel analysis methodology.
     .. [3] Bartlett (1933), On the theory of statistical regression.
     """
-    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
-        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1.")
-    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < quantile < 1.0):
-        raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
+    check_draws(n_draws, quantile)
     if e.variances is None:
         raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
@@ -68,15 +65,27 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
     scale = unit if e.standardize else unit / e.free
 
     def thresholds_of(draws: np.ndarray) -> np.ndarray:
-        over = draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0)
-        return np.asarray(over * scale)
+        return threshold_over(draws, quantile) * scale
 
     noise = _noise_spectrum(e.free, deviations, e.standardize, int(n_draws))
     if noise is None:
         thresholds = thresholds_of(_all_eigenvalues(e, deviations, int(n_draws), seed))
     else:
-        thresholds = _as_far_as_needed(e.values, noise, int(n_draws), seed, thresholds_of)
+        thresholds = as_far_as_needed(e.values, noise, int(n_draws), seed, thresholds_of)
     return leading_above(e.values[: len(thresholds)], thresholds), thresholds
+
+
+def check_draws(n_draws: Any, quantile: Any) -> None:
+    """Refuse numbers of simulations and quantiles that make no sense."""
+    if isinstance(n_draws, bool) or not isinstance(n_draws, numbers.Integral) or n_draws < 1:
+        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1.")
+    if quantile != "mean" and not (isinstance(quantile, numbers.Real) and 0.0 < float(quantile) < 1.0):
+        raise ValueError(f"quantile={quantile!r} must lie strictly between 0 and 1, or be 'mean'.")
+
+
+def threshold_over(draws: np.ndarray, quantile: float | str) -> np.ndarray:
+    """The quantile of each simulated eigenvalue over the draws, or its mean."""
+    return np.asarray(draws.mean(axis=0) if quantile == "mean" else np.quantile(draws, float(quantile), axis=0))
 
 
 def _all_eigenvalues(e: Eigenvalues, deviations: np.ndarray, n_draws: int, seed: int) -> np.ndarray:
@@ -99,7 +108,7 @@ def _noise_spectrum(free: float, deviations: np.ndarray, standardize: bool, n_dr
     return NoiseSpectrum.of_standardized(p, free) if standardize else NoiseSpectrum.of_columns(deviations**2, free)
 
 
-def _as_far_as_needed(
+def as_far_as_needed(
     values: np.ndarray, noise: NoiseSpectrum, n_draws: int, seed: int, thresholds_of: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """The thresholds for k = 1, 2, ..., at least up to the first that is not exceeded.
@@ -126,6 +135,11 @@ def simulate_eigenvalues(rng: np.random.Generator, n: float, deviations: np.ndar
     p, free = len(deviations), n - 1.0
     G = _bartlett(rng, free, deviations, standardize) if free >= p else _dual(rng, free, deviations, standardize)
     return np.clip(np.linalg.eigvalsh(G)[::-1], 0.0, None)
+
+
+def simulate_correlations(rng: np.random.Generator, n: float, p: int) -> np.ndarray:
+    """The correlation matrix of n Gaussian rows, more than columns, whose p columns are independent."""
+    return _bartlett(rng, n - 1.0, np.ones(p), True)
 
 
 def _bartlett(rng: np.random.Generator, free: float, deviations: np.ndarray, standardize: bool) -> Array:

@@ -1,4 +1,4 @@
-"""The table of rules that choose the number of components."""
+"""The tables of rules that choose the number of components, or of factors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import choice
+from .eigenvalues import Eigenvalues
 from .evidence import aic, bic, minka
+from .factor_parallel import parallel_factors, reduced_eigenvalues
 from .noise import gavish_donoho, marchenko_pastur
 from .partial import velicer
 from .resampling import parallel
 from .variance import broken_stick, elbow, kaiser, proportion_of_variance
 
 
+def all_eigenvalues(e: Eigenvalues) -> np.ndarray:
+    """The eigenvalues of the covariance or correlation matrix."""
+    return e.values
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A rule that chooses the number of components K."""
+    """A rule that chooses the number of components or factors K."""
 
     name: str
     #: (Eigenvalues, **options) -> (K, curve), or None for a rule that needs the rows themselves.
@@ -34,6 +43,11 @@ class Rule:
     first: int = 1
     #: Options of `choose_n_components` that the function takes.
     options: tuple[str, ...] = ()
+    #: How the rule is applied to rows with missing values: to the "covariance" of maximum likelihood, by the
+    #: "likelihood" of fits, by "folds", or, if empty, not at all.
+    with_holes: str = ""
+    #: What a curve of thresholds is compared with.
+    compared: Callable[[Eigenvalues], np.ndarray] = all_eigenvalues
 
 
 _RULES = (
@@ -46,6 +60,7 @@ _RULES = (
         "a fixed share of the variance is enough",
         "reach",
         options=("proportion",),
+        with_holes="covariance",
     ),
     Rule(
         "kaiser",
@@ -55,6 +70,7 @@ _RULES = (
         "eigenvalues",
         "noise eigenvalues are all equal (n far above p)",
         "thresholds",
+        with_holes="covariance",
     ),
     Rule(
         "broken-stick",
@@ -64,6 +80,7 @@ _RULES = (
         "eigenvalues",
         "chance shares variance out like a broken stick",
         "thresholds",
+        with_holes="covariance",
     ),
     Rule(
         "elbow",
@@ -73,6 +90,7 @@ _RULES = (
         "eigenvalues",
         "two groups of eigenvalues, equally spread",
         "large",
+        with_holes="covariance",
     ),
     Rule(
         "minka",
@@ -92,6 +110,7 @@ _RULES = (
         "Gaussian rows, equal noise, n far above p",
         "small",
         first=0,
+        with_holes="likelihood",
     ),
     Rule(
         "aic",
@@ -102,6 +121,7 @@ _RULES = (
         "as BIC, for prediction; keeps more",
         "small",
         first=0,
+        with_holes="likelihood",
     ),
     Rule(
         "parallel",
@@ -122,6 +142,7 @@ _RULES = (
         "each component is shared by several columns",
         "small",
         first=0,
+        with_holes="covariance",
     ),
     Rule(
         "gavish-donoho",
@@ -153,11 +174,31 @@ _RULES = (
         "rows are independent",
         "large",
         first=0,
+        with_holes="folds",
     ),
 )
 
-#: All rules, by name.
+#: The rules that choose the number of components, by name.
 RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}
+
+#: The rules that choose the number of factors and have no meaning for components, by name.
+FACTOR_RULES: dict[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "parallel-factors",
+            parallel_factors,
+            "Assumes that without factors columns would be independent and Gaussian; it counts factors, not "
+            "components: what columns share, without the variance of each column alone. Everything that columns share "
+            "counts, so that it often keeps more than parallel analysis of components.",
+            "matrix",
+            "columns are independent but for the factors",
+            "thresholds",
+            options=("n_draws", "quantile", "seed"),
+            compared=reduced_eigenvalues,
+        ),
+    )
+}
 
 #: Other names of rules; "mle" is scikit-learn's.
 ALIASES = {"mle": "minka", "horn": "parallel", "velicer": "map"}
@@ -165,8 +206,9 @@ ALIASES = {"mle": "minka", "horn": "parallel", "velicer": "map"}
 
 def rule_of(name: Any) -> Rule:
     """The rule with this name or alias."""
-    rule = RULES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
+    known = {**RULES, **FACTOR_RULES}
+    rule = known.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if rule is None:
-        others = ", ".join(f"{alias!r} for {known!r}" for alias, known in ALIASES.items())
-        raise choice("rule", name, list(RULES), f"Also {others}.")
+        others = ", ".join(f"{alias!r} for {main!r}" for alias, main in ALIASES.items())
+        raise choice("rule", name, list(known), f"Also {others}.")
     return rule

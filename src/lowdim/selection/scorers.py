@@ -38,6 +38,7 @@ class Scorer(ABC):
     greater_is_better = True
     takes_nan = False
     from_zero = False
+    compares_with_means = False
     refits = True
     fits_each_count = False
     leaves_out_constant = False
@@ -249,6 +250,7 @@ class ErrorScorer(TablesScorer):
     rotates = (True, False)
     #: The model without components predicts the mean.
     least = 0
+    compares_with_means = True
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         model = self.fit_model(train, counts)
@@ -263,7 +265,8 @@ class ErrorScorer(TablesScorer):
         truth = _columns(y)[used]
         scores = []
         for k in np.minimum(counts, model.n_components_):
-            errors = _columns(model.predict(X, n_components=int(k)))[used] - truth
+            predicted = _columns(model.predict(X, n_components=int(k)))[used] if k else _columns(model.y_mean_).T
+            errors = predicted - truth
             scores.append(np.average(errors**2, axis=0, weights=test[used]))
         return np.array(scores)
 

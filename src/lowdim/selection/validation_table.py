@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..solvers import Plan
-from .tabular import Tabular
+from ..tabular import Table, Tabular
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation(Tabular):
-    """Scores of held-out rows, for each number of components and each setting of other options.
+    """How well held-out rows are described, for each number of components and each setting of other options.
 
     Attributes
     ----------
@@ -21,14 +21,19 @@ class CrossValidation(Tabular):
         The numbers of components that were tried.
     settings : list of dict
         The settings of other options that were tried; a single empty one if there were none.
-    scores : array of shape (n_splits, n_settings, n_counts)
-        The average score over the held-out rows of each split.
+    per_split : array of shape (n_splits, n_settings, n_counts)
+        The average over the held-out rows of each split of what is measured: `what`.
     by_response : array of shape (n_splits, n_settings, n_counts, n_targets), or None
         For regressions, the mean squared errors of each response.
+    of_means : array of shape (n_splits, n_settings, n_targets), or None
+        For regressions, the mean squared errors of predictions by the means of the other rows.
     weights : array of shape (n_splits,)
         The total weight of the held-out rows.
     mean, standard_error : arrays of shape (n_settings, n_counts)
         Mean over all held-out rows, and its standard error.
+    rmse, r2 : arrays of shape (n_settings, n_counts)
+        For regressions, the root mean squared error of prediction (RMSEP), and the share of the variance of the
+        responses that is predicted (R2), both over all held-out rows.
     best, one_standard_error : int
         The number of components with the best mean, and the smallest number within one standard error of it.
     best_setting : dict
@@ -44,32 +49,49 @@ class CrossValidation(Tabular):
     greater_is_better: bool
     n_components: np.ndarray
     settings: list[dict[str, Any]]
-    scores: np.ndarray
+    per_split: np.ndarray
     by_response: np.ndarray | None
     weights: np.ndarray
     n_samples: int
     n_passes: int
     plan: Plan
+    of_means: np.ndarray | None = None
+    #: What attributes are called in files, where that differs.
+    names_in_files: ClassVar[dict[str, str]] = {"per_split": "scores"}
 
     @property
     def mean(self) -> np.ndarray:
         """Average over all held-out rows: splits are weighted by their held-out rows."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.average(self.scores, axis=0, weights=self.weights))
+            return np.asarray(np.average(self.per_split, axis=0, weights=self.weights))
 
     @property
     def standard_error(self) -> np.ndarray:
         """Standard error of the mean, from the variation between splits."""
-        n = len(self.scores)
+        n = len(self.per_split)
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(n))
+            return np.asarray(self.per_split.std(axis=0, ddof=1) / np.sqrt(n))
 
     @property
     def rmse(self) -> np.ndarray:
         """Root mean squared error over all held-out rows, for regressions."""
         if self.by_response is None:
-            raise AttributeError(f"{self.estimator} is scored by its {self.what}, so there is no rmse.")
+            raise AttributeError(f"{self.estimator} is measured by its {self.what}, so there is no rmse.")
         return np.sqrt(self.mean)
+
+    @property
+    def r2(self) -> np.ndarray:
+        """1 - MSE / MSE of the means, over all held-out rows, averaged over the responses, for regressions.
+
+        The means are those of the rows that are not left out, so that R2 is negative if predictions are worse than
+        these. The R2 of a response that does not vary is 1 if it is predicted exactly, and 0 otherwise.
+        """
+        if self.by_response is None or self.of_means is None:
+            raise AttributeError(f"{self.estimator} is measured by its {self.what}, so there is no r2.")
+        errors = np.average(self.by_response, axis=0, weights=self.weights)
+        whole = np.average(self.of_means, axis=0, weights=self.weights)[:, None, :]
+        ratio = np.where(whole > 0, errors / np.where(whole > 0, whole, 1.0), np.where(errors > 0, 1.0, 0.0))
+        return np.asarray(np.mean(1.0 - ratio, axis=-1))
 
     @property
     def best(self) -> int:
@@ -89,16 +111,39 @@ class CrossValidation(Tabular):
         reach = mean[j] - (error if np.isfinite(error) else 0.0)
         return int(self.n_components[np.flatnonzero(mean >= reach)[0]])
 
-    def table(self) -> dict[str, list[Any]]:
-        """Columns with one entry for each setting and number of components."""
-        names = list(self.settings[0])
-        mean, error = self.mean, self.standard_error
-        rows = [(s, j) for s in range(len(self.settings)) for j in range(len(self.n_components))]
-        columns: dict[str, list[Any]] = {name: [self.settings[s][name] for s, _ in rows] for name in names}
-        columns["n_components"] = [int(self.n_components[j]) for _, j in rows]
-        columns["mean"] = [float(mean[s, j]) for s, j in rows]
-        columns["standard_error"] = [float(error[s, j]) for s, j in rows]
-        return columns
+    def table(self) -> Table:
+        """A row for each setting and number of components, labelled by the number of components.
+
+        The last column marks the best one ("best"), and the smallest number of components within one standard error of
+        it ("one std. error").
+        """
+        names, counts = list(self.settings[0]), len(self.n_components)
+        columns: dict[str, Any] = {
+            name: [_entry(setting[name]) for setting in self.settings for _ in range(counts)] for name in names
+        }
+        columns |= {"mean": self.mean.ravel(), "std. error": self.standard_error.ravel()}
+        if self.by_response is not None:
+            columns["RMSEP"] = self.rmse.ravel()
+        if self.of_means is not None:
+            columns["R2"] = self.r2.ravel()
+        columns["choice"], notes = self._marks()
+        splits = f"{len(self.per_split)} splits of {self.n_samples} rows"
+        title = f"{self.estimator}: {self.what} of rows left out, {splits}"
+        labels = np.tile(self.n_components, len(self.settings))
+        return Table(columns, labels, title=title, notes=notes, row_name="K")
+
+    def _marks(self) -> tuple[list[str], list[str]]:
+        """The last column of the table, and what is said below it."""
+        marks = np.full(self.mean.shape, "", dtype=object)
+        if np.all(np.isneginf(self._oriented_mean())):
+            return marks.ravel().tolist(), ["no model has a finite mean: there is no variance left for the noise"]
+        (s, j), smallest = self._best, self.one_standard_error
+        marks[s, j] = "best"
+        i = int(np.flatnonzero(self.n_components == smallest)[0])
+        marks[s, i] = "best, one std. error" if i == j else "one std. error"
+        words = "".join(f"{name}={value}, " for name, value in self.best_setting.items())
+        notes = [f"best: {words}K = {self.best}"] if words else []
+        return marks.ravel().tolist(), [*notes, f"within one standard error of the best: K = {smallest}"]
 
     @property
     def _best(self) -> tuple[int, int]:
@@ -118,31 +163,12 @@ class CrossValidation(Tabular):
 
     def __repr__(self) -> str:
         if np.all(np.isneginf(self._oriented_mean())):
-            return f"CrossValidation({self.estimator}, no score, {len(self.scores)} splits)"
+            return f"CrossValidation({self.estimator}, no finite mean, {len(self.per_split)} splits)"
         words = "".join(f", {name}={value}" for name, value in self.best_setting.items())
         best = f"best n_components={self.best}{words}, within one standard error: {self.one_standard_error}"
-        return f"CrossValidation({self.estimator}, {best}, {len(self.scores)} splits)"
-
-    def __str__(self) -> str:
-        lines = [f"{self.estimator}: {self.what} of rows left out, {len(self.scores)} splits of {self.n_samples} rows"]
-        known = not np.all(np.isneginf(self._oriented_mean()))
-        s_best, j_best = self._best if known else (-1, -1)
-        for s, setting in enumerate(self.settings):
-            if setting:
-                lines.append(", ".join(f"{name}={value}" for name, value in setting.items()))
-            lines.append(f"{'K':>3}{'mean':>11}{'std. error':>12}")
-            for j, k in enumerate(self.n_components):
-                end = "  best" if (s, j) == (s_best, j_best) else ""
-                lines.append(f"{k:>3}{_number(self.mean[s, j]):>11}{_number(self.standard_error[s, j]):>12}{end}")
-        if not known:
-            return "\n".join([*lines, "no model has a finite score: there is no variance left for the noise"])
-        words = "".join(f"{name}={value}, " for name, value in self.best_setting.items())
-        if words:
-            lines.append(f"best: {words}K = {self.best}")
-        lines.append(f"within one standard error of the best: K = {self.one_standard_error}")
-        return "\n".join(lines)
+        return f"CrossValidation({self.estimator}, {best}, {len(self.per_split)} splits)"
 
 
-def _number(value: float) -> str:
-    """A number as text, without an exponent unless it is very large or small."""
-    return f"{value:.3f}" if 1e-2 <= abs(value) < 1e6 else f"{value:.4g}"
+def _entry(value: Any) -> Any:
+    """The value of an option as an entry of a table: numbers and text as they are, and everything else as text."""
+    return value if value is None or isinstance(value, bool | int | float | str | np.generic) else str(value)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._paths import local_path
 from .._whole_files import moved_when_whole
 from ..errors import (
     being_read,
@@ -24,6 +25,7 @@ from ..errors import (
     no_permission_to_write,
     not_written,
     output_exists,
+    output_is_no_path,
     unknown_output,
     would_lose_arrays,
 )
@@ -74,9 +76,9 @@ class Output:
 
 def find_output(where: str | os.PathLike[str]) -> Output:
     """What a path says about where and how to write; an error if it names no kind of file that can be written."""
-    given = os.path.expanduser(os.fspath(where))
+    given = local_path(where)
     if not isinstance(given, str):
-        raise TypeError(f"path must be a string or a Path, got {type(where).__name__}.")
+        raise output_is_no_path(where)
     path, _, inner = given.partition("::")
     bare = path.rstrip("/" + os.sep)
     found = next(((suffix, kind) for suffix, kind in SINKS.items() if bare.lower().endswith(suffix)), None)

@@ -110,6 +110,10 @@ class FactorAnalysis(SklearnParameters, models.FactorAnalysis):
     def _to_rotate(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
         return W * scale
 
+    def _warn_of_heywood_cases(self) -> None:
+        # scikit-learn gives no such warning; `heywood_` marks the columns nevertheless.
+        pass
+
     def _k(self, n: int | None, p: int) -> int:
         return 0 if self.n_components == 0 else super()._k(n, p)
 

@@ -35,7 +35,7 @@ from .latent import (
     Rotation,
     Varimax,
 )
-from .results import CanonicalFit, KernelFit, LatentFit, PairFit, Spectrum, Status, Tail, Unmixing
+from .results import CanonicalFit, KernelFit, LatentFit, Misfit, PairFit, Spectrum, Status, Tail, Unmixing
 from .spectra import SOLVERS, Covariance, Gram, Krylov, Solver, Triangle
 from .tables import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
 
@@ -69,6 +69,7 @@ __all__ = [
     "KrylovKernel",
     "LatentFit",
     "LatentSolver",
+    "Misfit",
     "Newton",
     "NewtonCG",
     "Nystrom",

@@ -104,6 +104,25 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
+class Misfit:
+    """How far the covariance of a latent Gaussian model is from the covariance of the rows."""
+
+    #: Total weight of the rows.
+    weight: float
+    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the
+    #: covariance of the rows; None if that is singular.
+    discrepancy: float | None
+    #: The same for the model of independent columns.
+    null_discrepancy: float | None
+    #: Sums of squares of the residual correlations, which are the differences of the two covariances in units of the
+    #: standard deviations of the columns: over all pairs of different columns, and over the columns (the diagonal).
+    residual_squares: tuple[float, float] | None
+    #: Whether no entry of the rows is missing. Otherwise likelihoods are those of the observed entries, and the
+    #: covariance of the rows is its estimate of maximum likelihood.
+    complete: bool = True
+
+
+@dataclass(frozen=True)
 class LatentFit:
     """A latent Gaussian model x = mean + W^T u + e of rows."""
 
@@ -131,9 +150,8 @@ class LatentFit:
     advice: str = "Raise max_iter, or ask for fewer components."
     #: Unit vectors along the rows of `loadings` if these are orthogonal, (k, p); otherwise None.
     axes: Array | None = None
-    #: 2 / n times the log-likelihood of the saturated model minus that of this one. The saturated model has the sample
-    #: covariance; None if that is singular or unknown.
-    discrepancy: float | None = None
+    #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
+    misfit: Misfit | None = None
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._xp import is_array, is_sparse
-from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths
+from ..errors import bad_ndim, cannot_keep, list_names, list_of_paths, text_response
 from .array import ArraySource
-from .arrow import ArrowObject, is_arrow_object
+from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
@@ -22,8 +22,9 @@ from .counted import CountedSource
 from .dask import DaskSource, is_dask, stacked, tasks, tree
 from .filled import FilledSource
 from .found_files import is_path, names_file
-from .gathered import entries_of, gather, with_known_length
+from .gathered import as_if_gathered, entries_of, gather, with_known_length
 from .known import KnownSource
+from .labels import check_row_labels, row_labels
 from .mapped import MappedSource
 from .named_columns import (
     ContentsTable,
@@ -35,7 +36,6 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
-from .row_labels import check_row_labels
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
@@ -88,24 +88,45 @@ def _open_opened_rows(X: Any) -> Source:
     return source
 
 
+def _open_arrow(X: Any) -> Source:
+    return ArrowObject(X).open()
+
+
 def _open_stream(X: Any) -> Source:
     return StreamSource(X, open_source)
 
 
-#: Pairs of a test and a function that opens every X that passes the test. The first test that X passes decides.
-SOURCES: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
-    (lambda X: isinstance(X, np.ndarray), ArraySource),
-    (is_sparse, SparseSource),
-    (is_path, lambda X: scan(X).open()),
-    (lambda X: isinstance(X, Scan), lambda X: X.open()),
-    (_is_nested_list, _open_list),
-    (is_dask, lambda X: DaskSource(X, open_source)),
-    (is_array, ArraySource),
-    (is_table, open_table),
-    (is_arrow_object, lambda X: ArrowObject(X).open()),
-    (is_store_object, _open_opened_rows),
-    (_is_array_like, lambda X: open_source(np.asarray(X))),
-    (_is_stream, _open_stream),
+def _named_dask(X: Any) -> NamedTable | None:
+    return DaskTable(X, open_source) if hasattr(X, "columns") else None
+
+
+class SourceKind(NamedTuple):
+    """A kind of input: how it is known, opened, and asked for columns by their names."""
+
+    #: Whether X is of this kind.
+    fits: Callable[[Any], bool]
+    #: The source of the rows of X.
+    open: Callable[[Any], Source]
+    #: The columns of X by their names, which need not be numbers; None if they have no names. By default they are those
+    #: of the source.
+    named: Callable[[Any], NamedTable | None] | None = None
+
+
+#: The kinds of input. The first one that fits decides.
+SOURCES: list[SourceKind] = [
+    SourceKind(lambda X: isinstance(X, np.ndarray), ArraySource),
+    SourceKind(is_sparse, SparseSource),
+    SourceKind(is_path, lambda X: scan(X).open(), lambda X: _named_table(scan(X))),
+    SourceKind(lambda X: isinstance(X, Scan), lambda X: X.open(), lambda X: ContentsTable(X.contents, X)),
+    SourceKind(_is_nested_list, _open_list),
+    SourceKind(is_dask, lambda X: DaskSource(X, open_source), _named_dask),
+    SourceKind(is_array, ArraySource),
+    SourceKind(is_table, open_table, FrameTable),
+    SourceKind(is_arrow_object, _open_arrow, lambda X: ContentsTable(ArrowObject(X))),
+    SourceKind(is_store_object, _open_opened_rows),
+    SourceKind(_is_array_like, lambda X: open_source(np.asarray(X))),
+    # Opening it may take its first block, so it is opened once.
+    SourceKind(_is_stream, _open_stream, lambda X: SourceTable(open_source(X))),
 ]
 
 
@@ -180,23 +201,25 @@ def _open_files_keeping(
 
 def _opener(X: Any) -> Callable[[Any], Source] | None:
     """The function in `SOURCES` that opens `X`, or None if `X` passes none of the tests."""
-    return next((opener for fits, opener in SOURCES if fits(X)), None)
+    kind = _kind_of(X)
+    return None if kind is None else kind.open
+
+
+def _kind_of(X: Any) -> SourceKind | None:
+    return next((kind for kind in SOURCES if kind.fits(X)), None)
 
 
 def can_be_opened(X: Any) -> bool:
     """Whether `open_source` knows a source for `X`."""
-    return isinstance(X, Source) or any(fits(X) for fits, _ in SOURCES)
+    return isinstance(X, Source) or _kind_of(X) is not None
 
 
-#: Pairs of a test and a function that gives the columns of every X that passes the test by their names.
-NAMED_TABLES: list[tuple[Callable[[Any], bool], Callable[[Any], NamedTable]]] = [
-    (lambda X: isinstance(X, Source), SourceTable),
-    (lambda X: isinstance(X, Scan), lambda X: ContentsTable(X.contents, X)),
-    (lambda X: is_dask(X) and hasattr(X, "columns"), lambda X: DaskTable(X, open_source)),
-    (is_table, FrameTable),
-    (is_arrow_object, lambda X: ContentsTable(ArrowObject(X))),
-    (lambda X: not is_array(X) and not is_sparse(X) and _is_stream(X), lambda X: SourceTable(open_source(X))),
-]
+def can_be_read_once(X: Any) -> bool:
+    """Whether `X` is used up when its rows are read, and its first block when it is opened."""
+    if hasattr(X, "__next__"):
+        return True
+    kind = None if isinstance(X, Source) else _kind_of(X)
+    return kind is not None and kind.open is _open_arrow and is_arrow_stream(X)
 
 
 def by_name(
@@ -230,8 +253,15 @@ def by_name(
 
 def _named_table(X: Any) -> NamedTable | None:
     """The columns of `X` by their names; None if they have no names."""
-    X = scanned(X)
-    table = next((make(X) for fits, make in NAMED_TABLES if fits(X)), None)
+    if isinstance(X, Source):
+        return SourceTable(X)
+    kind = _kind_of(X)
+    if kind is None:
+        return None
+    if kind.named is None:
+        source = kind.open(X)
+        return None if source.names is None else SourceTable(source)
+    table = kind.named(X)
     return None if table is None or not table.has_names else table
 
 
@@ -279,8 +309,7 @@ def _open_column(y: Any) -> Source:
         return source
     if is_column(y):
         name = getattr(y, "name", None)
-        y = np.asarray(y if hasattr(y, "__array__") else y.to_numpy())
-        source = open_source(y[:, None])
+        source = _open_vector(np.asarray(y if hasattr(y, "__array__") else y.to_numpy()))
         source.names = None if name is None else [str(name)]
         source.vector = True
         return source
@@ -289,9 +318,19 @@ def _open_column(y: Any) -> Source:
     if getattr(y, "ndim", None) is None and hasattr(y, "__array__") and not _has_columns(y):
         y = np.asarray(y)
     vector = getattr(y, "ndim", None) == 1 and is_array(y)
-    source = open_source(y[:, None] if vector else y)
+    source = _open_vector(y) if vector else open_source(y)
     source.vector = vector
     return source
+
+
+def _open_vector(y: Any) -> Source:
+    """The source of a vector of responses, as one column."""
+    try:
+        return open_source(y[:, None])
+    except (TypeError, ValueError) as error:
+        entries = y.tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "OSU" else []
+        text = next((entry for entry in entries if isinstance(entry, str)), None)
+        raise error if text is None else text_response(text) from error
 
 
 def _unknown(X: Any) -> TypeError:
@@ -324,14 +363,17 @@ __all__ = [
     "Scan",
     "ShapedSource",
     "Source",
+    "SourceKind",
     "SparseSource",
     "StreamSource",
     "TableSource",
     "Traits",
     "aligned",
+    "as_if_gathered",
     "bad_entry_error",
     "by_name",
     "can_be_opened",
+    "can_be_read_once",
     "check_row_labels",
     "gather",
     "hold_files",
@@ -340,6 +382,7 @@ __all__ = [
     "open_keeping",
     "open_source",
     "open_target",
+    "row_labels",
     "scan",
     "stacked",
     "tasks",

@@ -32,6 +32,8 @@ class Traits:
     by_feature: bool = True
     #: `blocks(n)` gives all n rows as one block. False for streams, whose rows come in blocks of any size.
     whole: bool = True
+    #: In blocks, the numbers of each column lie one after another in memory.
+    column_blocks: bool = False
     #: Blocks are computed when they are read. This costs about as much as summing them, so it is worth several threads.
     costly: bool = False
     #: Rows are held by the workers of a scheduler, which should also do the work on them.

@@ -83,7 +83,7 @@ class BesideSource(Source):
         read = [s.parent if isinstance(s, ColumnsSource) else s for s in self.members]
         return list({id(s): s for s in read}.values())
 
-    def _changed(self, change: Callable[[Source], Source]) -> BesideSource:
+    def changed(self, change: Callable[[Source], Source]) -> BesideSource:
         """The same tables of a piece of each source that is read."""
         changed = {id(s): change(s) for s in self._sources_to_read()}
         members = self.members
@@ -97,7 +97,7 @@ class BesideSource(Source):
             leads = [s for s in self.members if s.traits.remote] or [s for s in self.members if s.traits.part_bytes]
             lengths = (int(part.shape[0] or 0) for part in leads[0].parts(k, least))
             edges = list(pairwise(accumulate(lengths, initial=0)))
-            return [self._changed(partial(_between, i=i, j=j)) for i, j in edges]
+            return [self.changed(partial(_between, i=i, j=j)) for i, j in edges]
         cut = [s.parts(k, least) for s in self.members]
         if len({len(parts) for parts in cut}) > 1:
             return [self]
@@ -108,7 +108,7 @@ class BesideSource(Source):
         return all(s.can_skip for s in self.members)
 
     def after(self, i: int) -> Source:
-        return self._changed(lambda source: source.after(i))
+        return self.changed(lambda source: source.after(i))
 
     def identity(self) -> dict[str, Any]:
         return {"tables": [s.identity() for s in self.members]}

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import (
     bad_columns,
-    decimal_commas,
     duplicate_columns,
     list_names,
+    nearly_numbers,
     no_columns_left,
     not_numbers,
     unknown_column,
@@ -54,7 +54,7 @@ class ColumnChoice:
         """The chosen columns of a table; an error if one is not there, not a number or not unique."""
         chosen = self.named_among(contents)
         if self.columns == NUMERIC:
-            self._refuse_decimal_commas(contents)
+            self._refuse_nearly_numbers(contents)
         if not chosen:
             raise no_columns_left(contents.label, contents.names, contents.numeric)
         check_columns(chosen, contents)
@@ -70,12 +70,12 @@ class ColumnChoice:
         left_out = set(_matching(self.exclude, contents))
         return [name for name in chosen if name not in left_out]
 
-    def _refuse_decimal_commas(self, contents: Contents) -> None:
-        """Raise an error if columns would be left out only because their decimals are written with a comma."""
+    def _refuse_nearly_numbers(self, contents: Contents) -> None:
+        """Raise an error if columns would be left out only because a few of their entries are not numbers."""
         known = {*contents.numeric, *contents.index, *_matching(self.exclude, contents)}
-        left_out = contents.with_decimal_comma([name for name in dict.fromkeys(contents.names) if name not in known])
-        if left_out:
-            raise decimal_commas(contents.label, left_out)
+        why = contents.nearly_numbers([name for name in dict.fromkeys(contents.names) if name not in known])
+        if why:
+            raise nearly_numbers(contents.label, why)
 
     def __str__(self) -> str:
         if self.columns is None:
@@ -93,7 +93,7 @@ def check_columns(chosen: Sequence[str], contents: Contents) -> None:
     others = [name for name in dict.fromkeys(chosen) if name not in numeric]
     if others:
         why = contents.why_not_numbers(others)
-        raise not_numbers(contents.label, others, contents.numeric, of_scan=contents.of_scan, why=why)
+        raise not_numbers(contents.label, others, contents.numeric, why=why)
     names = list(contents.names)
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(chosen) if names.count(name) > 1]

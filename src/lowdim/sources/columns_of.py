@@ -98,7 +98,9 @@ class ColumnsSource(Source):
 
     def of_other(self, parent: Source) -> Source:
         """The same columns of another parent, such as a piece of this one."""
-        return self._inherit(ColumnsSource(parent, self._columns, self.dtype))
+        other = self._inherit(ColumnsSource(parent, self._columns, self.dtype))
+        other.vector = self.vector
+        return other
 
 
 def _columns_of(parent: Source, columns: Sequence[int], dtype: Any, table: str) -> Source:

@@ -24,8 +24,6 @@ class Contents(ABC):
     numeric: Sequence[Any]
     #: Those that are the index of a data frame. They are read only if they are named.
     index: Sequence[Any] = ()
-    #: Whether `scan` made this, and can choose the columns.
-    of_scan: ClassVar[bool] = True
     #: What messages call the table: a path, or the type of an object.
     label: str
 
@@ -37,9 +35,9 @@ class Contents(ABC):
         """Why these columns are not numbers, if there is more to say than that."""
         return ""
 
-    def with_decimal_comma(self, columns: Sequence[Any]) -> list[Any]:
-        """Those of these columns of text that are numbers with a decimal comma."""
-        return []
+    def nearly_numbers(self, columns: Sequence[Any]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
 
     @abstractmethod
     def column(self, name: Any) -> np.ndarray:

@@ -7,7 +7,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+from .. import container
+from .._paths import local_path
 from ..errors import (
     empty_directory,
     inside_store,
@@ -17,6 +20,7 @@ from ..errors import (
     not_a_path,
     not_local,
     not_permitted,
+    saved_object,
     unknown_suffix,
 )
 from .file_kinds import FILE_KINDS, kind_of, suffixes
@@ -36,20 +40,24 @@ def find_files(where: Any) -> Found:
     places = list(where) if isinstance(where, list | tuple) else [where]
     if not places:
         raise no_such_file("an empty list")
-    paths, inside = [], None
+    paths: list[str] = []
+    partitions: list[tuple[tuple[str, str], ...]] = []
+    inside = None
     for place in places:
         if not isinstance(place, str | os.PathLike):
             raise not_a_path(place)
-        path, name = _split(os.path.expanduser(os.fspath(place)))
+        path, name = _split(local_path(place))
         inside = inside if name is None else name
         _refuse_inside(path)
-        paths += list(_expanded(path))
+        found = list(_expanded(path))
+        paths += found
+        partitions += [_keys_of(file, _given_directory(path)) for file in found]
     kinds: dict[str, str] = {}
     for path in paths:
         kinds.setdefault(_kind_of_file(path), path)
     if len(kinds) > 1:
         raise mixed_kinds(_text(where), kinds)
-    return Found(_text(where), next(iter(kinds)), tuple(Stamp.of(path) for path in paths), inside)
+    return Found(_text(where), next(iter(kinds)), tuple(map(Stamp.of, paths)), inside, tuple(partitions))
 
 
 def is_path(X: Any) -> bool:
@@ -93,6 +101,23 @@ def _expanded(path: str) -> Iterator[str]:
         raise no_match(path)
     for match in found:
         yield from _files_in(match)
+
+
+def _given_directory(path: str) -> str:
+    """The directory that the user gave: the path itself, or what a pattern begins with; the names of directories below
+    it were found."""
+    if os.path.isdir(path):
+        return path
+    while glob.has_magic(path) and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path if os.path.isdir(path) or not path else os.path.dirname(path)
+
+
+def _keys_of(file: str, directory: str) -> tuple[tuple[str, str], ...]:
+    """The keys and values in the names of the directories of a file below another directory, such as "year=2024"."""
+    names = Path(os.path.relpath(file, directory or os.curdir)).parts[:-1]
+    pairs = (name.partition("=") for name in names)
+    return tuple((unquote(key), unquote(value)) for key, equals, value in pairs if key and equals)
 
 
 def _absent(path: str) -> OSError:
@@ -154,7 +179,7 @@ def _kind_of_file(path: str) -> str:
         raise not_permitted(path)
     kind = kind_of(path)
     if kind is None:
-        raise unknown_suffix(path, suffixes())
+        raise saved_object(path) if container.looks_written(path) else unknown_suffix(path, suffixes())
     return kind
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 from .._memory import free_bytes
@@ -9,6 +12,9 @@ from .._xp import Array, concat_rows, is_sparse, to_numpy
 from ..errors import rows_exceed_memory
 from .array import ArraySource
 from .base import Source
+from .beside import BesideSource
+from .columns_of import ColumnsSource
+from .shaped import ShapedSource
 from .sparse import SparseSource
 
 #: A table fits easily into memory if it takes at most this share of what is free.
@@ -20,12 +26,17 @@ _BLOCK_BYTES = 8 << 20
 def gather(source: Source, purpose: str) -> Source:
     """The rows of a source as a source in memory; `source` itself if its rows are there already.
 
-    One pass. The memory is that of all rows, and twice as much while they are gathered if their number is not known
-    beforehand. An error says how much is missing, before anything is read if the number is known, and names the
-    `purpose` for which the rows are needed.
+    One pass, also over tables that are columns of the same stream. The memory is that of all rows, and twice as much
+    while they are gathered if their number is not known beforehand. An error says how much is missing, before anything
+    is read if the number is known, otherwise as soon as the rows read so far and a copy of them do not fit, and names
+    the `purpose` for which the rows are needed.
     """
     if source.traits.in_memory:
         return source
+    if isinstance(source, BesideSource):
+        return source.changed(partial(gather, purpose=purpose))
+    if isinstance(source, ColumnsSource):
+        return source.of_other(gather(source.parent, purpose))
     if source.shape[0] is None:
         rows = _growing_rows(source, purpose)
     else:
@@ -43,9 +54,28 @@ def entries_of(source: Source) -> np.ndarray:
 
 
 def with_known_length(source: Source, purpose: str) -> Source:
-    """The source, or its rows in memory if they come from a file or a query that does not tell their number."""
-    stored = isinstance(getattr(source, "parent", source), StoredSource)
-    return gather(source, purpose) if source.shape[0] is None and stored and source.traits.rereadable else source
+    """The source, or its rows in memory if their number is not known or they can be read only once."""
+    once = source.shape[0] is None or not source.traits.rereadable
+    return gather(source, purpose) if once and not source.traits.remote else source
+
+
+def as_if_gathered(source: Source, n: int) -> Source:
+    """A source without rows that has the traits of `gather(source)`, for a plan that reads nothing; it has n rows if
+    their number is not known."""
+    if source.traits.in_memory:
+        return source
+    if isinstance(source, BesideSource):
+        return source.changed(partial(as_if_gathered, n=n))
+    if isinstance(source, ColumnsSource):
+        return source.of_other(as_if_gathered(source.parent, n))
+    n, p, traits = source.shape[0] or n, source.shape[1], source.traits
+    n_bytes = int(n * p * traits.stored * traits.itemsize)
+    held = ShapedSource(
+        (n, p),
+        replace(traits, rereadable=True, by_feature=True, whole=True, in_memory=True, n_bytes=n_bytes, part_bytes=0),
+    )
+    held.names, held.table, held.vector, held.kind = source.names, source.table, source.vector, source.kind
+    return held
 
 
 def fits_easily(n: int, p: int, itemsize: int) -> bool:

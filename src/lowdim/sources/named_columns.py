@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ..errors import named_twice, needs_second_reading, unknown_column
+from ..errors import named_response_not_numbers, named_twice, needs_second_reading, unknown_column
 from .base import Source
 from .column_choice import check_columns
 from .columns_of import ColumnsSource
@@ -70,6 +70,11 @@ class FrameTable(NamedTable):
         return self._frame[:, self.names.index(name)].to_numpy()
 
     def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        kinds = dict(zip(self.names, self._frame.schema.values(), strict=True))
+        text = [name for name in _listed(y) if kinds[name] == nw.String]
+        if text:
+            numeric = [name for name, kind in kinds.items() if kind.is_numeric()]
+            raise named_response_not_numbers(self.label, text, numeric)
         if not isinstance(y, str):
             return self.rows(x), self.rows(y)
         vector = open_table(self.rows([y]))
@@ -116,6 +121,10 @@ class ContentsTable(NamedTable):
         return self._contents.column(name)
 
     def pair(self, x: Sequence[str], y: Sequence[str] | str) -> tuple[Any, Any]:
+        numeric = set(self._contents.numeric)
+        text = [name for name in _listed(y) if name not in numeric]
+        if text:
+            raise named_response_not_numbers(self.label, text, list(self._contents.numeric))
         dtypes = [self._contents.dtype(names) for names in (x, _listed(y))]
         return _side_by_side(self.rows([*x, *_listed(y)]), len(x), y, dtypes)
 

@@ -1,4 +1,4 @@
-"""`scan`: files as a table whose rows are read when a model needs them."""
+"""`scan`: files, or an object that speaks Arrow, as a table whose rows are read when a model needs them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._memory import in_words
+from .arrow import ArrowObject, is_arrow_object
 from .base import Source
 from .column_choice import ColumnChoice
 from .contents import Contents
@@ -17,17 +18,19 @@ from .stamps import Found
 
 @dataclass(frozen=True)
 class Scan:
-    """Files of one kind and a choice of their columns, as `scan` returns them. No row has been read."""
+    """Files of one kind, or an object that speaks Arrow, and a choice of their columns, as `scan` returns them. No row
+    has been read."""
 
-    found: Found
-    #: What the files hold, from the schema of the first one.
+    #: The files, or what the object holds.
+    found: Found | ArrowObject
+    #: What the files hold, from the schema of the first one; or what the object holds.
     contents: Contents = field(compare=False)
     #: Names or patterns (`ColumnChoice`); for arrays, whose columns have no names, numbers (`NumberChoice`).
     choice: Any
 
     @property
     def columns(self) -> list[Any]:
-        """The names of all columns of the files; of arrays, their numbers."""
+        """The names of all columns of the table; of arrays, their numbers."""
         return list(self.contents.names)
 
     @property
@@ -41,7 +44,7 @@ class Scan:
         return self.choice.among(self.contents)
 
     def select(self, columns: Any) -> Scan:
-        """Another choice of columns of the same files."""
+        """Another choice of columns of the same table."""
         return replace(self, choice=self.contents.choice.of(columns, None))
 
     def without(self, names: Sequence[Any]) -> Scan:
@@ -56,20 +59,26 @@ class Scan:
         return source
 
     def __repr__(self) -> str:
+        chosen = f"{self.choice} of {len(self.columns)}"
+        if isinstance(self.found, ArrowObject):
+            return f"scan({self.found.label}): {chosen}"
         n = len(self.found.files)
         size = f"{n} {self.found.kind} file{'s' if n > 1 else ''}, {in_words(self.found.n_bytes)}"
-        return f"scan({self.found.where!r}): {size}; {self.choice} of {len(self.columns)}"
+        return f"scan({self.found.where!r}): {size}; {chosen}"
 
 
 def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
-    """Files as a table, of which only the columns asked for are read, when a model needs them.
+    """Files, or an object that speaks Arrow, as a table, of which only the columns asked for are read, when a model
+    needs them.
 
     Parameters
     ----------
-    where : str, path, or list of these
+    where : str, path, or list of these; or an object that speaks Arrow
         A file, a pattern such as "part-*.parquet" (`**` for any directories), or a directory with all files below it.
         All files must be of one kind, which their names tell: Parquet, Arrow (Feather), CSV (also compressed by gzip),
         NPY, Zarr or HDF5. An array in a store that holds several is named behind two colons: "store.zarr::group/array".
+        Or a lazy frame of polars, a relation of DuckDB, a dataset, a table or a reader of pyarrow, or whatever else
+        speaks Arrow. A lazy frame, a relation and a dataset are asked for the chosen columns only.
     columns : str or list of str, optional
         Names, patterns ("temp_*"), or "numeric" for all columns that are numbers. The default is all columns; it is an
         error if one of them is not a number. The columns of arrays (NPY, Zarr, HDF5) have no names: pass their numbers,
@@ -99,8 +108,8 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     >>> lowdim.PCA(1).fit(rooms).mean_
     array([ 33.33333333, 166.66666667])
     """
-    found = find_files(where)
-    contents = FILE_KINDS[found.kind].contents(found)
+    found = ArrowObject(where) if is_arrow_object(where) else find_files(where)
+    contents = found if isinstance(found, ArrowObject) else FILE_KINDS[found.kind].contents(found)
     choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
     choice.named_among(contents)
@@ -113,7 +122,7 @@ def scanned(X: Any) -> Any:
 
 
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
-    """Files with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
+    """A scan with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
     X = scanned(X)
     if not isinstance(X, Scan) or not X.contents.has_names:

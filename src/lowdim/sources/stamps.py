@@ -47,6 +47,8 @@ class Found:
     files: tuple[Stamp, ...]
     #: The name of an array in a store ("file.h5::name"), or None.
     inside: str | None = None
+    #: For each file, the keys and values in the names of its directories ("year=2024"), below what the user gave.
+    partitions: tuple[tuple[tuple[str, str], ...], ...] = ()
 
     @property
     def paths(self) -> list[str]:

@@ -1,7 +1,8 @@
 """Data frames of pandas, polars and pyarrow, read through narwhals.
 
-Columns of Python objects that are numbers are converted once, when the table is opened. So are sparse columns of
-pandas, unless all columns are sparse and leave out zeros: then the table is read as a sparse matrix.
+Columns of Python objects that are numbers are converted once, when the table is opened. So are categories that are
+numbers, as dictionary-encoded numbers in files are, and sparse columns of pandas, unless all columns are sparse and
+leave out zeros: then the table is read as a sparse matrix.
 """
 
 from __future__ import annotations
@@ -79,14 +80,16 @@ class TableSource(Source):
         return frame.with_columns(*converted) if converted else frame
 
     def _numbers(self, j: int, column: Any, dtype: Any) -> np.ndarray:
-        """The numbers in a column of objects or in a sparse column."""
+        """The numbers in a column of objects or of categories, or in a sparse column."""
         native = getattr(column.to_native(), "dtype", dtype)
         if "complex" in str(native):
             raise complex_data(f"{native} in {column_label(j, self.names)}")
         if _is_sparse(native) and native.subtype.kind in "fiub":
             values = column.to_numpy()
             return values if values.dtype == np.float32 else values.astype(np.float64)
-        if dtype != nw.Object:
+        if dtype in (nw.Categorical, nw.Enum) and _has_numbers(column):
+            column = _decoded(column)
+        elif dtype != nw.Object:
             raise ValueError(not_numeric(j, native, self.names, _why_not(dtype)))
         values = np.array(column.to_numpy(), dtype=object)
         values[column.is_null().to_numpy()] = np.nan
@@ -148,6 +151,22 @@ def _sparse_matrix(X: Any) -> Any:
     if dtypes and all(_is_sparse(t) and t.subtype.kind in "fiub" and t.fill_value == 0 for t in dtypes):
         return X.sparse.to_coo()
     return None
+
+
+def _has_numbers(column: Any) -> bool:
+    """Whether the categories of a column are numbers; those of polars are text."""
+    if column.implementation.is_pandas_like():
+        return getattr(column.to_native().dtype.categories.dtype, "kind", "O") in "fiub"
+    kind = _decoded(column).dtype
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _decoded(column: Any) -> Any:
+    """A dictionary of pyarrow as a column of its values; pandas and polars decode by themselves."""
+    if not column.implementation.is_pyarrow():
+        return column
+    native = column.to_native()
+    return nw.from_native(native.cast(native.type.value_type), series_only=True)
 
 
 def _why_not(dtype: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import container
 from .._entries import all_finite, asymmetry, largest_magnitude
 from .._xp import is_sparse, to_numpy
-from ..errors import damaged_file
+from ..errors import damaged_file, is_checkpoint
 
 if TYPE_CHECKING:
     from .base import Layout, Summary
@@ -30,6 +30,8 @@ def read_summary(path: str | PathLike[str], cls: type[Summary]) -> Any:
         name = document.get("class")
         if document.get("holds") in ("model", "result"):
             raise ValueError(f"{path} holds a {document['holds']}, not a {cls.__name__}; use lowdim.load(path).")
+        if document.get("holds") == "checkpoint":
+            raise is_checkpoint(path)
         if document.get("holds") != "summary" or class_named(name) is None:
             raise damaged_file(path, "it does not say which summary it holds", container.is_newer(document))
         if name != cls.__name__:

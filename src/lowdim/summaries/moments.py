@@ -18,6 +18,7 @@ from .._xp import (
     dense,
     device,
     eps,
+    has_columns_in_one_piece,
     is_sparse,
     namespace,
     wide_dtype,
@@ -43,7 +44,8 @@ _DENSE_FROM = 0.03
 #: A block is merged as a whole, but its products are computed in slices. A block has this many slices if they have half
 #: of the size that fits in the cache, which also has to hold the shifted rows.
 _SLICES = 8
-#: From this many columns on, slices of float64 rows have _SLICE_ROWS rows: BLAS is fastest then.
+#: From this many columns on, slices of float64 rows have _SLICE_ROWS rows: BLAS is fastest then. Not if each column is
+#: in one piece: columns of 1024 numbers are so short that memory would be read at half of its speed.
 _SHORT_SLICES_FROM, _SLICE_ROWS = 64, 1024
 #: From this many columns on, products of slices are added to their sum by BLAS itself.
 _ADDED_BY_BLAS_FROM = 128
@@ -57,9 +59,9 @@ def _block_rows(n_columns: int, itemsize: int) -> int:
     return _SLICES * max(CACHE_BYTES // 2 // (n_columns * itemsize), 2 * n_columns)
 
 
-def _slice_rows(n_columns: int, itemsize: int) -> int:
+def _slice_rows(n_columns: int, itemsize: int, by_columns: bool) -> int:
     """The number of rows of a slice; at least 2 p, because adding the product of a slice costs p^2 operations."""
-    if itemsize == 8 and n_columns >= _SHORT_SLICES_FROM:
+    if itemsize == 8 and n_columns >= _SHORT_SLICES_FROM and not by_columns:
         return max(_SLICE_ROWS, 2 * n_columns)
     return _block_rows(n_columns, itemsize) // _SLICES
 
@@ -239,7 +241,7 @@ class Moments(ScatterSummary):
         largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
         xp = namespace(block)
-        rows = _slice_rows(p, block.itemsize) if xp is np else n
+        rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block)) if xp is np else n
         if n <= rows:
             s, P = self._slice_sums(block, shift, weights)
             return s, P, eps(P)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from .text import cells_of, clean
+from .text import cells_of, clean, left_out
 
 if TYPE_CHECKING:
     from .table import Table
@@ -28,20 +28,10 @@ def html_of(table: Table) -> str:
         for i, label in enumerate(shown.rows)
     )
     caption = f"<caption {_LEFT}>{_escaped(table.title)}</caption>" if table.title else ""
-    notes = [*_left_out(table), *table.notes]
+    notes = [*left_out(len(table) - len(shown), len(table.columns) - len(names)), *table.notes]
     below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
     corner = f"<th {_LEFT}>{_escaped(table.row_name)}</th>"
     return f"<table>{caption}<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-
-
-def _left_out(table: Table) -> list[str]:
-    """What is said of rows and columns that are not shown."""
-    parts = []
-    if len(table) > _ROWS:
-        parts.append(f"{len(table) - _ROWS} more rows")
-    if len(table.columns) > _COLUMNS:
-        parts.append(f"{len(table.columns) - _COLUMNS} more columns")
-    return ["... " + ", ".join(parts)] if parts else []
 
 
 def _escaped(text: str) -> str:

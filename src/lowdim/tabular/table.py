@@ -77,7 +77,10 @@ class Table:
         matrix = to_numpy(values)
         if matrix.ndim != 2 or matrix.shape[1] != len(columns):
             raise ValueError(f"a matrix of shape {matrix.shape} cannot have {len(columns)} names of columns.")
-        return cls({str(name): matrix[:, j] for j, name in enumerate(columns)}, rows, **more)
+        named = {str(name): matrix[:, j] for j, name in enumerate(columns)}
+        if len(named) < len(columns):
+            raise ValueError("two columns of a table cannot have the same name.")
+        return cls(named, rows, **more)
 
     @property
     def columns(self) -> list[str]:
@@ -103,6 +106,11 @@ class Table:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self._length, len(self._columns)
+
     def __len__(self) -> int:
         return self._length
 
@@ -127,7 +135,7 @@ class Table:
 
     def head(self, n: int = 5) -> Table:
         """The first n rows."""
-        return self._taken(np.arange(min(max(n, 0), self._length)))
+        return self.take(np.arange(min(max(n, 0), self._length)))
 
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
         """The rows in the order of a column, or of its absolute values; NaN comes last, and ties keep their order."""
@@ -141,12 +149,14 @@ class Table:
         if key.dtype.kind == "f":
             missing = np.isnan(key[order])
             order = np.concatenate([order[~missing], order[missing]])
-        return self._taken(order)
+        return self.take(order)
 
-    def _taken(self, order: np.ndarray) -> Table:
-        labels = None
+    def take(self, order: np.ndarray) -> Table:
+        """The rows at these positions, in this order. Rows without labels keep their positions as labels."""
+        labels: Any = None
         if self._rows is not None:
-            labels = [self._rows[i] for i in order]
+            take = getattr(self._rows, "take", None)
+            labels = [self._rows[i] for i in order] if take is None else take(order)
         elif not np.array_equal(order, np.arange(len(order))):
             labels = order.tolist()
         columns = {name: column[order] for name, column in self._columns.items()}
@@ -156,8 +166,10 @@ class Table:
         """A pandas data frame, with the labels as its index."""
         frame = self._frame("pandas")
         if self._rows is not None:
-            frame.index = self.rows
-            frame.index.name = self.row_name or None
+            # Labels that are an index of pandas are kept with their type and name.
+            frame.index = self._rows
+            if self.row_name:
+                frame = frame.rename_axis(index=self.row_name)
         return frame
 
     def to_polars(self) -> Any:
@@ -168,8 +180,10 @@ class Table:
         while name in self._columns:
             name += "_"
         labels = self.rows
-        same_type = len({type(label) for label in labels}) <= 1
-        return self._frame("polars", {name: labels if same_type else [str(label) for label in labels]})
+        kinds = {type(label) for label in labels}
+        # A column of polars has one type; labels of several levels are tuples.
+        one_type = len(kinds) <= 1 and tuple not in kinds
+        return self._frame("polars", {name: labels if one_type else [str(label) for label in labels]})
 
     def _frame(self, backend: Literal["pandas", "polars"], first: Mapping[str, Any] | None = None) -> Any:
         columns = {
@@ -186,17 +200,19 @@ class Table:
             "notes": list(self.notes),
         }
 
-    def text(self, *, max_rows: int | None = 20, width: int = 80) -> str:
+    def text(self, *, max_rows: int | None = 20, max_columns: int | None = 20, width: int = 80) -> str:
         """The table as text.
 
         Parameters
         ----------
         max_rows : int or None
             The largest number of rows that are shown; a last line tells how many there are beside them.
+        max_columns : int or None
+            The same for columns.
         width : int
             The largest width of a line. Columns that do not fit continue below, with the labels repeated.
         """
-        return text_of(self, max_rows=max_rows, width=width)
+        return text_of(self, max_rows=max_rows, max_columns=max_columns, width=width)
 
     def __str__(self) -> str:
         return self.text()
@@ -222,7 +238,8 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=float) if not values else np.array(values)
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    for i, value in enumerate(values):
+        array[i] = value
     return array
 
 

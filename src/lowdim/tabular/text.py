@@ -17,36 +17,51 @@ _WIDEST = 40
 _SMALLEST, _LARGEST = 1e-3, 1e6
 
 
-def text_of(table: Table, *, max_rows: int | None, width: int) -> str:
+def text_of(table: Table, *, max_rows: int | None, max_columns: int | None, width: int) -> str:
     """The text of a table, see `Table.text`."""
-    shown = len(table) if max_rows is None else min(len(table), max(max_rows, 0))
-    labels = [cut(clean(str(label)), _WIDEST) for label in _first_labels(table, shown)]
-    label_width = max((cell_width(label) for label in labels), default=0)
+    shown = _shown(len(table), max_rows)
+    labels = _labels(table, shown)
     blocks = []
-    names = table.columns
+    names = table.columns[: _shown(len(table.columns), max_columns)]
+    more = left_out(len(table) - shown, len(table.columns) - len(names))
     while True:
-        block, names = _block(table, names, labels, label_width, shown, width)
+        block, names = _block(table, names, labels, shown, width)
         blocks.append("\n".join(block))
         if not names:
             break
     lines = [clean(table.title)] if table.title else []
     lines.append("\n\n".join(blocks))
-    if shown < len(table):
-        lines.append(f"... {len(table) - shown} more rows")
-    return "\n".join([*lines, *(clean(note) for note in table.notes)])
+    return "\n".join([*lines, *more, *(clean(note) for note in table.notes)])
 
 
-def _first_labels(table: Table, shown: int) -> list[Any]:
-    """The labels of the first rows."""
-    return table.head(shown).rows if table.has_labels else list(range(shown))
+def _shown(count: int, most: int | None) -> int:
+    return count if most is None else min(count, max(most, 0))
 
 
-def _block(
-    table: Table, names: list[str], labels: list[str], label_width: int, shown: int, width: int
-) -> tuple[list[str], list[str]]:
+def left_out(rows: int, columns: int) -> list[str]:
+    """What is said of rows and columns that are not shown: one line, or none."""
+    parts = [_more(count, what) for count, what in ((rows, "row"), (columns, "column")) if count > 0]
+    return ["... " + ", ".join(parts)] if parts else []
+
+
+def _more(count: int, what: str) -> str:
+    return f"{count} more {what}{'' if count == 1 else 's'}"
+
+
+def _labels(table: Table, shown: int) -> list[str]:
+    """The labels of the first rows, padded to the same width; above them their name, if there is room for it."""
+    labels: list[Any] = table.head(shown).rows if table.has_labels else list(range(shown))
+    texts = [cut(clean(str(label)), _WIDEST) for label in labels]
+    width = max(map(cell_width, texts), default=0)
+    name = clean(table.row_name)
+    right = all(isinstance(label, int | np.integer) for label in labels)
+    return [pad(text, width, right=right) for text in [name if cell_width(name) <= width else "", *texts]]
+
+
+def _block(table: Table, names: list[str], labels: list[str], shown: int, width: int) -> tuple[list[str], list[str]]:
     """The lines of as many columns as fit into the width, at least one, and the names of the columns that remain."""
-    parts = [[" " * label_width, *(pad(label, label_width) for label in labels)]]
-    used = label_width
+    parts = [labels]
+    used = cell_width(labels[0])
     for position, name in enumerate(names):
         column = table[name][:shown]
         cells, right = cells_of(column)

@@ -10,7 +10,7 @@ from lowdim.densities import Sech
 from lowdim.errors import GaussianWarning
 from lowdim.solvers import Status
 from lowdim.solvers.ica.gaussian_block import GaussianBlock
-from lowdim.solvers.ica.objective import Point
+from lowdim.solvers.ica.objective import Flips, Point
 from models.ica_mixes import gradient, mix
 
 OPTIONS = [{}, {"ortho": True}, {"solver": "fixed-point"}]
@@ -60,6 +60,61 @@ def test_members_look_gaussian_twice():
     assert not block.find(point([0.0, 0.0, 0.0, 0.0]), n, 70)
     alone = GaussianBlock(Sech())
     assert not any(alone.find(point([0.0, 0.5, 0.5, 0.5]), n, steps) for steps in (50, 60, 70))
+
+
+def test_members_that_do_not_look_gaussian_in_the_end_are_released():
+    block, n = GaussianBlock(Sech()), 10_000.0
+    assert not len(block.release(point([0.5, 0.5, 0.5]), n))
+    for steps in (50, 60):
+        block.find(point([0.0, 0.0, 0.5]), n, steps)
+    assert list(block.members) == [0, 1]
+    assert not len(block.release(point([0.0, 0.0, 0.0]), n))
+    assert block
+    assert list(block.release(point([0.0, 0.5, 0.0]), n)) == [0, 1]
+    assert not block
+    # None are looked for again, so that the iteration ends.
+    assert not any(block.find(point([0.0, 0.0, 0.0]), n, steps) for steps in (70, 80, 90))
+
+
+@pytest.mark.parametrize("options", [{}, {"density": "infomax"}, {"solver": "fixed-point"}], ids=str)
+def test_what_is_released_is_found_to_the_tolerance(options, monkeypatch):
+    """As if all sources had looked Gaussian after 60 steps; in the end four of them do not."""
+    random = np.random.default_rng(1)
+    X = random.laplace(size=(500, 4)) @ random.standard_normal((4, 4))
+    expected = ICA(**options).fit(X)
+    released = []
+
+    def find(block, point, n, steps):
+        if released or len(block.members):
+            return False
+        block.members = np.arange(4)
+        return True
+
+    def release(block, point, n, own=GaussianBlock.release):
+        released.extend(found := own(block, point, n))
+        return found
+
+    monkeypatch.setattr(GaussianBlock, "find", find)
+    monkeypatch.setattr(GaussianBlock, "release", release)
+    model = ICA(**options).fit(X)
+    assert released == [0, 1, 2, 3]
+    assert model.status_ is Status.CONVERGED
+    assert model.gradient_norm_ <= 1e-6
+    np.testing.assert_allclose(model.loglike_[-1], expected.loglike_[-1], rtol=1e-10)
+
+
+def test_a_source_may_change_its_density_again_after_it_was_kept():
+    flips = Flips(np.array([False, False]), Sech(), extended=True)
+    light = point([-0.5, -0.5])
+    flips.keep(np.array([0]))
+    flips.update(light)
+    assert list(flips.flipped) == [False, True]
+    flips.release(np.array([0]))
+    assert flips.update(light)
+    assert list(flips.flipped) == [True, True]
+    fixed = Flips(np.array([False]), Sech(), extended=False)
+    fixed.release(np.array([0]))
+    assert not fixed.update(point([-0.5]))
 
 
 @pytest.mark.parametrize("options", [*OPTIONS, {"density": "infomax"}], ids=str)

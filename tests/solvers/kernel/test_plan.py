@@ -99,7 +99,7 @@ def test_choices(shape, k, options, solver, passes, n_bytes, why):
         ((None, 5), 3, {"kernel": "precomputed"}, ValueError, "solver='nystrom' computes kernels of rows"),
         # So is what is asked for.
         ((3000, 5), None, {"solver": "krylov"}, ValueError, "finds leading components only"),
-        ((None, 5), 3, {"solver": "dense"}, TypeError, "needs all rows at once"),
+        ((None, 5), 3, {"solver": "dense"}, ValueError, "needs all rows of the stream at once"),
         ((3000, 5), 3, {"solver": "features"}, ValueError, "can be written out"),
         ((3000, 5), 3, {"solver": "dense", "memory": "1 MB"}, MemoryError, r"\. Allow more memory; Nystrom"),
         ((3000, 5), 3, {"solver": Nystrom(2000), "memory": "1 MB"}, MemoryError, "fewer landmarks"),

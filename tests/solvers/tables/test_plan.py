@@ -135,10 +135,8 @@ def test_a_plan_reads_no_rows_and_leaves_the_model_alone():
     assert not hasattr(model, "plan_") and not hasattr(model, "n_features_in_")
     with pytest.raises(ValueError, match="n_components=9 must be a whole number between 1 and 5"):
         PLSRegression(9).plan(X, Y)
-    with pytest.raises(ValueError, match="solver='gram' reads columns"):
-        PLSRegression(1, solver="gram").plan([X], [Y])
-    with pytest.raises(ValueError, match="solver='gram' reads the rows several times"):
-        PLSRegression(1, solver="gram").plan(iter([X]), iter([Y]))
+    for streams in (([X], [Y]), (iter([X]), iter([Y]))):
+        assert "the rows are first gathered in memory" in PLSRegression(1, solver="gram").plan(*streams).why
 
 
 # ---- What fitted models say
@@ -240,5 +238,4 @@ def test_kernel_cca_reads_weights_and_names_as_before():
     with pytest.raises(ValueError, match="n_components=30 must be a whole number between 1 and 29"):
         KernelCCA(30).fit(X, Y, sample_weight=w)
     assert KernelCCA(28, kernel="rbf", gamma=1.0).fit(X, Y, sample_weight=w).n_samples_ == 29
-    with pytest.raises(TypeError, match="KernelCCA needs all rows of y at once"):
-        KernelCCA(1).plan(X, [Y[:10], Y[10:]])
+    assert KernelCCA(1).plan(X, [Y[:10], Y[10:]]).why.endswith("the rows are first gathered in memory")

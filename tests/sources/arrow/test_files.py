@@ -2,6 +2,7 @@
 
 import os
 import sys
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -91,6 +92,47 @@ def test_a_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
     held = [pa.total_allocated_bytes() - before for _ in open_source(tmp_path).blocks(5000)]
     # All rows take 16 MB; pages of one megabyte are decompressed for each column.
     assert max(held) < 10e6
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["all rows", "part"])
+def test_a_batch_is_forgotten_before_the_next_one_is_decoded(tmp_path, monkeypatch, part):
+    write("parquet", tmp_path / "x.parquet", pa.table({"a": np.zeros(10_000)}))
+    source = open_source(tmp_path)
+    made = []
+
+    def batches(*arguments, **options):
+        for _ in range(10):
+            assert not any(numbers() is not None for numbers in made)
+            numbers = np.zeros(1000)
+            # Arrow reads this array in place, and holds it as long as the batch exists.
+            batch = pa.record_batch({"a": numbers})
+            made.append(weakref.ref(numbers))
+            del numbers
+            assert made[-1]() is not None
+            yield batch
+            del batch
+
+    monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", batches)
+    rows = source.between(0, 10_000) if part else source
+    assert sum(len(block) for block in rows.blocks(300)) == 10_000
+    assert len(made) == 10
+
+
+def test_a_batch_holds_about_a_page_of_each_column(tmp_path, monkeypatch):
+    lengths = []
+    iterate = pa.parquet.ParquetFile.iter_batches
+
+    def watched(file, rows, *arguments, **options):
+        lengths.append(rows)
+        return iterate(file, rows, *arguments, **options)
+
+    monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", watched)
+    monkeypatch.setattr(formats, "_BATCH_BYTES", 1 << 20)
+    for p, dtype in ((1, np.float64), (1, np.float32), (100, np.float64), (1000, np.float32)):
+        path = tmp_path / f"{p}_{np.dtype(dtype)}.parquet"
+        write("parquet", path, pa.table({str(j): np.ones(2, dtype) for j in range(p)}))
+        whole(open_source(path))
+    assert lengths == [(1 << 20) // 8, (1 << 20) // 4, (1 << 20) // 800, 262]
 
 
 @pytest.mark.parametrize("i", [0, 1, 49, 50, 119, 120, 121, 250, 499, 500])

@@ -38,7 +38,8 @@ class FixedPointICA(IcaSolver):
     independent and far from Gaussian, but its convergence is not guaranteed [1]_. It can end where two sources are
     mixtures of two others; the end is tested for this (in k - 1 passes, or on a sample if there are many rows), and the
     iteration goes on if it is so [2]_. If two or more sources still look Gaussian after 60 steps, they are no longer
-    rotated among themselves, and the status is UNDETERMINED.
+    rotated among themselves; if they look so in the end, too, the status is UNDETERMINED, and otherwise the iteration
+    goes on with all rotations.
 
     References
     ----------
@@ -76,6 +77,9 @@ class FixedPointICA(IcaSolver):
                     norm, best, idle = 0.0, np.inf, 0
                     continue
                 better = unmix_pairs(objective, base, block) if norm <= self.tol and tests < _TESTS else None
+                if better is None and len(block.release(base, objective.weight)):
+                    best, idle = np.inf, 0
+                    continue
                 if better is None:
                     break
                 W, norm, best, idle, tests = better, np.inf, np.inf, 0, tests + 1

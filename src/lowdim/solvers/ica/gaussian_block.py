@@ -18,7 +18,8 @@ class GaussianBlock:
 
     A rotation among Gaussian sources does not change the likelihood, so that an iteration follows the sampling error
     there and needs hundreds of steps. Only the space that such sources span can be found, so rotations of them are left
-    out from then on.
+    out from then on. While the other sources are found, this space may turn, and its sources need not look Gaussian any
+    more: that is looked at in the end (`release`).
 
     Parameters
     ----------
@@ -29,6 +30,7 @@ class GaussianBlock:
     def __init__(self, density: Density) -> None:
         self._density = density
         self._before: np.ndarray | None = None
+        self._was_released = False
         #: Indices of the sources; empty as long as there are none.
         self.members = np.empty(0, dtype=int)
 
@@ -37,15 +39,27 @@ class GaussianBlock:
 
     def find(self, point: Point, n: float, steps: int) -> bool:
         """Look for the sources at `point`, after so many steps on `n` rows; returns whether they were found now."""
-        if self or steps < _FIRST or steps % _EVERY or len(point.W) < 2:
+        if self or self._was_released or steps < _FIRST or steps % _EVERY or len(point.W) < 2:
             return False
-        now = gaussian_sources(deviations_from_gaussian(point.W, point.stability, self._density, n))
+        now = self._gaussian(point, n)
         both = now if self._before is None else np.intersect1d(now, self._before)
         found = self._before is not None and len(both) > 1
         self._before = now
         if found:
             self.members = both
         return found
+
+    def release(self, point: Point, n: float) -> np.ndarray:
+        """Let the members go, for good, unless all of them look Gaussian at `point`, where an iteration would end;
+        returns those that were let go."""
+        if not self or np.isin(self.members, self._gaussian(point, n)).all():
+            return np.empty(0, dtype=int)
+        released, self.members, self._was_released = self.members, np.empty(0, dtype=int), True
+        return released
+
+    def _gaussian(self, point: Point, n: float) -> np.ndarray:
+        """The sources that look Gaussian at `point`."""
+        return gaussian_sources(deviations_from_gaussian(point.W, point.stability, self._density, n))
 
     def without_rotations(self, G: np.ndarray, scales: np.ndarray | float = 1.0) -> np.ndarray:
         """The relative gradient G without its part along rotations of the members.

@@ -174,7 +174,8 @@ class Flips:
     def __init__(self, flipped: np.ndarray, density: Density, extended: bool) -> None:
         self.flipped = flipped.copy()
         self._density = density
-        self._left = np.full(len(flipped), _CHANGES if extended and density.flipped is not None else 0)
+        self._may_change = extended and density.flipped is not None
+        self._left = np.full(len(flipped), _CHANGES if self._may_change else 0)
 
     def update(self, point: Point) -> bool:
         """Choose the density of each source again; returns whether any of them changed."""
@@ -189,6 +190,10 @@ class Flips:
     def keep(self, sources: np.ndarray) -> None:
         """Let these sources keep the density that they have now."""
         self._left[sources] = 0
+
+    def release(self, sources: np.ndarray) -> None:
+        """Let these sources change their density once more, after `keep`."""
+        self._left[sources] = int(self._may_change)
 
     def apply(self, point: Point) -> Point:
         """The point with the current densities of the sources."""

@@ -53,8 +53,8 @@ class QuasiNewtonICA(IcaSolver):
     pairs (M_ij, M_ji). If the scales of the sources are far from right, they are changed first. Each step takes one
     pass over the rows, and one more each time it has to be shortened: loss and gradient come from one `ScoreMoments`.
     float32 is used as long as the gradient is far above the tolerance, and float64 for the last steps. If two or more
-    sources still look Gaussian after 60 steps, they are no longer rotated among themselves, and the status is
-    UNDETERMINED.
+    sources still look Gaussian after 60 steps, they are no longer rotated among themselves; if they look so in the end,
+    too, the status is UNDETERMINED, and otherwise the iteration goes on with all rotations.
 
     References
     ----------
@@ -120,7 +120,12 @@ class QuasiNewtonICA(IcaSolver):
                     history.clear()
                 steps += 1
             elif rough or not base.narrow:
-                break
+                released = block.release(base, objective.weight)
+                if not len(released):
+                    break
+                flips.release(released)
+                history.clear()
+                best, idle = np.inf, 0
             else:
                 # float32 allows no further progress: compute the point again in float64 and continue from there.
                 all_wide = True

@@ -13,6 +13,7 @@ import numpy as np
 from ..._blas import single_threaded_blas
 from ..._memory import in_words
 from ..._xp import Array, asarray_like, count_true, namespace, to_numpy
+from ...errors import needs_all_rows
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample
 from ..base import Cost, RowsLike, SpectraLike
@@ -67,10 +68,7 @@ class ExactKernel(KernelSolver):
 
     def refusal(self, job: KernelJob) -> Exception | None:
         if not job.traits.whole:
-            return TypeError(
-                f"solver={self.name!r} needs all rows at once: pass an array, a table or a sparse matrix, or use "
-                "solver='nystrom'."
-            )
+            return needs_all_rows(f"solver={self.name!r}", instead=", or use solver='nystrom'")
         return super().refusal(job)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, astype, eps, is_sparse, namespace, to_numpy
+from ..._xp import Array, astype, eps, is_sparse, namespace, to_numpy
 from ...errors import not_symmetric
-from ...features import Same, Scaled
+from ...features import Same, Scaled, SomeColumns
 from ...linalg import require_normal
 from ..base import RowsLike
 from .components import Components
@@ -38,7 +37,7 @@ def exact_components(rows: RowsLike, job: KernelJob, solver: ExactKernel, seed: 
         K, phi = X, Same()
         if K.shape[0] < K.shape[1]:
             # Rows of weight zero are left out, and so are the corresponding columns.
-            phi = _Columns(_positive_weight(rows))
+            phi = SomeColumns(np.flatnonzero(to_numpy(rows.weights) > 0))
             K = phi(K)
         require_symmetric(K)
         tiles: Any = GivenTiles(K)
@@ -84,21 +83,6 @@ def _mean(rows: Array, weights: Array | None) -> Array | None:
     xp = namespace(rows)
     w = xp.ones_like(rows[:, 0]) if weights is None else astype(weights, rows.dtype)
     return w @ rows / xp.sum(w)
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Selects columns, after rows of weight zero were left out of a precomputed matrix."""
-
-    index: Array
-
-    def __call__(self, block: Array) -> Array:
-        return block[:, to_numpy(self.index)] if is_sparse(block) else namespace(block).take(block, self.index, axis=1)
-
-
-def _positive_weight(rows: RowsLike) -> Array:
-    """Indices of the rows of positive weight."""
-    return asarray_like(np.flatnonzero(to_numpy(rows.weights) > 0), rows.weights)
 
 
 def require_symmetric(K: Array, table: str = "X") -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...errors import MissingValues
+from ...errors import MissingValues, holes_after_reading
 from ...summaries.moments import Moments
 from ...summaries.triangle import Triangle
 from ..base import Plan, RowsLike, SpectraLike, with_passes
@@ -21,6 +21,7 @@ from .latent_solver import LatentJob, LatentRequest, LatentSolver, check_compone
 from .newton import Newton, NewtonCG
 from .reference_fits import independent_loglike, saturated_loglike
 from .rotation import ROTATION_TOLERANCE, ROTATIONS, Equamax, Oblimin, Promax, Quartimax, Rotation, Varimax, rotation_of
+from .saturated_fit import Saturated, saturated
 
 #: Solvers by shorthand. The closed form is requested by the name of a solver of spectra.
 LATENT_SOLVERS: dict[str, type[LatentSolver]] = {cls.name: cls for cls in (Newton, EM, NewtonCG)}
@@ -46,8 +47,9 @@ def solve(rows: RowsLike, request: LatentRequest, asked: Any, spectra: SpectraLi
         try:
             fit, the_plan = solver_for(job, asked).fit_rows(rows, request, spectra)
             return fit, with_passes(the_plan, fit.passes)
-        except MissingValues:
-            pass
+        except MissingValues as holes:
+            if not rows.traits.rereadable:
+                raise holes_after_reading(holes) from holes
     return solver_for(replace(job, complete=False), asked).fit_holes(rows, request, spectra)
 
 
@@ -92,6 +94,7 @@ __all__ = [
     "Promax",
     "Quartimax",
     "Rotation",
+    "Saturated",
     "Varimax",
     "check_components",
     "closed_form",
@@ -99,6 +102,7 @@ __all__ = [
     "independent_loglike",
     "plan",
     "rotation_of",
+    "saturated",
     "saturated_loglike",
     "solve",
     "solve_summary",

@@ -16,7 +16,7 @@ from ...summaries.triangle import Triangle
 from ..base import AnySolver, Job, Plan, RowsLike, SpectraLike
 from ..plan import checked_plan
 from ..results import LatentFit
-from .reference_fits import saturated_loglike
+from .reference_fits import misfit_of
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,13 @@ class LatentSolver(AnySolver):
         return fit, replace(self.plan(summary_job(summary, request, spectra), "from a summary"), passes=0)
 
     def _fit_scatter(self, summary: Moments | Triangle, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
-        """Fit a summary of complete rows, with the discrepancy from the saturated model."""
+        """Fit a summary of complete rows; with one noise variance per column, tell how far the model is from it."""
         if isinstance(summary, Triangle) and self.starts_from is Triangle:
             fit = self.fit_triangle(summary, request)
         else:
             summary = summary.moments() if isinstance(summary, Triangle) else summary
             fit = self.fit_moments(summary, request, spectra)
-        best = None if request.tied else saturated_loglike(summary)
-        return fit if best is None else replace(fit, discrepancy=2.0 / summary.weight * (best - fit.loglike[-1]))
+        return fit if request.tied else replace(fit, misfit=misfit_of(summary, fit))
 
 
 def rows_job(rows: RowsLike, request: LatentRequest, spectra: SpectraLike) -> LatentJob:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import summaries
 from ..._xp import Array, asarray_like, astype, count_true, device, is_sparse, namespace, wide_dtype
+from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -105,7 +106,7 @@ class Gram(Solver):
 
     def refusal(self, job: Job) -> Exception | None:
         if job.n is None or not job.traits.by_feature:
-            return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
+            return needs_columns(self.name)
         return super().refusal(job)
 
     def finer(self, job: Job) -> Solver | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._xp import Array, asarray_like, astype, dense, namespace, to_numpy
+from ...errors import needs_columns
 from ...linalg import (
     FLOAT32_EPS,
     FLOAT64_EPS,
@@ -79,7 +80,7 @@ class GramReduction(Reduction):
     def refusal(self, job: TablesJob) -> Exception | None:
         refusal = super().refusal(job)
         if refusal is None and not all(job.by_feature):
-            return ValueError("solver='gram' reads columns, which a stream of blocks cannot give; use 'triangle'.")
+            return needs_columns(self.name)
         return refusal
 
     def is_sensible(self, job: TablesJob) -> bool:

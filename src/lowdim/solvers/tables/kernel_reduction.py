@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._xp import is_sparse
-from ...errors import kernel_not_finite, needs_memory, too_small
+from ...errors import kernel_not_finite, needs_all_rows, needs_memory, too_small
 from ...linalg import FLOAT64_EPS, eigh_descending, numerical_rank, require_normal, require_rows
 from ...summaries import Gram
 from ..base import EIGH_WORK, Cost
@@ -78,6 +78,9 @@ class KernelReduction(Reduction):
         n_bytes = 8 * n * (_SQUARE * n + _NARROW * k)
         why = f"the kernels of {n} rows with each other are needed"
         return Cost(n * n * job.p + len(job.widths) * EIGH_WORK * n**3, self.passes, n_bytes, why)
+
+    def refusal(self, job: TablesJob) -> Exception | None:
+        return super().refusal(job) if job.traits.whole else needs_all_rows(self.model, "both tables")
 
     def too_large(self, job: TablesJob, n_bytes: int) -> MemoryError:
         advice = "Fit to fewer rows, or use CCA on explicit features of the kernels."

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from ...tabular import Table, Tabular, numbered
+
 
 @dataclass(frozen=True, repr=False)
-class CanonicalTests:
+class CanonicalTests(Tabular):
     """Tests of the hypotheses that correlation k and all later ones are zero, one entry for each k."""
 
     correlations: np.ndarray
@@ -28,16 +30,20 @@ class CanonicalTests:
         real = int(np.count_nonzero(self.f_p < 0.05))
         return f"CanonicalTests({real} of {len(self.f_p)} correlations with p < 0.05 by Rao's F)"
 
-    def __str__(self) -> str:
-        head = f"{'from':>5}{'r':>9}{'Wilks':>9}{'F':>10}{'dof':>14}{'p(F)':>10}{'chi2':>10}{'dof':>6}{'p(chi2)':>10}"
-        lines = [head]
-        for k in range(len(self.f_p)):
-            f_dof = f"{self.f_dof[k, 0]:g}, {self.f_dof[k, 1]:.4g}"
-            left = f"{k + 1:>5}{self.correlations[k]:>9.4f}{self.wilks[k]:>9.4f}{self.f[k]:>10.4g}{f_dof:>14}"
-            lines.append(
-                f"{left}{self.f_p[k]:>10.3g}{self.chi2[k]:>10.4g}{self.chi2_dof[k]:>6g}{self.chi2_p[k]:>10.3g}"
-            )
-        return "\n".join(lines)
+    def table(self) -> Table:
+        """A row for each k: "from 2" tests that the second and all later correlations are zero."""
+        columns = {
+            "r": self.correlations,
+            "Wilks": self.wilks,
+            "F": self.f,
+            "dof 1": self.f_dof[:, 0].astype(int),
+            "dof 2": self.f_dof[:, 1],
+            "p(F)": self.f_p,
+            "chi2": self.chi2,
+            "dof": self.chi2_dof,
+            "p(chi2)": self.chi2_p,
+        }
+        return Table(columns, numbered("from ", len(self.f_p)), row_name="correlations")
 
 
 def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:

@@ -3,6 +3,14 @@
 from .csv_files import CsvFormat
 from .files import ArrowFiles
 from .formats import ArrowFormat, ParquetFormat
-from .objects import ArrowObject, is_arrow_object
+from .objects import ArrowObject, is_arrow_object, is_arrow_stream
 
-__all__ = ["ArrowFiles", "ArrowFormat", "ArrowObject", "CsvFormat", "ParquetFormat", "is_arrow_object"]
+__all__ = [
+    "ArrowFiles",
+    "ArrowFormat",
+    "ArrowObject",
+    "CsvFormat",
+    "ParquetFormat",
+    "is_arrow_object",
+    "is_arrow_stream",
+]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..._xp import empty_columns
+from ..block_memory import BlockMemory
 from ..exact_integers import InexactInteger
 from ..read_ahead import read_ahead
 from .columns import fill
@@ -16,8 +19,6 @@ Error = Callable[[int, int, int], Exception]
 
 #: Small blocks are cut from a buffer of at least this size: a call for each column and batch then costs little.
 _BUFFER_BYTES = 8 << 20
-#: Columns of a buffer are this many bytes apart from a multiple of large powers of two, which would share cache lines.
-_GAP_BYTES = 64
 
 
 def blocks_of(
@@ -30,12 +31,14 @@ def blocks_of(
     n: int | None = None,
     keep: Sequence[str] = (),
     ahead: bool = True,
+    memory: BlockMemory | None = None,
 ) -> Iterator[tuple[np.ndarray, Any]]:
     """Blocks of exactly `rows` rows (the last may be shorter) of the first `n_columns` columns of the batches.
 
     Each block comes with a table of the columns `keep` of its rows, or with None if none are kept. `error(row, column,
     value)` makes the error for an integer that float64 cannot hold. If the number of rows `n` is known, no more memory
-    than that is taken. Unless `ahead`, the thread that uses the blocks also reads them.
+    than that is taken. Unless `ahead`, the thread that uses the blocks also reads them. Blocks lie in `memory`, which
+    later blocks use again.
 
     Notes
     -----
@@ -45,28 +48,30 @@ def blocks_of(
     itemsize = np.dtype(dtype).itemsize
     at_once = max(1, _BUFFER_BYTES // max(1, rows * n_columns * itemsize))
     capacity = rows * at_once if n is None else min(rows * at_once, max(n, 1))
-    buffers = _buffers_of(batches, n_columns, dtype, capacity, error, keep)
+    empty = (memory or BlockMemory()).empty
+    buffers = _buffers_of(batches, partial(empty_columns, capacity, n_columns, dtype, empty), error, keep)
     for buffer, table in read_ahead(buffers) if ahead else buffers:
-        filled = buffer.shape[1]
+        filled = len(buffer)
         for i in range(0, filled, rows):
             j = min(i + rows, filled)
-            yield buffer[:, i:j].T, None if table is None else table.slice(i, j - i)
+            yield buffer[i:j], None if table is None else table.slice(i, j - i)
 
 
 def _buffers_of(
-    batches: Iterator[Any], n_columns: int, dtype: Any, capacity: int, error: Error, keep: Sequence[str]
+    batches: Iterator[Any], new_buffer: Callable[[], np.ndarray], error: Error, keep: Sequence[str]
 ) -> Generator[tuple[np.ndarray, Any], None, None]:
-    """Columns of `capacity` rows (the last may be shorter), as rows of an array, and the columns that are kept."""
-    buffer, filled, done = _buffer(n_columns, capacity, dtype), 0, 0
+    """Full buffers (the last may be shorter), and the columns that are kept with their rows."""
+    buffer, filled, done = new_buffer(), 0, 0
+    capacity, n_columns = buffer.shape
     kept: list[Any] = []
     for batch in batches:
-        start = 0
+        start, piece = 0, batch
         while start < batch.num_rows:
             count = min(capacity - filled, batch.num_rows - start)
             piece = batch.slice(start, count)
             for j in range(n_columns):
                 try:
-                    fill(buffer[j, filled : filled + count], piece.column(j))
+                    fill(buffer[filled : filled + count, j], piece.column(j))
                 except InexactInteger as found:
                     raise error(done + filled + found.index, j, found.value) from None
             if keep:
@@ -75,15 +80,10 @@ def _buffers_of(
             if filled == capacity:
                 yield buffer, _table(kept)
                 done, filled, kept = done + filled, 0, []
-                buffer = _buffer(n_columns, capacity, dtype)
+                buffer = new_buffer()
+        del batch, piece
     if filled:
-        yield buffer[:, :filled], _table(kept)
-
-
-def _buffer(n_columns: int, capacity: int, dtype: Any) -> np.ndarray:
-    """Memory for `capacity` rows, one column after the other."""
-    gap = _GAP_BYTES // np.dtype(dtype).itemsize
-    return np.empty((n_columns, capacity + gap), dtype=dtype)[:, :capacity]
+        yield buffer[:filled], _table(kept)
 
 
 def _table(pieces: list[Any]) -> Any:

@@ -20,6 +20,7 @@ from ..stamps import Found, check_unchanged
 from .columns import block_dtype, numeric_columns
 from .formats import FileFormat
 from .library import pyarrow
+from .partitions import with_keys
 from .source import ArrowSource
 
 
@@ -32,7 +33,7 @@ class ArrowFiles(Contents):
         pyarrow(f"reading {found.kind} files")
         self._found = found
         self.label = found.where
-        self._format = make_format(found)
+        self._format = with_keys(make_format(found))
         schema = self._format.schema
         self.names = schema.names
         self.index = self._format.index
@@ -44,8 +45,8 @@ class ArrowFiles(Contents):
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         return self._format.why_not_numbers(columns)
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        return self._format.with_decimal_comma(columns)
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        return self._format.nearly_numbers(columns)
 
     def column(self, name: str) -> np.ndarray:
         return self.source([]).column(name)
@@ -184,6 +185,7 @@ class ArrowFilesSource(ArrowSource):
                     needed = batch.slice(dropped, left) if dropped or left is not None else batch
                     left = None if left is None else left - needed.num_rows
                     yield needed
+                    del batch, needed
                     if left == 0:
                         break
             if left == 0:
@@ -199,6 +201,7 @@ class ArrowFilesSource(ArrowSource):
         try:
             for here, batch in batches:
                 yield here, batch
+                del batch
         except MemoryError:
             raise
         except (pa.ArrowException, OSError) as error:

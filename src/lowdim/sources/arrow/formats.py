@@ -12,9 +12,12 @@ from ...errors import unreadable_file
 from ..stamps import Found
 from .columns import index_columns
 
-#: A batch of Parquet has about this many bytes, and at least so many rows: with fewer, calls for each column would cost
-#: more than the copies. A column is read from disk in pieces of so many bytes.
-_BATCH_BYTES, _BATCH_ROWS, _PAGE_BYTES = 16 << 20, 256, 1 << 16
+#: A batch of Parquet takes this many bytes of a column. That is the usual size of a page: a page of one column is
+#: decoded as a whole, and dropped while it is in the cache, before the next column is decoded.
+_COLUMN_BYTES = 1 << 20
+#: A batch has at most this many bytes, but at least so many rows: with fewer, calls for each column would cost more
+#: than the copies. A column is read from disk in pieces of so many bytes.
+_BATCH_BYTES, _BATCH_ROWS, _READ_BYTES = 64 << 20, 256, 1 << 16
 
 
 class FileFormat(ABC):
@@ -72,9 +75,9 @@ class FileFormat(ABC):
         """The columns that are the index of a data frame."""
         return index_columns(self.schema)
 
-    def with_decimal_comma(self, columns: Sequence[str]) -> list[str]:
-        """Those of these columns of text that are numbers with a decimal comma."""
-        return []
+    def nearly_numbers(self, columns: Sequence[str]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
 
     def why_not_numbers(self, columns: Sequence[str]) -> str:
         """Why these columns are not numbers, if there is more to say than that."""
@@ -87,7 +90,11 @@ class FileFormat(ABC):
     @abstractmethod
     def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         """Batches of the columns in `schema`, converted to its types, each with the number of its file. `parts` are the
-        fragments to read, by the number of their file. With `threads`, columns may be decoded in several threads."""
+        fragments to read, by the number of their file. With `threads`, columns may be decoded in several threads.
+
+        A generator through which batches go forgets each of them before it asks for the next one. Otherwise two of them
+        would be in memory, and pyarrow would give memory back to the system and take it again all the time.
+        """
 
     def opened(self, i: int, read: Any) -> Any:
         """The result of `read()`, which reads the beginning or the end of file i."""
@@ -140,18 +147,20 @@ class ParquetFormat(FileFormat):
     def read(self, parts: dict[int, Any], schema: Any, *, threads: bool = True) -> Iterator[tuple[int, Any]]:
         from pyarrow.parquet import ParquetFile
 
-        rows = max(_BATCH_ROWS, _BATCH_BYTES // max(1, sum(_width(kind) for kind in schema.types)))
+        widths = [_width(kind) for kind in schema.types]
+        rows = max(_BATCH_ROWS, min(_COLUMN_BYTES // max(widths), _BATCH_BYTES // sum(widths)))
         for i, fragment in parts.items():
             groups = [group.id for group in fragment.row_groups]
             with ParquetFile(
                 self.found.paths[i],
                 metadata=fragment.metadata,
                 pre_buffer=False,
-                buffer_size=_PAGE_BYTES,
+                buffer_size=_READ_BYTES,
                 page_checksum_verification=True,
             ) as file:
                 for batch in file.iter_batches(rows, groups, schema.names, use_threads=threads):
                     yield i, _as(batch, schema)
+                    del batch
 
     def damaged_place(self, path: str, names: Sequence[str]) -> tuple[str, Any] | None:
         import pyarrow as pa

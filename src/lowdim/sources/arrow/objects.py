@@ -17,8 +17,8 @@ from ...errors import bad_ndim, empty, exhausted_stream, needs_second_reading
 from ..base import Source
 from ..column_choice import ColumnChoice, require_columns
 from ..contents import Contents
-from ..table import is_column
-from .columns import block_dtype, numeric_columns
+from ..table import is_column, is_table
+from .columns import block_dtype, index_columns, numeric_columns
 from .library import pyarrow
 from .source import ArrowSource
 
@@ -185,18 +185,29 @@ def _is_held(X: Any) -> bool:
 PRODUCERS = [(_is_lazy_frame, LazyFrame), (_is_relation, Relation), (_is_dataset, Dataset), (_is_held, Held)]
 
 
+def is_arrow_stream(X: Any) -> bool:
+    """Whether an object that speaks Arrow can be read once."""
+    return _producer(X) is Stream
+
+
+def _producer(X: Any) -> type[Producer]:
+    """The class that reads an object that speaks Arrow."""
+    return next((make for fits, make in PRODUCERS if fits(X)), Stream)
+
+
 class ArrowObject(Contents):
     """The columns of an object that speaks Arrow."""
 
     choice = ColumnChoice
-    of_scan = False
 
     def __init__(self, X: Any) -> None:
         pyarrow(f"reading rows from {type(X).__name__}")
         self.label = type(X).__name__
-        self._producer = next((make for fits, make in PRODUCERS if fits(X)), Stream)(X)
+        self._producer = _producer(X)(X)
         self._schema = self._producer.schema
         self.names = self._schema.names
+        # Of a data frame of pandas; of other objects, what was an index is a column as all others.
+        self.index = index_columns(self._schema) if is_table(X) else []
         self.numeric = numeric_columns(self._schema)
 
     def source(self, columns: Sequence[str]) -> ArrowObjectSource:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import column_label, inexact_integer, other_length
 from ..base import Traits
+from ..block_memory import BlockMemory
 from ..gathered import StoredSource, fits_easily
 from .blocks import blocks_of
 from .columns import block_dtype
@@ -41,6 +42,7 @@ class ArrowSource(StoredSource):
             rereadable=rereadable,
             by_feature=rereadable and n is not None and fits_easily(n, p, itemsize),
             whole=n is not None,
+            column_blocks=True,
             in_memory=False,
             n_bytes=0,
             itemsize=itemsize,
@@ -49,6 +51,8 @@ class ArrowSource(StoredSource):
         self._start = 0
         #: Whether these are the rows of a part that one of several threads reads.
         self._is_part = False
+        #: What the blocks lie in; parts of this source share it.
+        self._memory = BlockMemory()
         #: The number of rows that a complete pass gave; None before the end of the first, if it is not known before.
         self._n_read = n
 
@@ -72,6 +76,7 @@ class ArrowSource(StoredSource):
             n=self.shape[0],
             keep=names,
             ahead=not self._is_part,
+            memory=self._memory,
         ):
             n += block.shape[0]
             yield block, table

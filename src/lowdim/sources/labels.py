@@ -1,4 +1,4 @@
-"""The labels of the rows of pandas tables, which must not contradict the order of the rows."""
+"""The labels of the rows of a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from typing import Any
 import narwhals as nw
 
 from ..errors import rows_in_another_order
+from .table import is_column, is_table
+
+
+def row_labels(X: Any) -> Any:
+    """The index of a table or column of pandas, as it is; None if it only counts the rows, and for everything else."""
+    if not is_table(X) and not is_column(X):
+        return None
+    index: Any = nw.maybe_get_index(nw.from_native(X, eager_only=True, allow_series=True))
+    counts = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
+    return None if counts else index
 
 
 def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
@@ -17,24 +27,13 @@ def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
     index 0, 1, 2, ... counts as no labels, since it is also that of rows that were computed from labelled ones.
     """
     given = {other: value for other, value in others.items() if value is not None}
-    labels = _labels_of(first) if given else None
+    labels = row_labels(first) if given else None
     if labels is None:
         return
     for other, value in given.items():
-        theirs = _labels_of(value)
+        theirs = row_labels(value)
         if theirs is None or theirs is labels or len(theirs) != len(labels) or theirs.equals(labels):
             continue
         if labels.is_unique and theirs.is_unique and bool((labels.get_indexer(theirs) >= 0).all()):
             place = next(i for i, (a, b) in enumerate(zip(labels, theirs, strict=True)) if a != b)
             raise rows_in_another_order(name, other, place, labels[place], theirs[place])
-
-
-def _labels_of(value: Any) -> Any:
-    """The index of a pandas data frame or series; None if it has none, or the default one."""
-    if isinstance(value, nw.DataFrame | nw.Series):
-        value = value.to_native()
-    if not nw.dependencies.is_pandas_dataframe(value) and not nw.dependencies.is_pandas_series(value):
-        return None
-    index = value.index
-    steps = (getattr(index, "start", None), getattr(index, "step", None))
-    return None if steps == (0, 1) else index

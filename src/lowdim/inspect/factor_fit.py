@@ -1,0 +1,354 @@
+"""How well a factor analysis fits, by the measures that are usually reported, and how certain its scores are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import optimize, special
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import to_numpy
+from ..models._factor_misfit import MisfitModel, chi_square_factor, degrees_of_freedom
+from ..selection.resampling import check_level
+from ..solvers import Misfit
+from ..tabular import Table, Tabular
+
+
+@dataclass(frozen=True, repr=False)
+class FitReport(Tabular):
+    """Measures of the fit of a factor analysis. What is not defined is None, and `notes` say why.
+
+    Attributes
+    ----------
+    n : float
+        Number of rows, counted with their weights.
+    n_columns, n_factors : int
+    chi_square, p_value : float or None
+        Test of whether the factors are sufficient, as `FactorAnalysis.test` computes it.
+    dof : int
+        Its degrees of freedom.
+    null_chi_square, null_dof : float or None, int
+        The same for the model of independent columns.
+    rmsea, rmsea_interval : float or None, pair of floats or None
+        Root mean square error of approximation, and its interval at `level`.
+    tli, cfi : float or None
+        Tucker-Lewis index and comparative fit index; 1 for a perfect fit.
+    rmsr, srmr : float or None
+        Root mean square of the residual correlations, without and with the diagonal.
+    bic, aic : float
+        As `FactorAnalysis.bic` and `aic` for the rows of the fit.
+    chi_square_bic : float or None
+        chi_square - dof ln n, which R's psych prints as BIC. It compares with the saturated model: below zero, BIC
+        prefers the factors.
+    determinacy : array of shape (n_factors,)
+        Correlation of each factor with its regression scores.
+    heywood : list of str
+        Columns whose uniqueness is at its lower bound.
+    notes : tuple of str
+    """
+
+    n: float
+    n_columns: int
+    n_factors: int
+    chi_square: float | None
+    dof: int
+    p_value: float | None
+    null_chi_square: float | None
+    null_dof: int
+    rmsea: float | None
+    rmsea_interval: tuple[float, float] | None
+    level: float
+    tli: float | None
+    cfi: float | None
+    rmsr: float | None
+    srmr: float | None
+    bic: float
+    aic: float
+    chi_square_bic: float | None
+    determinacy: np.ndarray
+    factor_names: list[str]
+    heywood: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """One row for each measure: its value, and the ends of its interval if it has one."""
+        lower, upper = self.rmsea_interval or (None, None)
+        measures: dict[str, tuple[Any, Any, Any]] = {
+            "chi-square": (self.chi_square, None, None),
+            "degrees of freedom": (self.dof, None, None),
+            "p-value": (self.p_value, None, None),
+            "RMSEA": (self.rmsea, lower, upper),
+            "TLI": (self.tli, None, None),
+            "CFI": (self.cfi, None, None),
+            "RMSR": (self.rmsr, None, None),
+            "SRMR": (self.srmr, None, None),
+            "BIC": (self.bic, None, None),
+            "AIC": (self.aic, None, None),
+            "chi-square BIC": (self.chi_square_bic, None, None),
+            "null chi-square": (self.null_chi_square, None, None),
+            "null degrees of freedom": (self.null_dof, None, None),
+        }
+        for name, value in zip(self.factor_names, self.determinacy, strict=True):
+            measures[f"determinacy {name}"] = (float(value), None, None)
+        columns = zip(*measures.values(), strict=True)
+        values, lowers, uppers = ([math.nan if v is None else float(v) for v in column] for column in columns)
+        return Table(
+            {"value": values, "lower": lowers, "upper": uppers},
+            list(measures),
+            title=self._title(),
+            notes=self.notes,
+            row_name="measure",
+        )
+
+    def __repr__(self) -> str:
+        return f"FitReport({self.n_factors} factors, chi-square {_number(self.chi_square)}, dof {self.dof})"
+
+    def __str__(self) -> str:
+        return str(self._printed())
+
+    def _repr_html_(self) -> str:
+        return self._printed()._repr_html_()
+
+    def _title(self) -> str:
+        what = f"{self.n_factors} factor{'s' if self.n_factors > 1 else ''} of {self.n_columns} columns"
+        return f"Fit of {what}, {self.n:g} rows"
+
+    def _printed(self) -> Table:
+        """The table with each number in its own format, since they have very different sizes."""
+        table = self.table()
+        numbers = [_format(name, value) for name, value in zip(table.rows, table["value"], strict=True)]
+        width = max(map(len, numbers))
+        intervals = [
+            "" if math.isnan(low) else f"{self.level:.0%} interval {_number(low)} to {_number(high)}"
+            for low, high in zip(table["lower"], table["upper"], strict=True)
+        ]
+        cells = [f"{number:>{width}}  {interval}".rstrip() for number, interval in zip(numbers, intervals, strict=True)]
+        return Table({"": cells}, table.rows, title=table.title, notes=table.notes)
+
+
+def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: Any = None) -> FitReport:
+    """How well a factor analysis fits: chi-square, RMSEA, TLI, CFI, RMSR, BIC, and the determinacy of its factors.
+
+    Parameters
+    ----------
+    model : fitted FactorAnalysis
+    X : rows of the fit, optional
+        Needed if they have missing values, and not read otherwise.
+    level : float
+        The level of the interval of RMSEA.
+    sample_weight : array of shape (n_samples,), or str, optional
+        The weights of the fit, for `X`.
+
+    Returns
+    -------
+    FitReport
+        It prints as a table, and has `to_pandas()`.
+
+    Notes
+    -----
+    Rotations do not change the fit, so that all measures but the determinacy are the same for all of them. With F the
+    minimum of the discrepancy and F0 = -ln|R| that of independent columns, for n rows, p columns and k factors:
+
+    - chi-square = c F with c = n - 1 - (2p + 5)/6 - 2k/3 (Bartlett), as in R's factanal and psych; dof =
+      ((p - k)^2 - p - k) / 2. The null chi-square is (n - 1 - (2p + 5)/6) F0, with dof0 = p (p - 1) / 2.
+    - RMSEA = sqrt(max(chi-square - dof, 0) / (dof (n - 1))) [1]_. The ends of its interval are sqrt(l / (dof (n - 1))),
+      where l is the noncentrality with which chi-square is at the upper or lower quantile of its distribution.
+    - TLI = (F0 / dof0 - F / dof) / (F0 / dof0 - 1 / c) [2]_. It may exceed 1.
+    - CFI = 1 - max(chi-square - dof, 0) / max(null chi-square - dof0, chi-square - dof, 0) [3]_.
+    - RMSR: root of the mean over pairs of different columns of the squared residual correlations; SRMR: the same over
+      the p (p + 1) / 2 entries of a triangle with its diagonal, which maximum likelihood fits exactly except in a
+      Heywood case.
+    - determinacy: see `determinacy`.
+
+    psych's TLI, RMSR and interval of RMSEA are the same; its RMSEA is sqrt(chi-square / (dof n) - 1 / (n - 1)), and its
+    BIC is `chi_square_bic`.
+
+    With missing values, F and F0 are 2 / n times differences of log-likelihoods of the observed entries, residuals are
+    those of the covariance of maximum likelihood, and c = n, without Bartlett's correction, as in programs for
+    structural equations. See `FactorAnalysis.misfit`, which also says how many passes that takes.
+
+    For complete rows, the report needs no pass over the rows; the fit keeps what is necessary.
+
+    References
+    ----------
+    .. [1] Steiger, Lind (1980), Statistically based tests for the number of common factors; Browne, Cudeck (1992),
+       Alternative ways of assessing model fit.
+    .. [2] Tucker, Lewis (1973), A reliability coefficient for maximum likelihood factor analysis.
+    .. [3] Bentler (1990), Comparative fit indexes in structural models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FactorAnalysis, Moments, inspect
+    >>> R = np.array([[1.0, 0.6, 0.5, 0.3], [0.6, 1.0, 0.4, 0.3], [0.5, 0.4, 1.0, 0.2], [0.3, 0.3, 0.2, 1.0]])
+    >>> report = inspect.fit_report(FactorAnalysis(1).fit_summary(Moments.from_covariance(R, n_samples=300)))
+    >>> report.dof, round(report.chi_square, 2), report.rmsea, round(report.cfi, 3)
+    (2, 0.49, 0.0, 1.0)
+    """
+    check_level(level)
+    _check_factors(model, "fit_report")
+    misfit = model.misfit(X, sample_weight=sample_weight)
+    p, k, n = model.n_features_in_, model.n_components_, misfit.weight
+    dof, null_dof = degrees_of_freedom(p, k), p * (p - 1) // 2
+    chi_square, null_chi_square = _chi_squares(misfit, p, k)
+    p_value = rmsea = interval = tli = cfi = chi_square_bic = None
+    if chi_square is not None and dof > 0:
+        p_value = float(special.chdtrc(dof, chi_square))
+        rmsea = math.sqrt(max(chi_square - dof, 0.0) / (dof * (n - 1.0)))
+        ends = noncentral_ends(chi_square, dof, level)
+        interval = (math.sqrt(ends[0] / (dof * (n - 1.0))), math.sqrt(ends[1] / (dof * (n - 1.0))))
+        chi_square_bic = chi_square - dof * math.log(n)
+        if null_chi_square is not None:
+            tli, cfi = _incremental(misfit, p, k, chi_square, null_chi_square)
+    rmsr = srmr = None
+    if misfit.residual_squares is not None and p > 1:
+        pairs, own = misfit.residual_squares
+        rmsr, srmr = math.sqrt(pairs / null_dof), math.sqrt((pairs + own) / (null_dof + p))
+    deviance = -2.0 * model.loglike_[-1]
+    factors, columns = _names(model)
+    heywood = [columns[j] for j in np.flatnonzero(to_numpy(model.heywood_))]
+    return FitReport(
+        n=n,
+        n_columns=p,
+        n_factors=k,
+        chi_square=chi_square,
+        dof=dof,
+        p_value=p_value,
+        null_chi_square=null_chi_square,
+        null_dof=null_dof,
+        rmsea=rmsea,
+        rmsea_interval=interval,
+        level=float(level),
+        tli=tli,
+        cfi=cfi,
+        rmsr=rmsr,
+        srmr=srmr,
+        bic=deviance + math.log(model.total_weight_) * model.n_parameters_,
+        aic=deviance + 2.0 * model.n_parameters_,
+        chi_square_bic=chi_square_bic,
+        determinacy=_determinacy(model),
+        factor_names=factors,
+        heywood=heywood,
+        notes=tuple(_notes(misfit, chi_square, dof, heywood)),
+    )
+
+
+def determinacy(model: Any) -> Table:
+    """How well the scores of a factor analysis determine its factors.
+
+    For each factor, "correlation" is that of the factor with its regression scores, r; "r2" is its square, the share of
+    the variance of the factor that the columns explain; "smallest" is 2 r2 - 1, the smallest correlation that two
+    different sets of scores can have which agree equally well with the model [1]_. Below 0.9 or so, scores should not
+    stand for the factors of single rows.
+
+    Notes
+    -----
+    r_j^2 = 1 - c_jj, where C = (phi^{-1} + L^T Psi^{-1} L)^{-1} is the posterior covariance of the factors given a
+    complete row. This holds for oblique rotations too.
+
+    References
+    ----------
+    .. [1] Guttman (1955), The determinacy of factor score matrices with implications for five other basic problems of
+       common-factor theory.
+    """
+    _check_factors(model, "determinacy")
+    r = _determinacy(model)
+    columns = {"correlation": r, "r2": r**2, "smallest": 2.0 * r**2 - 1.0}
+    return Table(columns, _names(model)[0], title="Determinacy of the factors", row_name="factor")
+
+
+def _check_factors(model: Any, what: str) -> None:
+    """Refuse models that are no factor analysis, or not fitted."""
+    if not isinstance(model, MisfitModel):
+        raise TypeError(f"{what} is for a fitted FactorAnalysis, got {type(model).__name__}.")
+    check_is_fitted(model)
+
+
+def _names(model: Any) -> tuple[list[str], list[str]]:
+    """The names of the factors and of the columns."""
+    factors = [f"{model.component_name}{j + 1}" for j in range(model.n_components_)]
+    columns = getattr(model, "feature_names_in_", None)
+    return factors, [f"x{j + 1}" for j in range(model.n_features_in_)] if columns is None else list(map(str, columns))
+
+
+def _determinacy(model: Any) -> np.ndarray:
+    """The correlation of each factor with its regression scores."""
+    L, phi, psi = (to_numpy(a).astype(np.float64) for a in (model.loadings_, model.phi_, model.noise_variance_))
+    C = np.linalg.inv(np.linalg.inv(phi) + L.T @ (L / psi[:, None]))
+    return np.sqrt(np.clip(1.0 - np.diagonal(C) / np.diagonal(phi), 0.0, 1.0))
+
+
+def _chi_squares(misfit: Misfit, p: int, k: int) -> tuple[float | None, float | None]:
+    """The chi-squares of the model and of independent columns; None if they are not defined."""
+    factor, null_factor = chi_square_factor(misfit, p, k), chi_square_factor(misfit, p, 0)
+    if misfit.discrepancy is None or factor <= 0.0:
+        return None, None
+    null = None if misfit.null_discrepancy is None else null_factor * misfit.null_discrepancy
+    return max(factor * misfit.discrepancy, 0.0), null
+
+
+def _incremental(
+    misfit: Misfit, p: int, k: int, chi_square: float, null_chi_square: float
+) -> tuple[float | None, float]:
+    """TLI and CFI, which compare with the model of independent columns."""
+    dof, null_dof, F, F0 = degrees_of_freedom(p, k), p * (p - 1) // 2, misfit.discrepancy, misfit.null_discrepancy
+    assert F is not None and F0 is not None
+    expected = 1.0 / chi_square_factor(misfit, p, k)
+    tli = None if F0 / null_dof == expected else (F0 / null_dof - max(F, 0.0) / dof) / (F0 / null_dof - expected)
+    excess = max(chi_square - dof, 0.0)
+    worst = max(null_chi_square - null_dof, excess)
+    return tli, 1.0 - excess / worst if worst > 0.0 else 1.0
+
+
+def noncentral_ends(chi_square: float, dof: int, level: float) -> tuple[float, float]:
+    """The noncentralities with which `chi_square` is at the upper and at the lower quantile of the two that enclose
+    the probability `level`; zero if even the central distribution has it on the other side."""
+    ends = []
+    for probability in (0.5 * (1.0 + level), 0.5 * (1.0 - level)):
+        if special.chdtr(dof, chi_square) <= probability:
+            ends.append(0.0)
+            continue
+        # The standard deviation of the noncentral distribution at its largest possible noncentrality.
+        most = chi_square + 40.0 * math.sqrt(2.0 * (dof + 2.0 * chi_square)) + 100.0
+        ends.append(
+            float(optimize.brentq(lambda nc, q=probability: special.chndtr(chi_square, dof, nc) - q, 0.0, most))
+        )
+    return ends[0], ends[1]
+
+
+def _notes(misfit: Misfit, chi_square: float | None, dof: int, heywood: list[str]) -> list[str]:
+    notes = []
+    if misfit.discrepancy is None:
+        notes.append(
+            "No chi-square: the covariance of the rows is singular (as many columns as rows, constant or collinear "
+            "columns)."
+        )
+    elif chi_square is None:
+        notes.append(f"No chi-square: {misfit.weight:g} rows are too few for so many columns and factors.")
+    if dof <= 0:
+        notes.append(f"Nothing to test: {dof} degrees of freedom. RMSEA, TLI and CFI need some.")
+    if misfit.residual_squares is None:
+        notes.append("The file of this model is from a version that kept no residuals; fit it again for RMSR and CFI.")
+    if not misfit.complete:
+        notes.append("With missing values: likelihoods of the observed entries, without Bartlett's correction.")
+    if heywood:
+        names = ", ".join(heywood[:5]) + (f" and {len(heywood) - 5} more" if len(heywood) > 5 else "")
+        notes.append(f"Heywood case, uniqueness at its lower bound: {names}. Take chi-square and p with caution.")
+    return notes
+
+
+def _format(name: str, value: float) -> str:
+    """The value of a measure as text."""
+    if name.endswith("freedom"):
+        return str(int(value))
+    return f"{value:.1e}" if name == "p-value" and 0.0 < value < 1e-3 else _number(value)
+
+
+def _number(value: float | None) -> str:
+    """A number with three decimals, with one if it is large, or a dash."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.3f}" if abs(value) < 1e3 else f"{value:.1f}"

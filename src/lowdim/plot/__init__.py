@@ -1,0 +1,56 @@
+"""Plots of fitted models, with matplotlib: `lowdim.plot.scree(model)`, or `model.plot.scree()`.
+
+Every plot takes `ax=` and returns the axes it drew on. Colours, fonts and sizes are those of the style in use.
+"""
+
+from ..models._accessors import Offer, Offers
+from ._offered import offer
+from .biplots import biplot, correlation_circle
+from .canonical import correlations, structure, variates
+from .images import reconstructions
+from .iterations import convergence
+from .loading_plots import loading_bars, loadings
+from .missing_entries import missing
+from .outlying_rows import outliers
+from .planes import contours
+from .regression import coefficients, predictions, validation, vip
+from .score_maps import scores
+from .source_plots import densities, sources
+from .variances import cumulative, scree
+
+_FUNCTIONS = (
+    scree,
+    cumulative,
+    scores,
+    biplot,
+    correlation_circle,
+    loadings,
+    loading_bars,
+    reconstructions,
+    outliers,
+    variates,
+    correlations,
+    structure,
+    validation,
+    vip,
+    coefficients,
+    predictions,
+    contours,
+    densities,
+    sources,
+    missing,
+    convergence,
+)
+
+#: All plots, by name.
+PLOTS: dict[str, Offer] = {function.__name__: offer(function) for function in _FUNCTIONS}
+
+
+class ModelPlots(Offers):
+    """The plots of one fitted model, as methods. Printing it lists them."""
+
+    what = "plot"
+    offers = PLOTS
+
+
+__all__ = ["PLOTS", "ModelPlots", *(function.__name__ for function in _FUNCTIONS)]

@@ -1,0 +1,166 @@
+"""What plots need to know of a fitted model: names of its components and columns, and scores of rows."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._xp import Array, concat_rows, dense, to_numpy
+from ..errors import not_one_for_each_row, unknown_component
+from ..sources import Source, by_name, open_source
+
+
+def numbers_of(values: Any) -> np.ndarray:
+    """Numbers of any array library or data frame as a NumPy array of floats."""
+    native = values.to_numpy() if hasattr(values, "to_numpy") else to_numpy(values)
+    return np.asarray(native, dtype=float)
+
+
+def component_names(model: Any) -> list[str]:
+    """The names of the components, such as PC1."""
+    return [f"{model.component_name}{k + 1}" for k in range(int(model.n_components_))]
+
+
+def column_names(model: Any) -> list[str]:
+    """The names of the columns of the fit; x1, x2, ... if they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j + 1}" for j in range(int(model.n_features_in_))] if names is None else [str(name) for name in names]
+
+
+def target_names(model: Any) -> list[str]:
+    """The names of the columns of y; y1, y2, ... if they have none."""
+    names = getattr(model, "target_names_in_", None)
+    return [f"y{j + 1}" for j in range(model.y_mean_.shape[0])] if names is None else [str(name) for name in names]
+
+
+def chosen_components(model: Any, components: Any, default: int) -> list[int]:
+    """Positions of components, from 0, that are given by numbers from 1 or by names; None for the first ones."""
+    check_is_fitted(model)
+    names = component_names(model)
+    if components is None:
+        return list(range(min(default, len(names))))
+    given = [components] if isinstance(components, str | numbers.Integral) else list(components)
+    return [_position(component, names) for component in given]
+
+
+def chosen_component(model: Any, component: Any) -> int:
+    """The position of one component, from 0, that is given by its number from 1 or by its name."""
+    check_is_fitted(model)
+    return _position(component, component_names(model))
+
+
+def _position(component: Any, names: Sequence[str]) -> int:
+    if isinstance(component, str) and component in names:
+        return names.index(component)
+    whole = isinstance(component, numbers.Integral) and not isinstance(component, bool | np.bool_)
+    if whole and 1 <= int(component) <= len(names):
+        return int(component) - 1
+    raise unknown_component(component, names)
+
+
+def axis_label(model: Any, k: int) -> str:
+    """The name of component k, with its share of the variance if that is known."""
+    name = component_names(model)[k]
+    shares = getattr(model, "explained_variance_ratio_", None)
+    return name if shares is None else f"{name} ({float(shares[k]):.1%})"
+
+
+@dataclass(frozen=True)
+class RowsShown:
+    """Rows, and what is shown of them beside their numbers."""
+
+    #: What the model reads.
+    X: Any
+    _groups: np.ndarray | None
+    _labels: np.ndarray | None
+    _counted: bool
+
+    def groups(self, n: int) -> np.ndarray | None:
+        """The group of each of n rows, or None."""
+        return None if self._groups is None else _of_length("groups", self._groups, n)
+
+    def labels(self, n: int) -> np.ndarray | None:
+        """The label of each of n rows, or None."""
+        if self._labels is None:
+            return np.arange(n) if self._counted else None
+        return _of_length("labels", self._labels, n)
+
+
+def rows_shown(model: Any, X: Any, groups: Any = None, labels: Any = None) -> RowsShown:
+    """The rows with their groups and labels, which may be names of columns of `X`.
+
+    `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
+    these labels or row numbers; False for none; or a sequence, or the name of a column.
+    """
+    check_is_fitted(model)
+    index = index_labels(X)
+    X, _, groups, labels = by_name(X, wanted=names_expected(model), groups=groups, labels=labels)
+    counted = labels is True and index is None
+    if labels is None or isinstance(labels, bool):
+        labels = None if labels is False else index
+    return RowsShown(X, _vector("groups", groups), _vector("labels", labels), counted)
+
+
+def names_expected(model: Any) -> list[str] | None:
+    """The names of the columns that a fitted model expects; None if it was fitted without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def read_rows(model: Any, X: Any, most: int | None = None) -> Array:
+    """The rows as one array of their own library, all of them or the first `most`; one pass over what is needed."""
+    source = open_source(X, names_expected(model))
+    blocks: list[Array] = []
+    for block in source.blocks(1 << 16 if most is None else most):
+        blocks.append(dense(block))
+        if most is not None and sum(block.shape[0] for block in blocks) >= most:
+            break
+    return concat_rows(blocks)[:most, :]
+
+
+def named_rows(model: Any, rows: Array) -> Source:
+    """Rows that were computed, with the names of columns that the model expects."""
+    source = open_source(rows)
+    source.names = names_expected(model)
+    return source
+
+
+def index_labels(X: Any) -> np.ndarray | None:
+    """The labels of the rows of a pandas frame; None for other tables, and if they only count the rows."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or not hasattr(index, "to_numpy"):
+        return None
+    found = np.asarray(index.to_numpy())
+    counts = found.dtype.kind in "iu" and np.array_equal(found, np.arange(len(found)))
+    return None if counts else found
+
+
+def _vector(name: str, values: Any) -> np.ndarray | None:
+    """A sequence of anything as a vector of objects or numbers; None stays None."""
+    if values is None:
+        return None
+    array = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if not isinstance(array, np.ndarray):
+        listed = list(array)
+        array = np.empty(len(listed), dtype=object)
+        array[:] = listed
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector with one entry for each row, got an array of shape {array.shape}.")
+    return array
+
+
+def _of_length(name: str, values: np.ndarray, n: int) -> np.ndarray:
+    if len(values) != n:
+        raise not_one_for_each_row(name, len(values), n)
+    return values
+
+
+def scores_of(model: Any, X: Any) -> np.ndarray:
+    """What `transform` returns for the rows, as NumPy floats; of several tables, the first."""
+    found = model.transform(X)
+    return numbers_of(found[0] if isinstance(found, tuple) else found)

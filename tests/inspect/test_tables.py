@@ -1,0 +1,247 @@
+"""The labelled tables of fitted models: what they hold, by independent formulas, and for which models they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_linnerud, load_wine
+from sklearn.exceptions import NotFittedError
+
+from examples import MODELS, X, Y, make, tables
+from lowdim import CCA, GCCA, ICA, PCA, PCR, PPCA, FactorAnalysis, PLSRegression, Table, inspect
+from lowdim.errors import LowdimWarning, without_warnings
+from lowdim.tabular import Tabular
+
+WINE = load_wine(as_frame=True).data
+EXERCISE, BODY = load_linnerud(return_X_y=True, as_frame=True)
+#: The tables of each model, by name; those that need rows are called with them.
+TABLES = {
+    "PCA": "importance loadings scores contributions cos2 correlations diagnose",
+    "Whitening": "importance scores",
+    "PPCA": "importance loadings scores",
+    "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations scores",
+    "FeatureMapPCA": "importance scores",
+    "KernelPCA": "importance scores",
+    "ICA": "importance loadings scores",
+    "PCR": "importance loadings coefficients vip scores contributions cos2 correlations diagnose",
+    "PLSRegression": "importance loadings coefficients vip scores correlations diagnose",
+    "PLSCanonical": "importance loadings coefficients vip scores correlations diagnose",
+    "PLSSVD": "importance loadings scores",
+    "CCA": "importance loadings structure coefficients canonical_tests scores",
+    "GCCA": "importance loadings structure pair_correlations scores",
+    "KernelCCA": "importance scores",
+}
+OF_ROWS = ("scores", "cos2", "correlations", "diagnose")
+LABELS = pd.Index([f"row {i}" for i in range(len(X))], name="sample")
+FRAME = pd.DataFrame(X, index=LABELS, columns=list("abcde"))
+RESPONSES = pd.DataFrame(Y, index=LABELS, columns=list("stu"))
+
+
+def fitted(name):
+    with without_warnings(LowdimWarning):
+        return make(name).fit(*tables(name, FRAME, RESPONSES))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_its_tables(name):
+    model = fitted(name)
+    assert set(dir(model.tables)) >= set(TABLES[name].split())
+    for table in TABLES[name].split():
+        given = (FRAME,) if table in OF_ROWS else ()
+        found = getattr(model.tables, table)(*given)
+        same = getattr(inspect, table)(model, *given)
+        assert str(found) == str(same)
+        assert isinstance(found, Table | Tabular)
+        assert isinstance(found.to_pandas(), pd.DataFrame) and isinstance(found.to_polars(), pl.DataFrame)
+        assert "<table>" in found._repr_html_()
+        if table in ("scores", "cos2", "diagnose"):
+            assert found.to_pandas().index.equals(LABELS) and found.to_pandas().index.name == "sample"
+        if table in ("loadings", "pattern", "structure", "communalities", "coefficients", "vip", "correlations"):
+            assert found.rows == list("abcde")
+        if table in ("loadings", "pattern", "structure", "contributions", "cos2", "correlations", "scores"):
+            assert found.columns == model.component_names_
+    assert all(table in repr(model.tables) for table in TABLES[name].split())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_other_tables_are_refused(name):
+    model = fitted(name)
+    for table in {table for names in TABLES.values() for table in names.split()} - set(TABLES[name].split()):
+        with pytest.raises(AttributeError, match=f"{name} has no table '{table}'; it has importance, "):
+            getattr(model.tables, table)
+        with pytest.raises(TypeError, match=rf"{name} has no {table}|needs a fitted|needs orthonormal"):
+            getattr(inspect, table)(model, *((FRAME,) if table in OF_ROWS else ()))
+
+
+def test_nothing_before_the_fit():
+    assert "not fitted yet" in repr(PCA().tables) and dir(PCA().tables) == []
+    with pytest.raises(NotFittedError):
+        PCA().tables.loadings()
+    for name in ("importance", "loadings", "communalities", "vip", "canonical_tests", "column_names"):
+        with pytest.raises(NotFittedError):
+            getattr(inspect, name)(PCA())
+
+
+def test_importance_has_all_components():
+    pca = PCA(standardize=True).fit(WINE)
+    table = pca.tables.importance()
+    assert len(table) == 13 and table.row_name == "component"
+    values = np.linalg.eigvalsh(np.corrcoef(WINE.T))[::-1]
+    np.testing.assert_allclose(table["variance"], values, rtol=1e-9)
+    np.testing.assert_allclose(table["proportion"], values / 13, rtol=1e-9)
+    np.testing.assert_allclose(table["cumulative"], np.cumsum(values) / 13, rtol=1e-9)
+    np.testing.assert_allclose(table["std. deviation"] ** 2, values, rtol=1e-9)
+    assert "... 3 more rows" in str(pca) and "more rows" not in str(table)
+
+
+def test_loadings_of_a_correlation_matrix_are_correlations():
+    pca = PCA(3, standardize=True).fit(WINE)
+    scores = pca.transform(WINE)
+    expected = np.corrcoef(WINE.T, scores.T)[:13, 13:]
+    np.testing.assert_allclose(pca.tables.loadings(), expected, atol=1e-12)
+    np.testing.assert_allclose(pca.tables.correlations(WINE), expected, atol=1e-12)
+
+
+def test_loadings_give_the_covariance_back():
+    for model in (PPCA(2).fit(X), FactorAnalysis(2).fit(X)):
+        L = model.tables.loadings().values
+        outside = np.diag(np.broadcast_to(model.noise_variance_, 5))
+        np.testing.assert_allclose(L @ L.T + outside, model.get_covariance(), rtol=1e-9)
+
+
+def test_loadings_of_sources_are_those_of_sources_of_unit_variance():
+    with without_warnings(LowdimWarning):
+        ica = ICA(random_state=0).fit(X)
+    sources = ica.transform(X)
+    rows = sources / sources.std(axis=0) @ ica.tables.loadings().values.T + X.mean(axis=0)
+    np.testing.assert_allclose(rows, X, atol=1e-9)
+
+
+@pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_tables_of_factor_analysis(rotation, standardize):
+    fa = FactorAnalysis(2, rotation=rotation, standardize=standardize).fit(WINE)
+    phi = fa.tables.factor_correlations().values
+    L, S = fa.tables.pattern().values, fa.tables.structure().values
+    np.testing.assert_allclose(fa.tables.loadings(), L)
+    table = fa.tables.communalities()
+    total = table["communality"] + table["uniqueness"]
+    np.testing.assert_allclose(table["communality"], np.diag(L @ phi @ L.T), rtol=1e-9)
+    np.testing.assert_allclose(S * np.sqrt(total)[:, None], L @ phi, atol=1e-9)
+    np.testing.assert_allclose(table["proportion"], table["communality"] / total)
+    if standardize:
+        np.testing.assert_allclose(total, 1.0, rtol=1e-6)
+    if rotation != "oblimin":
+        np.testing.assert_allclose(phi, np.eye(2), atol=1e-9)
+    assert np.all((table["complexity"] >= 1.0 - 1e-12) & (table["complexity"] <= 2.0 + 1e-12))
+
+
+def test_complexity_counts_the_factors_of_a_column():
+    fa = FactorAnalysis(2).fit(X)
+    fa.components_ = np.array([[3.0, 0.0, 1.0, 2.0, 0.0], [0.0, -2.0, 1.0, -2.0, 0.0]])
+    np.testing.assert_allclose(fa.tables.communalities()["complexity"], [1, 1, 2, 2, 0])
+
+
+def test_heywood_columns_are_marked():
+    rng = np.random.default_rng(1)
+    factor = rng.standard_normal(200)
+    rows = np.column_stack([factor, *(factor + rng.standard_normal(200) for _ in range(3))])
+    with without_warnings(LowdimWarning):
+        fa = FactorAnalysis(1, standardize=True).fit(pd.DataFrame(rows, columns=list("abcd")))
+    table = fa.tables.communalities()
+    np.testing.assert_array_equal(table["Heywood"], fa.heywood_)
+    assert table["Heywood"][0] and any("lower bound: a" in note for note in table.notes)
+
+
+def test_scores_are_what_transform_returns():
+    pca = PCA(2).fit(FRAME)
+    table = pca.tables.scores(FRAME)
+    np.testing.assert_array_equal(table, pca.transform(FRAME))
+    whitened = PCA(2, whiten=True).set_output(transform="polars").fit(FRAME)
+    np.testing.assert_allclose(whitened.tables.scores(FRAME), table, atol=1e-10)
+    gcca = GCCA(1).fit([FRAME, RESPONSES])
+    both = gcca.tables.scores([FRAME, RESPONSES])
+    assert both.columns == ["table0_comp1", "table1_comp1"] and both.to_pandas().index.equals(LABELS)
+    np.testing.assert_array_equal(both, np.hstack(gcca.transform([FRAME, RESPONSES])))
+
+
+def test_structure_and_tests_of_cca():
+    cca = CCA().fit(EXERCISE, BODY)
+    T, U = cca.transform(EXERCISE, BODY)
+    for table, cross, rows, variates in (
+        ("X", False, EXERCISE, T),
+        ("y", False, BODY, U),
+        ("X", True, EXERCISE, U),
+        ("y", True, BODY, T),
+    ):
+        found = cca.tables.structure(table, cross=cross)
+        assert found.rows == list(rows.columns)
+        np.testing.assert_allclose(found, np.corrcoef(rows.T, variates.T)[:3, 3:], atol=1e-10)
+    tests = cca.tables.canonical_tests()
+    np.testing.assert_allclose(tests["r"], cca.correlations_)
+    np.testing.assert_allclose(tests["Wilks"], np.cumprod((1 - cca.correlations_**2)[::-1])[::-1])
+    assert str(cca.significance()) == str(tests)
+    assert tests.rows == ["from 1", "from 2", "from 3"]
+    with pytest.raises(ValueError, match="cross=True is for the two tables of CCA"):
+        FactorAnalysis(1).fit(X).tables.structure(cross=True)
+
+
+def test_structure_of_several_tables():
+    parts = [WINE.iloc[:, :4], WINE.iloc[:, 4:8], WINE.iloc[:, 8:]]
+    gcca = GCCA(2).fit(parts)
+    Z = gcca.transform(parts)
+    for i, part in enumerate(parts):
+        p = part.shape[1]
+        np.testing.assert_allclose(gcca.tables.structure(i), np.corrcoef(part.T, Z[i].T)[:p, p:], atol=1e-10)
+        assert gcca.tables.loadings(i).rows == list(part.columns)
+    pairs = gcca.tables.pair_correlations()
+    assert pairs.columns == ["tables 0, 1", "tables 0, 2", "tables 1, 2"]
+    for k in range(2):
+        expected = np.corrcoef([each[:, k] for each in Z])
+        np.testing.assert_allclose(pairs.values[k], expected[np.triu_indices(3, 1)], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [PLSRegression, PCR, CCA])
+def test_coefficients_in_both_units(kind):
+    model = kind(2, scale=True).fit(EXERCISE, BODY)
+    table = model.tables.coefficients()
+    assert table.rows == list(EXERCISE.columns) and table.columns == list(BODY.columns)
+    predicted = EXERCISE.to_numpy() @ table.values + model.intercept_
+    np.testing.assert_allclose(predicted, model.predict(EXERCISE), rtol=1e-9)
+    standard = model.tables.coefficients(standardized=True).values
+    Z = (EXERCISE - EXERCISE.mean()) / EXERCISE.std()
+    predicted = Z.to_numpy() @ standard * BODY.std().to_numpy() + BODY.mean().to_numpy()
+    np.testing.assert_allclose(predicted, model.predict(EXERCISE), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"with scale=False .* fit it with scale=True"):
+        kind(2, scale=False).fit(EXERCISE, BODY).tables.coefficients(standardized=True)
+
+
+def test_importance_of_columns_in_projection():
+    table = PLSRegression(2).fit(EXERCISE, BODY).tables.vip()
+    assert table.columns == ["VIP"] and np.mean(table["VIP"] ** 2) == pytest.approx(1.0)
+
+
+def test_supplementary_columns_have_their_names():
+    pca = PCA(2).fit(FRAME)
+    assert pca.tables.correlations(FRAME, RESPONSES).rows == list("stu")
+    assert pca.tables.correlations(FRAME, RESPONSES["t"]).rows == ["t"]
+    assert pca.tables.correlations(FRAME, Y[:, 0]).rows == ["y1"]
+
+
+def test_rows_beyond_a_limit_are_known_by_their_labels():
+    rows = FRAME.copy()
+    rows.loc["row 7"] += [80.0, -80.0, 0.0, 50.0, 10.0]
+    found = PCA(2).fit(FRAME).tables.diagnose(rows, new_rows=True)
+    beyond = found.outlier_table()
+    assert beyond.rows[0] == "row 7" and "row 7" in str(found) and "row 7" in found._repr_html_()
+    assert list(beyond.rows) == list(LABELS[[int(label.split()[1]) for label in beyond.rows]])
+    table = found.table()
+    np.testing.assert_array_equal(table["T2 beyond"], table["T2"] > found.t2_limit)
+    np.testing.assert_array_equal(table["Q beyond"], table["Q"] > found.q_limit)
+    flagged = table["T2 beyond"] | table["Q beyond"]
+    assert set(beyond.rows) == set(LABELS[flagged]) and len(table) == len(X)
+    excess = np.maximum(beyond["T2"] / found.t2_limit, beyond["Q"] / found.q_limit)
+    assert np.all(np.diff(excess) <= 0)
+    assert "limit of T2: " in str(found) and "limit of Q: " in str(found)

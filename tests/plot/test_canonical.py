@@ -1,0 +1,89 @@
+"""Variates, correlations and structure of two tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim import CCA, GCCA, KernelCCA, PLSCanonical, permutation_test
+
+RNG = np.random.default_rng(0)
+SHARED = RNG.standard_normal((70, 2))
+X = pd.DataFrame(np.column_stack([SHARED, RNG.standard_normal(70)]) @ RNG.standard_normal((3, 3)), columns=list("abc"))
+Y = pd.DataFrame(SHARED @ RNG.standard_normal((2, 4)) + RNG.standard_normal((70, 4)), columns=list("uvwz"))
+
+
+def texts_of(ax):
+    return {text.get_text(): text.xy for text in ax.texts if text.get_text()}
+
+
+@pytest.mark.parametrize("model", [CCA(2), PLSCanonical(2), KernelCCA(2)], ids=lambda m: type(m).__name__)
+def test_variates_and_their_correlation(model):
+    model.fit(X, Y)
+    ax = model.plot.variates(X, Y, 2)
+    left, right = (np.asarray(side)[:, 1] for side in model.transform(X, Y))
+    np.testing.assert_allclose(np.asarray(ax.collections[0].get_offsets()), np.column_stack([left, right]))
+    assert ax.get_title(loc="left") == f"correlation {np.corrcoef(left, right)[0, 1]:.3f}"
+
+
+def test_variates_with_groups_and_labels():
+    ax = CCA(1).fit(X, Y).plot.variates(X[:5], Y[:5], groups=list("ababa"), labels=list("ABCDE"))
+    assert set(texts_of(ax)) == set("ABCDE")
+    assert len(ax.get_legend().get_texts()) == 2
+
+
+def test_correlations_without_a_test():
+    for model in (CCA().fit(X, Y), GCCA(2).fit([X, Y])):
+        ax = model.plot.correlations()
+        np.testing.assert_allclose([bar.get_height() for bar in ax.patches], model.correlations_)
+        assert ax.get_legend() is None
+
+
+def test_the_band_holds_the_shuffles():
+    cca = CCA().fit(X, Y)
+    test = permutation_test(CCA(), X, Y, n_permutations=99, random_state=0)
+    ax = cca.plot.correlations(test)
+    np.testing.assert_allclose(sorted(bar.get_height() for bar in ax.patches), np.sort(cca.correlations_))
+    for k, band in enumerate(ax.collections):
+        heights = band.get_paths()[0].vertices[:, 1]
+        np.testing.assert_allclose(heights.min(), test.null_strength[:, k].min())
+        np.testing.assert_allclose(heights.max(), np.quantile(test.null_strength[:, k], 0.95))
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["95% of 99 shuffles", "significant", "not significant"]
+
+
+def test_with_regularization_the_singular_values_are_drawn():
+    model = CCA(2, regularization=0.3).fit(X, Y)
+    test = permutation_test(CCA(regularization=0.3), X, Y, n_permutations=19, random_state=0)
+    ax = model.plot.correlations(test)
+    assert ax.get_ylabel() == "singular value"
+    np.testing.assert_allclose(sorted(bar.get_height() for bar in ax.patches), np.sort(model.singular_values_))
+
+
+def test_structure_in_a_circle():
+    cca = CCA(2).fit(X, Y)
+    ax = cca.plot.structure()
+    for points, values in zip(ax.collections, (cca.x_structure_, cca.y_structure_), strict=True):
+        order = np.argsort(-np.sum(values**2, axis=1))
+        np.testing.assert_allclose(np.asarray(points.get_offsets()), values[order])
+    assert set(texts_of(ax)) == set("abcuvwz")
+    U, V = cca.transform(X, Y)
+    np.testing.assert_allclose(texts_of(ax)["b"][1], np.corrcoef(X["b"], np.asarray(U)[:, 1])[0, 1])
+    np.testing.assert_allclose(texts_of(ax)["w"][0], np.corrcoef(Y["w"], np.asarray(V)[:, 0])[0, 1])
+
+
+def test_structure_of_one_pair_as_bars():
+    for ax in (CCA(1).fit(X, Y).plot.structure(), CCA(2).fit(X, Y).plot.structure([1])):
+        cca = CCA(1).fit(X, Y)
+        first = np.sort(np.abs(cca.x_structure_[:, 0]))[::-1]
+        second = np.sort(np.abs(cca.y_structure_[:, 0]))[::-1]
+        np.testing.assert_allclose([abs(bar.get_width()) for bar in ax.patches], np.concatenate([first, second]))
+        assert {text.get_text() for text in ax.get_yticklabels()} == set("abcuvwz")
+
+
+def test_structure_of_many_columns():
+    wide = RNG.standard_normal((60, 40))
+    cca = CCA(2, regularization=0.5).fit(wide, Y[:60])
+    assert cca.plot.structure().get_title(loc="right") == "25 of 40 columns of X"
+    assert cca.plot.structure([1]).get_title(loc="right") == "15 of 40 columns of X"
+    with pytest.raises(ValueError, match="one or two"):
+        cca.plot.structure([1, 2, 1])

@@ -1,0 +1,162 @@
+"""Maps of scores, against what transform returns."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import lowdim
+from lowdim import GCCA, PCA, plot
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 5)) @ np.diag([5, 4, 2, 1, 1.0]) + 3.0
+PCA3 = PCA(3).fit(X)
+Z = PCA3.transform(X)
+GROUPS = np.array(["a", "b"])[np.arange(40) % 2]
+
+
+def points_of(ax):
+    return np.vstack([np.asarray(points.get_offsets()) for points in ax.collections])
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def test_points_are_scores_and_axes_have_their_shares():
+    ax = PCA3.plot.scores(X)
+    np.testing.assert_allclose(points_of(ax), Z[:, :2])
+    share = PCA3.explained_variance_ratio_
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"PC1 ({share[0]:.1%})", f"PC2 ({share[1]:.1%})")
+    assert not texts_of(ax)
+    assert ax.get_legend() is None
+
+
+@pytest.mark.parametrize("components", [(3, 1), ["PC3", "PC1"]])
+def test_components_by_number_and_name(components):
+    np.testing.assert_allclose(points_of(PCA3.plot.scores(X, components)), Z[:, [2, 0]])
+
+
+@pytest.mark.parametrize("component", [0, 4, "PC4", "pc1", True, 1.0])
+def test_components_that_do_not_exist(component):
+    with pytest.raises(ValueError, match=r"there is no component .* PC1 to PC3, or by their numbers 1 to 3"):
+        PCA3.plot.scores(X, [component, 2])
+
+
+def test_too_many_components():
+    with pytest.raises(ValueError, match="4 components were chosen, and this picture shows one, two or three"):
+        PCA3.plot.scores(X, [1, 2, 3, 1])
+
+
+def test_groups_have_points_outlines_and_a_legend():
+    ax = PCA3.plot.scores(X, groups=GROUPS)
+    np.testing.assert_allclose(np.asarray(ax.collections[0].get_offsets()), Z[GROUPS == "a", :2])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert len(ax.patches) == 2
+    assert len(PCA3.plot.scores(X, groups=GROUPS, outline=None).patches) == 0
+    hulls = PCA3.plot.scores(X, groups=GROUPS, outline="hull").patches
+    corners = hulls[0].get_xy()
+    assert all(any(np.allclose(corner, row) for row in Z[GROUPS == "a", :2]) for corner in corners)
+    with pytest.raises(ValueError, match="outline='box' is not one of 'ellipse', 'hull'"):
+        PCA3.plot.scores(X, groups=GROUPS, outline="box")
+
+
+def test_groups_of_one_row_have_no_outline():
+    assert len(PCA3.plot.scores(X, groups=np.arange(40)).patches) == 0
+
+
+def test_labels_of_the_index():
+    named = pd.DataFrame(X, index=[f"row {i}" for i in range(40)])
+    few = named.iloc[:6]
+    assert sorted(texts_of(PCA3.plot.scores(few.to_numpy(), labels=list(few.index)))) == sorted(few.index)
+    pca = PCA(2).fit(named)
+    assert sorted(texts_of(pca.plot.scores(few))) == sorted(few.index)
+    assert not texts_of(pca.plot.scores(few, labels=False))
+    assert not texts_of(pca.plot.scores(few.reset_index(drop=True)))
+    assert sorted(texts_of(pca.plot.scores(few.reset_index(drop=True), labels=True))) == list("012345")
+
+
+def test_the_picture_says_how_many_labels_fit():
+    ax = PCA3.plot.scores(np.repeat(X[:2], 30, axis=0), labels=True)
+    assert ax.get_title(loc="right") == f"{len(texts_of(ax))} of 60 labels fit"
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_groups_and_labels_by_the_names_of_columns(frame):
+    names = [f"v{j}" for j in range(5)]
+    columns = {name: X[:6, j] for j, name in enumerate(names)}
+    table = frame({**columns, "kind": GROUPS[:6].tolist(), "who": list("uvwxyz")})
+    pca = PCA(2).fit(frame(columns))
+    ax = pca.plot.scores(table, groups="kind", labels="who")
+    np.testing.assert_allclose(np.sort(points_of(ax)[:, 0]), np.sort(np.asarray(pca.transform(frame(columns)))[:, 0]))
+    assert sorted(texts_of(ax)) == list("uvwxyz")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["groups", "labels"])
+def test_one_entry_for_each_row(name):
+    with pytest.raises(ValueError, match=f"{name} has 3 entries, X has 40 rows; pass one entry for each row"):
+        PCA3.plot.scores(X, **{name: ["a", "b", "c"]})
+    with pytest.raises(ValueError, match=f"{name} must be a vector"):
+        PCA3.plot.scores(X, **{name: np.ones((40, 2))})
+
+
+def test_one_component_is_a_histogram_or_strips():
+    pca = PCA(1).fit(X)
+    ax = pca.plot.scores(X)
+    assert sum(bar.get_height() for bar in ax.patches) == 40
+    np.testing.assert_allclose(np.sort(points_of(ax)[:, 0]), np.sort(pca.transform(X)[:, 0]))
+    ax = pca.plot.scores(X, groups=GROUPS)
+    for i, (name, points) in enumerate(zip("ab", ax.collections, strict=True)):
+        found = np.asarray(points.get_offsets())
+        np.testing.assert_allclose(found[:, 0], pca.transform(X)[name == GROUPS, 0])
+        assert np.all(np.abs(found[:, 1] - i) <= 0.25)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_one_row_and_one_column():
+    column = X[:, :1]
+    pca = PCA(1).fit(column)
+    assert len(points_of(pca.plot.scores(column[:1]))) == 1
+    assert texts_of(pca.plot.scores(column[:1], labels=["only"])) == ["only"]
+
+
+def test_constant_columns():
+    flat = X.copy()
+    flat[:, 2:] = 1.0
+    model = PCA(3).fit(flat)
+    ax = model.plot.scores(flat, (1, 3), groups=GROUPS)
+    np.testing.assert_allclose(points_of(ax)[:, 1], 0.0, atol=1e-9)
+    assert len(ax.patches) == 0
+
+
+def test_three_components_in_space():
+    ax = PCA3.plot.scores(X, (1, 2, 3), labels=True)
+    found = np.column_stack(ax.collections[0]._offsets3d)
+    np.testing.assert_allclose(found[np.argsort(found[:, 0])], Z[np.argsort(Z[:, 0])])
+    assert ax.get_zlabel().startswith("PC3")
+    assert 0 < len(ax.texts) <= 40
+    _, given = plt.subplots(subplot_kw={"projection": "3d"})
+    assert PCA3.plot.scores(X, (1, 2, 3), ax=given) is given
+
+
+def test_several_tables_show_the_first():
+    gcca = GCCA(2).fit([X[:, :2], X[:, 2:4], X[:, 3:]])
+    np.testing.assert_allclose(points_of(gcca.plot.scores([X[:, :2], X[:, 2:4], X[:, 3:]])), gcca.transform(X[:, :2]))
+
+
+def test_frames_of_set_output_and_files(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    pca = PCA(2).fit(frame).set_output(transform="pandas")
+    expected = np.asarray(pca.transform(frame))
+    np.testing.assert_allclose(points_of(pca.plot.scores(frame)), expected)
+    np.testing.assert_allclose(points_of(pca.plot.scores(lowdim.scan(str(path)))), expected)
+
+
+def test_a_model_that_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        plot.scores(PCA(), X)

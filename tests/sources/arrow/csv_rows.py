@@ -1,0 +1,10 @@
+"""The rows of a file, in blocks."""
+
+import numpy as np
+
+from lowdim import open_source, scan
+
+
+def rows(path, **options):
+    source = open_source(scan(path, **options))
+    return np.concatenate(list(source.blocks(100)))
