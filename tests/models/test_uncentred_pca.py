@@ -262,6 +262,14 @@ def test_the_limit_of_t2_is_that_of_rows_of_mean_zero(new_rows):
     assert abs(np.mean(beyond) - 0.05) < 0.012
 
 
+def test_the_printed_table_says_so():
+    text = str(PCA(2, center=False).fit(X))
+    assert text.startswith("PCA of 60 rows, 6 columns, not centred (covariance)")
+    assert "root mean square" in text
+    assert "variance" not in text.splitlines()[1]
+    assert "std. deviation" in str(PCA(2).fit(X))
+
+
 # ---- Parameters and files
 
 

@@ -267,6 +267,17 @@ class PCA(SpectralModel):
         check_is_fitted(self)
         return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
 
+    def _importance(self) -> list[tuple[str, Array]]:
+        columns = super()._importance()
+        if self.center:
+            return columns
+        about_zero = {"std. deviation": "root mean square", "variance": "mean square"}
+        return [(about_zero.get(name, name), numbers) for name, numbers in columns]
+
+    def _describe_columns(self) -> str:
+        columns = super()._describe_columns()
+        return columns if self.center else f"{columns}, not centred"
+
     def _solver(self) -> str | Solver:
         if self.svd_solver is None:
             return self.solver
