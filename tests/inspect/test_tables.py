@@ -21,7 +21,7 @@ TABLES = {
     "PCA": "importance loadings scores contributions cos2 correlations diagnose",
     "Whitening": "importance scores",
     "PPCA": "importance loadings scores",
-    "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations scores",
+    "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations determinacy scores",
     "FeatureMapPCA": "importance scores",
     "KernelPCA": "importance scores",
     "ICA": "importance loadings scores",
@@ -71,7 +71,9 @@ def test_other_tables_are_refused(name):
     for table in {table for names in TABLES.values() for table in names.split()} - set(TABLES[name].split()):
         with pytest.raises(AttributeError, match=f"{name} has no table '{table}'; it has importance, "):
             getattr(model.tables, table)
-        with pytest.raises(TypeError, match=rf"{name} has no {table}|needs a fitted|needs orthonormal"):
+        with pytest.raises(
+            TypeError, match=rf"{name} has no {table}|needs (a fitted|orthonormal)|is for a fitted FactorAnalysis"
+        ):
             getattr(inspect, table)(model, *((FRAME,) if table in OF_ROWS else ()))
 
 

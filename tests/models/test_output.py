@@ -118,6 +118,15 @@ def test_imputed_rows(kind):
     np.testing.assert_array_equal(frame.to_numpy(), filled)
 
 
+def test_drawn_rows():
+    rows = holes(FRAME)
+    model = PPCA(2).fit(rows)
+    plain = model.impute(rows, n_draws=3)
+    found = model.set_output(transform="pandas").impute(rows, n_draws=3)
+    for draw, expected in zip(found, plain, strict=True):
+        is_frame(draw, expected, NAMES)
+
+
 def test_imputed_rows_without_names():
     rows = holes(FRAME).to_numpy()
     model = PPCA(2).fit(rows)

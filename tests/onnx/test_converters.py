@@ -27,12 +27,7 @@ ROWS |= {90: kernels.Gaussian(3.0)(X)[:20], 1: Y[:20, :1]}
 
 def rows_of(model, method, table):
     """Rows, or scores of rows, that a method takes."""
-    if isinstance(model, lowdim.GCCA):
-        width = len(model.means_[table])
-    elif isinstance(model, KernelCCA):
-        width = model._mapped[table].rows.shape[1]
-    else:
-        width = len(model.y_mean_) if table else model.n_features_in_
+    width = model._widths()[table]
     rows = np.ones((4, 3)) * np.arange(4)[:, None] if width == 3 and model.n_samples_ == 5 else ROWS[width]
     return expected(model, "transform", rows, table) if method == "inverse_transform" else rows
 

@@ -140,7 +140,7 @@ def test_a_graph_says_what_it_is():
     props = {each.key: each.value for each in graph.metadata_props}
     assert (props["model"], props["lowdim"]) == ("PLSRegression", lowdim.__version__)
     assert json.loads(props["input_columns"]) == list(frame.columns)
-    assert json.loads(props["transform_columns"]) == list(model.get_feature_names_out())
+    assert json.loads(props["transform_columns"]) == model.component_names_
     assert json.loads(props["predict_columns"]) == list(targets.columns)
     assert (graph.producer_name, graph.producer_version) == ("lowdim", lowdim.__version__)
     running = session(graph)
@@ -161,14 +161,14 @@ def test_names_of_columns_of_every_kind_of_table():
         return list(props.values())
 
     pca = fitted("PCA")
-    names, plain = list(pca.get_feature_names_out()), list(pca._row_names())
+    names, plain = ["PC1", "PC2"], [f"x{j}" for j in range(1, 6)]
     assert columns(pca) == [plain, names]
     assert columns(pca, output="inverse_transform") == [names, plain]
     cca = CCA(2).fit(X, pd.DataFrame(Y, columns=["u", "v", "w"]))
     assert columns(cca, table=1)[0] == ["u", "v", "w"]
     assert columns(cca, table=1, output="inverse_transform")[1] == ["u", "v", "w"]
-    assert columns(fitted("CCA"), output="predict")[1] == ["y0", "y1", "y2"]
-    assert columns(fitted("KernelCCA"), table=1)[0] == ["y0", "y1", "y2"]
+    assert columns(fitted("CCA"), output="predict")[1] == ["y1", "y2", "y3"]
+    assert columns(fitted("KernelCCA"), table=1)[0] == ["y1", "y2", "y3"]
     three = GCCA(1).fit([X, pd.DataFrame(Y, columns=["u", "v", "w"]), X[:, :2] ** 2])
     assert columns(three, table=1)[0] == ["u", "v", "w"]
     assert len(columns(three, table=2)[0]) == 2

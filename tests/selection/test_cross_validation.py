@@ -437,7 +437,7 @@ def test_other_refusals():
 def test_rows_of_unknown_number_are_gathered(make):
     for model, tables in ((PCA(), (X,)), (PPCA(), (X,)), (PLSRegression(), (X, Y)), (CCA(), (X, Y))):
         found = cross_validate(model, *map(make, tables), sample_weight=np.ones(len(X)))
-        np.testing.assert_array_equal(found.scores, cross_validate(model, *tables).scores)
+        np.testing.assert_array_equal(found.per_split, cross_validate(model, *tables).per_split)
     with pytest.raises(ValueError, match=f"one entry per row.*for {len(X)} rows"):
         cross_validate(PCA(), make(X), sample_weight=np.ones(3))
     with pytest.raises(ValueError, match="cross-validation needs to know the number of rows"):

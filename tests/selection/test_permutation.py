@@ -192,12 +192,14 @@ def test_bad_input_is_refused():
         permutation_test(PCA(), np.ones((10, 3)))
     with pytest.raises(ValueError, match="NaN"):
         permutation_test(PCA(), np.where(X > 1, np.nan, X))
-    with pytest.raises(TypeError, match="at once"):
-        permutation_test(PCA(), lambda: iter([X]))
-    blocks = permutation_test(PCA(), [X[:7], X[7:]], n_permutations=5, level=0.5, random_state=0)
-    np.testing.assert_allclose(
-        blocks.null, permutation_test(PCA(), X, n_permutations=5, level=0.5, random_state=0).null
-    )
+
+
+@pytest.mark.parametrize("blocks", [lambda X: [X[:7], X[7:]], lambda X: lambda: iter([X]), lambda X: iter([X])])
+def test_rows_in_blocks_are_gathered(blocks):
+    X = random.standard_normal((30, 4))
+    found = permutation_test(PCA(), blocks(X), n_permutations=5, level=0.5, random_state=0)
+    expected = permutation_test(PCA(), X, n_permutations=5, level=0.5, random_state=0)
+    np.testing.assert_allclose(found.null, expected.null)
 
 
 def test_tables_that_are_always_correlated_get_a_warning():

@@ -78,7 +78,7 @@ def test_cross_validation(name):
     options = {"n_components": [1, 2]}
     weighted = cross_validate(model, x, y, cv=LABELS, sample_weight=W, **options)
     plain = cross_validate(model, *repeated(x, y), cv=repeated(LABELS)[0], **options)
-    for attribute in ("scores", "weights", "mean", "standard_error"):
+    for attribute in ("per_split", "weights", "mean", "standard_error"):
         same(getattr(weighted, attribute), getattr(plain, attribute), rtol=1e-6)
     assert weighted.best == plain.best
 

@@ -41,7 +41,7 @@ def loadings(model: Any, table: str | int = 0) -> Table:
 
 
 def _of_unit_sources(model: Any) -> np.ndarray:
-    """The mixing matrix for sources of unit variance. `explained_variance_` is |a_k|^2 times the variance of source k."""
+    """The mixing matrix for sources of unit variance; `explained_variance_` are |a_k|^2 var(u_k)."""
     mixing, variances = (to_numpy(a).astype(np.float64) for a in (model.mixing_, model.explained_variance_))
     return mixing * np.sqrt(variances) / column_lengths(mixing)
 

@@ -30,7 +30,7 @@ from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._chosen_by_rule import ChosenByRule
 from ._draws import draw_imputations
-from ._output import framed
+from ._output import framed, framed_draws
 from ._rule_choice import DENSITY_AXES
 from ._writing import Maps, results
 
@@ -258,6 +258,7 @@ class LatentModel(ChosenByRule):
         -------
         array of shape (n_samples, n_features), a pair of them with `return_std`, or with `n_draws` an array of shape
         (n_draws, n_samples, n_features). All are dense; see `impute_at` for single entries of a large sparse table.
+        With `set_output`, all are data frames, and draws a list of them.
 
         Notes
         -----
@@ -278,7 +279,8 @@ class LatentModel(ChosenByRule):
         if n_draws is not None:
             if return_std:
                 raise ValueError("return_std=True is for expectations; the spread of the n_draws draws tells the same.")
-            return draw_imputations(self, X, n_draws, refit, random_state)
+            draws = draw_imputations(self, X, n_draws, refit, random_state)
+            return framed_draws(self, draws, self._row_names(), X)
         if refit or random_state is not None:
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")

@@ -45,6 +45,11 @@ def framed(model: Any, values: Any, names: Sequence[str], *tables: Any) -> Any:
     return frame
 
 
+def framed_draws(model: Any, draws: Any, names: Sequence[str], X: Any) -> Any:
+    """Several results in one array (n_draws, n, p), or as a list of data frames."""
+    return draws if _container(model) == "default" else [framed(model, draw, names, X) for draw in to_numpy(draws)]
+
+
 def _container(model: Any) -> Any:
     """ "pandas", "polars", or "default" for arrays."""
     if not model._frames_everywhere:

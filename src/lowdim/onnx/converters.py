@@ -74,8 +74,4 @@ def express(model: Any, method: str, table: int = 0) -> Expression:
 
 def count_tables(model: Any, method: str) -> int:
     """The number of tables that a method takes rows or scores of."""
-    if method == "predict":
-        return 1
-    if isinstance(model, GCCA):
-        return len(model.means_)
-    return 2 if isinstance(model, PairModel | KernelCCA) else 1
+    return 1 if method == "predict" else len(model._widths())

@@ -89,7 +89,8 @@ def to_onnx(
     rows = graph.input(name, [ROWS, expressions[methods[0]].width], element)
     if outer != graph.arithmetic:
         rows = graph.cast(rows, graph.arithmetic)
-    widths = {method: add_result(graph, method, each, rows, outer) for method, each in expressions.items()}
+    for method, expression in expressions.items():
+        add_result(graph, method, expression, rows, outer)
     kind = type(model).__name__
     found = onnx.helper.make_model(
         graph.proto(kind),
@@ -100,30 +101,24 @@ def to_onnx(
         # The oldest version that knows these operators, so that older runtimes read it.
         ir_version=onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)]),
     )
-    names = {method: names_after(model, method, table, width) for method, width in widths.items()}
-    before = names_before(model, methods[0], table, expressions[methods[0]])
-    onnx.helper.set_model_props(found, _properties(model, before, names))
+    onnx.helper.set_model_props(found, _properties(model, methods, table))
     onnx.checker.check_model(found)
     return found
 
 
 def add_result(
     graph: Graph, name: str, expression: Expression, rows: Value, dtype: Any, *, vectors: bool = True
-) -> int:
-    """Add the nodes of an expression, and its result as the output of this name; returns its number of columns.
-
-    With `vectors`, what the method returns as a vector is one in the graph too, and otherwise a table of one column.
-    """
+) -> None:
+    """Add the nodes of an expression, and its result as the output of this name. With `vectors`, what the method
+    returns as a vector is one in the graph too, and otherwise a table of one column."""
     result = expression.build(rows)
-    width = result.width
     if np.dtype(dtype) != graph.arithmetic:
         result = graph.cast(result, dtype)
-    shape: list[int | str] = [ROWS, width]
+    shape: list[int | str] = [ROWS, result.width]
     if expression.vector and vectors:
         result, shape = graph.add("Reshape", result, np.array([-1])), [ROWS]
     element = require_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     graph.output(name, result, shape, element)
-    return width
 
 
 def check_float(name: str, dtype: Any) -> Any:
@@ -157,9 +152,10 @@ def _check_methods(methods: list[str]) -> None:
         raise ValueError("inverse_transform takes scores, and the other methods take rows; make a graph for each.")
 
 
-def _properties(model: Any, before: list[str], after: dict[str, list[str]]) -> dict[str, str]:
+def _properties(model: Any, methods: list[str], table: int) -> dict[str, str]:
     """What the graph says about itself, as text; lists of names are JSON."""
-    columns = {"input_columns": before, **{f"{method}_columns": names for method, names in after.items()}}
+    columns = {"input_columns": names_before(model, methods[0], table)}
+    columns |= {f"{method}_columns": names_after(model, method, table) for method in methods}
     return {
         "model": type(model).__name__,
         "lowdim": __version__,

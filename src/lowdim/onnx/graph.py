@@ -172,6 +172,8 @@ class Value:
         difference is exact where rows are close to the mean, so nothing is lost if the mean is large.
         """
         mean = np.asarray(to_numpy(mean))
+        if not np.any(mean):
+            return self
         near = _in_range(mean, self.graph.arithmetic)
         rest = (mean - near).astype(self.graph.arithmetic)
         return self - near - rest if np.any(rest) else self - near

@@ -42,7 +42,7 @@ def set_shape(operator: Any) -> None:
     kinds = import_module("skl2onnx.common.data_types")
     model = operator.raw_operator
     check_is_fitted(model)
-    width = model.y_mean_.shape[0] if _method(operator) == "predict" else model.n_components_
+    width = model._widths()[1] if _method(operator) == "predict" else model.n_components_
     kind = kinds.DoubleTensorType if _dtype(operator) == np.float64 else kinds.FloatTensorType
     operator.outputs[0].type = kind([None, int(width)])
 
