@@ -15,33 +15,30 @@ from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
     RankWarning,
-    choice,
-    needs_second_reading,
     other_width,
     warn_user,
 )
 from ..features import affine, require_width
-from ..kernels import Kernel, as_kernel, no_width, refuse_parameters
+from ..kernels import Kernel, as_kernel, refuse_parameters
 from ..linalg import divisor, require_rows
 from ..reading import RowMap, Rows
-from ..selection.kernel_width import SAMPLED_ROWS, WidthChoice, compare_widths
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
 from ..solvers.base import counted_rows, total_weight, with_passes
 from ..solvers.kernel import Components, KernelRequest, memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
-from ..summaries import Sample
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
 from ._sklearn_arguments import NEVER_OVERWRITTEN
+from ._width_search import WidthSearch
 from ._writing import Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
 
 
-class KernelPCA(PreImages, Model):
+class KernelPCA(WidthSearch, PreImages, Model):
     """Kernel PCA: directions of maximal variance of features phi(x) with the kernel k(x, y) = phi(x) . phi(y).
 
     Parameters
@@ -263,11 +260,8 @@ class KernelPCA(PreImages, Model):
     def _check_parameters(self) -> None:
         check_preimage(self.preimage)
         memory_allowed(self.memory)
-        if isinstance(self.sigma, str) and not self._searches_width():
-            raise choice("sigma", self.sigma, ("search",), "Or a positive number, or None.")
+        self._check_sigma()
         self._given_kernel()
-        if self._searches_width():
-            self._check_search()
 
     def _check_fitted(self) -> None:
         require_width(self._phi, self.n_features_in_, self.offset_.shape[0])
@@ -305,32 +299,6 @@ class KernelPCA(PreImages, Model):
             n_examples=n_examples(self.preimage),
             objects=rows.source.kind == "objects",
         )
-
-    def _searches_width(self) -> bool:
-        return isinstance(self.sigma, str) and self.sigma == "search"
-
-    def _compare_widths(self, rows: Rows, request: KernelRequest) -> WidthChoice:
-        """The widths that were compared, after one pass over the rows."""
-        if not rows.traits.rereadable:
-            raise needs_second_reading("for the fit after the search of the width")
-        assert request.kernel is not None and request.k is not None, "refused by _check_parameters"
-        sample = rows.summarize(Sample(rows.shape[1], SAMPLED_ROWS, seed=request.sample_seed))
-        return compare_widths(sample, request.kernel, request.k, seed=request.seed)
-
-    def _check_search(self) -> None:
-        """Refuse a search of the width for a kernel that has none, or without a number of components."""
-        kernel = self._given_kernel()
-        if kernel is None:
-            raise ValueError("sigma='search': kernel='precomputed' has no width; leave sigma at None.")
-        if self.gamma is not None:
-            raise ValueError(f"gamma={self.gamma!r} and sigma='search' both set the width; pass only one of them.")
-        if not isinstance(self.n_components, numbers.Integral):
-            raise ValueError(
-                f"sigma='search' compares widths for a number of components, got n_components={self.n_components!r}; "
-                "pass a whole number."
-            )
-        if not kernel.has_width:
-            raise no_width(kernel)
 
     def _given_kernel(self) -> Kernel | None:
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
