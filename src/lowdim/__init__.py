@@ -10,7 +10,15 @@ from .models import *  # noqa: F403 (a model is named once, in models.__all__)
 from .onnx import to_onnx
 from .planning import plan
 from .reading import Checkpoint, summarize
-from .selection import bootstrap, choose_n_components, cross_validate, factor_suitability, permutation_test, pool
+from .selection import (
+    bootstrap,
+    choose_n_components,
+    choose_width,
+    cross_validate,
+    factor_suitability,
+    permutation_test,
+    pool,
+)
 from .solvers.kernel import kernel_plan
 from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
@@ -32,6 +40,7 @@ __all__ = [
     "Triangle",
     "bootstrap",
     "choose_n_components",
+    "choose_width",
     "cross_validate",
     "densities",
     "errors",

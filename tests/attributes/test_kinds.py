@@ -175,3 +175,24 @@ def test_which_values_hold_rows():
     assert Several(Real(), rows).of_rows((1.0, np.zeros(2)), inspection)
     assert Entries({"a": rows}).of_rows({"a": np.zeros(2)}, inspection)
     assert not Instance("shelf.Tail").of_rows(TAIL, inspection)
+
+
+def test_the_first_entries_of_each_kind():
+    """Where a letter stands for a shorter length, values keep what belongs to the first entries."""
+    a = np.arange(12.0).reshape(3, 4)
+    assert Numbers("k", "p").first(a, "k", 2).shape == (2, 4)
+    assert Numbers("p", "k").first(a, "k", 2).shape == (3, 2)
+    assert Numbers("k", "k").first(np.eye(3), "k", 2).shape == (2, 2)
+    assert Numbers("p").first(a[0], "k", 2) is not None
+    assert Numbers("p", "q").first(a, "k", 1) is a
+    assert (Size("k").first(3, "k", 2), Size("p").first(3, "k", 2)) == (2, 3)
+    assert (Whole(most="k").first(3, "k", 2), Whole(most="k").first(1, "k", 2), Whole().first(3, "k", 2)) == (2, 1, 3)
+    assert Names("k").first(np.array(["a", "b"], dtype=object), "k", 1).tolist() == ["a"]
+    assert Maybe(Numbers("k")).first(None, "k", 1) is None
+    assert Sometimes(Numbers("k")).first(np.ones(3), "k", 1).shape == (1,)
+    assert ListOf(Real(), length="k").first([1.0, 2.0, 3.0], "k", 2) == [1.0, 2.0]
+    both = ListOf(Numbers("p#", "k"), length="t").first([a, a.T], "k", 1)
+    assert [part.shape for part in both] == [(3, 1), (4, 1)]
+    pair = Several(Numbers("k"), Numbers("*")).first((np.ones(3), np.ones(3)), "k", 2)
+    assert [len(part) for part in pair] == [2, 3]
+    assert Text().first("abc", "k", 1) == "abc"

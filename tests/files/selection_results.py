@@ -19,4 +19,5 @@ def selected():
         "Bootstrap": lowdim.bootstrap(lowdim.PCA(2), X, n_boot=20, random_state=0),
         "PermutationTest": lowdim.permutation_test(lowdim.CCA(), X, Y, n_permutations=20, random_state=0),
         "Jackknife": pls.jackknife(X, Y, cv=5),
+        "WidthChoice": lowdim.choose_width(X, 2, factors=(1.0, 0.5), n_draws=1),
     }

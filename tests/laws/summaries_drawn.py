@@ -137,12 +137,14 @@ FACTORIES = {
             lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), products, row_weights=False
         ),
         "standardized": Case(lambda cls, width, offset: cls(width, ddof=1), products, row_weights=False),
+        "uncentred": Case(lambda cls, width, offset: cls(width, centre=False), products, row_weights=False),
     },
     "GramRoot": {
         "": Case(lambda cls, width, offset: cls(width), squared_root, row_weights=False),
         "weighted": Case(
             lambda cls, width, offset: cls(width, sample_weight=SAMPLE_WEIGHT[:width]), squared_root, row_weights=False
         ),
+        "uncentred": Case(lambda cls, width, offset: cls(width, centre=False), squared_root, row_weights=False),
     },
     "StandardizedGrams": {
         "": Case(lambda cls, width, offset: cls(TRAINING[:, :width], 1), standardized_products, row_weights=False),

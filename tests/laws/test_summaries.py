@@ -84,8 +84,8 @@ def test_merge_is_commutative(label, data):
 @moderately
 @given(data=st.data())
 def test_cuts_and_merge_order_do_not_matter(label, offset, data):
-    if offset and label == "Sketch implicit":
-        return  # not for offsets, as its docstring says
+    if offset and (label == "Sketch implicit" or label.endswith("uncentred")):
+        return  # not for offsets, as its docstring says, or about zero
     blocks = data.draw(weighted_blocks(CASES[label][1].row_weights))
     X, weights = whole(blocks)
     once = filled(label, (X, weights))
@@ -301,7 +301,7 @@ def test_a_sample_of_sparse_rows_can_be_saved(tmp_path):
 #: Files of version 1.0 of the format; they are never written again.
 SAVED = Path(__file__).parent / "saved"
 #: Ways of making a summary that came later.
-LATER: tuple[str, ...] = ()
+LATER: tuple[str, ...] = ("Gram uncentred", "GramRoot uncentred")
 SAVED_ROWS = np.array([[1.0, -2, 0.5, 0], [0.25, 3, -1, 2], [-0.5, 1.5, 4, -3], [2, 0, 0.125, 1]])
 
 

@@ -95,6 +95,11 @@ class Numbers(Kind):
     def of_rows(self, value: Any, inspection: Inspection) -> bool:
         return self.rows and value is not None
 
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        if letter not in self.shape:
+            return value
+        return value[tuple(slice(size if axis == letter else None) for axis in self.shape)]
+
     def _check_shape(self, shape: tuple[int, ...], inspection: Inspection, name: str) -> None:
         if self.shape == ("...",):
             return

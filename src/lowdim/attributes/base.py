@@ -92,6 +92,10 @@ class Kind(ABC):
         """Whether the value holds an entry for each row of the fit."""
         return False
 
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        """The value for an object in which the length of this letter is `size`, and not more: its first entries."""
+        return value
+
 
 def declared(cls: type) -> dict[str, Kind]:
     """The attributes that a class and its bases list as `fitted_attributes`. A class replaces the entries of its bases,

@@ -50,6 +50,9 @@ class Whole(Kind):
         if most is not None and value > most:
             raise ValueError(f"{name} is {value}, and must be at most {most}")
 
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        return min(value, size) if self.most == letter else value
+
 
 @dataclass(frozen=True)
 class Size(Kind):
@@ -64,6 +67,9 @@ class Size(Kind):
         if value < 0:
             raise ValueError(f"{name} is {value}, and must be at least 0")
         inspection.same_size(self.letter, int(value), name)
+
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        return size if self.letter == letter else value
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,9 @@ class Names(Kind):
         if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim != 1:
             raise ValueError(f"{name} is {_shown(value)}, and must be names of columns")
         inspection.same_size(self.letter, len(value), name)
+
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        return value[:size] if self.letter == letter else value
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,9 @@ class Maybe(Kind):
 
     def of_rows(self, value: Any, inspection: Inspection) -> bool:
         return value is not None and self.kind.of_rows(value, inspection)
+
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        return None if value is None else self.kind.first(value, letter, size)
 
 
 @dataclass(frozen=True)
@@ -193,6 +205,10 @@ class ListOf(Kind):
     def of_rows(self, value: Any, inspection: Inspection) -> bool:
         return any(self.kind.of_rows(item, inspection) for item in value)
 
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        kept = value[:size] if self.length == letter else value
+        return self._type(self.kind.first(item, letter, size) for item in kept)
+
 
 @dataclass(frozen=True)
 class TupleOf(ListOf):
@@ -218,6 +234,9 @@ class Several(Kind):
 
     def of_rows(self, value: Any, inspection: Inspection) -> bool:
         return any(kind.of_rows(item, inspection) for kind, item in zip(self.kinds, value, strict=True))
+
+    def first(self, value: Any, letter: str, size: int) -> Any:
+        return tuple(kind.first(item, letter, size) for kind, item in zip(self.kinds, value, strict=True))
 
 
 @dataclass(frozen=True)

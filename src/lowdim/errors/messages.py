@@ -152,6 +152,20 @@ def n_components_out_of_range(
     return ValueError(f"n_components={k!r} must be a whole number between 1 and {upper} = {bound}{rows}{others}.")
 
 
+def not_so_many_components(k: Any, least: int, most: int) -> ValueError:
+    """The error for a number of components that a fitted model does not have."""
+    return ValueError(
+        f"n_components={k!r} must be a whole number between {least} and {most}, the number of components of the model."
+    )
+
+
+def squares_about_zero() -> ValueError:
+    """The error for entries whose squares overflow, although those of their differences to the mean do not."""
+    return ValueError(
+        "center=False: the squares of the entries are not finite. Multiply the rows by a small number, or centre them."
+    )
+
+
 def too_few_rows(n: int, weight: float, ddof: int, fixed: bool = False) -> ValueError:
     """The error for a covariance whose divisor weight - ddof is not positive; `fixed`: the user cannot choose ddof."""
     by = "" if fixed else f" with ddof={ddof}"

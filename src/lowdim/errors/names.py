@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 
 def different_columns(expected: Sequence[str | None], got: Sequence[str | None], what: str) -> ValueError:
@@ -29,6 +30,16 @@ def names_difference(expected: Sequence[str | None], got: Sequence[str | None]) 
         return "; ".join(parts)
     j, a, b = next(pair for pair in pairs if pair[1] != pair[2])
     return f"the same names in another order, where column {j} is {b!r} instead of {a!r}"
+
+
+def rows_in_another_order(first: str, other: str, place: int, label: Any, other_label: Any) -> ValueError:
+    """The error for two tables with the same row labels in another order."""
+    aligned = f"{other}.loc[{first}.index]" if other.isidentifier() and first.isidentifier() else "B.loc[A.index]"
+    return ValueError(
+        f"{first} and {other} have the same row labels in another order: row {place} is {label!r} in {first} and "
+        f"{other_label!r} in {other}. Rows are matched by their positions: pass {aligned}, or drop the labels with "
+        "reset_index(drop=True) if the positions are right."
+    )
 
 
 def _listed(names: Sequence[str | None], most: int = 6) -> str:

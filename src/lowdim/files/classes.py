@@ -31,6 +31,7 @@ RESULTS: dict[str, type] = {
     "selection.Bootstrap": selection.Bootstrap,
     "selection.PermutationTest": selection.PermutationTest,
     "selection.Jackknife": Jackknife,
+    "selection.WidthChoice": selection.WidthChoice,
 }
 _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.SOLVERS,

@@ -120,6 +120,16 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "standardize": Flag(),
         "varying": Maybe(Numbers("p", host=True, dtype="bool")),
         "epsilon": Real("nonnegative"),
+        "center": Sometimes(Flag()),
+    },
+    selection.WidthChoice: {
+        "kernels": TupleOf(Instance("kernels.*"), length="w"),
+        "share": Numbers("w", host=True, sign="nonnegative"),
+        "held_out": Numbers("w", host=True, sign="nonnegative"),
+        "chance": Numbers("w", host=True, sign="nonnegative"),
+        "grouped": Numbers("w", host=True, most=1.0),
+        "n_components": Whole(1),
+        "n_rows": Whole(1),
     },
     selection.CrossValidation: {
         "estimator": Text(),

@@ -26,7 +26,8 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
 
     The distribution is (n - 1)^2 / n Beta(K / 2, (n - K - 1) / 2) for the rows of the fit, and
     K (n^2 - 1) / (n (n - K)) F(K, n - K) for rows that were not in it (`new_rows`) [1]_. Here n is the total weight of
-    the rows, which need not be a whole number.
+    the rows, which need not be a whole number. Of a model that does not subtract the mean, they are
+    n Beta(K / 2, (n - K) / 2) and n K / (n - K + 1) F(K, n - K + 1), for rows of mean zero.
 
     References
     ----------
@@ -38,8 +39,13 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     if k == 0:
         raise ValueError("the T2 limit needs a component with positive variance, and the model has none.")
     _require_rows(n, k, "T2")
+    free = _free(model)
     # The variances in T2 have the divisor n - ddof.
-    unit = divisor(n, model.ddof) / divisor(n, 1)
+    unit = divisor(n, model.ddof) / free
+    if free == n:
+        if new_rows:
+            return float(unit * k * n / (n - k + 1) * special.fdtri(k, n - k + 1, 1 - alpha))
+        return float(unit * n * special.betaincinv(k / 2, (n - k) / 2, 1 - alpha))
     if new_rows:
         return float(unit * k * (n * n - 1) / (n * (n - k)) * special.fdtri(k, n - k, 1 - alpha))
     return float(unit * (n - 1) ** 2 / n * special.betaincinv(k / 2, (n - k - 1) / 2, 1 - alpha))
@@ -102,11 +108,13 @@ def q_limit(
     losses = _losses(model, rest)
     mean, sign = rest.mean, -1.0
     if new_rows:
-        mean, sign = rest.mean * n / (n - 1) * (1 + losses.sum()) * (1 + 1 / n), 1.0
+        # The mean was estimated, too, unless it was not subtracted.
+        of_mean = 0.0 if _free(model) == n else 1 / n
+        mean, sign = rest.mean * n / _free(model) * (1 + losses.sum()) * (1 + of_mean), 1.0
         losses = losses / (1 + losses.sum())
     squares, cubes = rest.squares, rest.cubes
     if X is None:
-        dof = n - 1 - model.n_components_
+        dof = _free(model) - model.n_components_
         if dof > 2 and squares < 10.0 / dof:
             squares = dof**2 / ((dof - 1) * (dof + 2)) * (squares - 1.0 / dof)
             squares, cubes = max(squares, 1.0 / (model.n_features_in_ - model.n_components_)), None
@@ -177,7 +185,7 @@ def _losses(model: Any, rest: _Rest) -> np.ndarray:
     Only sums of powers of the discarded l_i are known. The sum over them is that of a continued fraction with the same
     first powers, 1 / (l_j - b - a / (l_j - b)), where b and a are mean and variance of the l_i weighted by l_i.
     """
-    f, k = model.total_weight_ - 1, model.n_components_
+    f, k = _free(model), model.n_components_
     per = (f - k) ** 2 / (f - k / 2)
     if not hasattr(model, "components_"):
         # Directions that were not chosen for their variance lose only what regression on their scores takes up.
@@ -191,6 +199,11 @@ def _losses(model: Any, rest: _Rest) -> np.ndarray:
         kept = np.where(gap > 0, values / (1 + 1 / (per * gap)) ** 2, 0.0)
     # No direction has less variance than the discarded ones have on average.
     return values - np.maximum(kept, 1 / (model.n_features_in_ - k))
+
+
+def _free(model: Any) -> float:
+    """The degrees of freedom of the covariance: n - 1, or n if the model does not subtract the mean."""
+    return float(model.total_weight_) - (1.0 if getattr(model, "center", True) else 0.0)
 
 
 def variable_components(model: Any) -> int:

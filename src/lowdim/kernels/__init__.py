@@ -4,7 +4,7 @@ A kernel is called with two blocks of rows, `kernel(X, Y)`, and returns the matr
 and multiplied, and the result is again a kernel. `KERNELS` lists the kernels by name.
 """
 
-from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies
+from .base import Function, Kernel, Multiple, Product, Sum, no_frequencies, no_width
 from .named_kernels import (
     KERNELS,
     Cosine,
@@ -39,6 +39,7 @@ __all__ = [
     "ThinPlateSpline",
     "as_kernel",
     "no_frequencies",
+    "no_width",
     "parameters_of",
     "refuse_parameters",
 ]

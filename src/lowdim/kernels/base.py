@@ -87,6 +87,15 @@ class Kernel(ABC):
         """
         return self
 
+    @property
+    def has_width(self) -> bool:
+        """Whether the kernel has a width, and so `widened`."""
+        return type(self).widened is not Kernel.widened
+
+    def widened(self, factor: float) -> Kernel:
+        """The kernel with `factor` times its width, which must be known."""
+        raise no_width(self)
+
     def __str__(self) -> str:
         """The kernel with the parameters that are known, to four digits."""
         known = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]  # type: ignore[arg-type] # dataclasses
@@ -129,6 +138,13 @@ class Sum(Kernel):
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return type(self)(self.left.fitted(X, weights, seed), self.right.fitted(X, weights, seed))
+
+    @property
+    def has_width(self) -> bool:
+        return self.left.has_width and self.right.has_width
+
+    def widened(self, factor: float) -> Kernel:
+        return type(self)(self.left.widened(factor), self.right.widened(factor))
 
     @property
     def is_complete(self) -> bool:
@@ -222,6 +238,13 @@ class Multiple(Kernel):
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return Multiple(self.kernel.fitted(X, weights, seed), self.factor)
 
+    @property
+    def has_width(self) -> bool:
+        return self.kernel.has_width
+
+    def widened(self, factor: float) -> Kernel:
+        return Multiple(self.kernel.widened(factor), self.factor)
+
     def _between(self, X: Array, Y: Array) -> Array:
         return self.kernel(X, Y) * self.factor
 
@@ -285,6 +308,11 @@ def no_frequencies(kernel: Kernel) -> TypeError:
         f"{kernel} is not the Fourier transform of a probability density, so it has no random Fourier features; use "
         "solver='nystrom'."
     )
+
+
+def no_width(kernel: Kernel) -> TypeError:
+    """The error for a kernel without a width."""
+    return TypeError(f"{kernel} has no width to be chosen; 'gaussian', 'laplacian' and 'matern' have one.")
 
 
 def as_floats(X: Array) -> Array:

@@ -163,6 +163,9 @@ class Gaussian(Kernel):
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return self if self.rate is not None else Gaussian(sigma=median_distance(X, weights, seed))
 
+    def widened(self, factor: float) -> Kernel:
+        return Gaussian(sigma=factor / math.sqrt(2.0 * require_width(self.rate, self)))
+
     def _between(self, X: Array, Y: Array) -> Array:
         rate = -require_width(self.rate, self)
         if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray) and X.dtype == np.float32:
@@ -223,6 +226,9 @@ class Laplacian(Kernel):
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return self if self.gamma is not None else Laplacian(1.0 / median_distance(X, weights, seed, city_block))
 
+    def widened(self, factor: float) -> Kernel:
+        return Laplacian(require_width(self.gamma, self) / factor)
+
     def _between(self, X: Array, Y: Array) -> Array:
         return exponential(city_block(X, Y), -require_width(self.gamma, self))
 
@@ -251,6 +257,9 @@ class Matern(Kernel):
 
     def fitted(self, X: Array, weights: np.ndarray | None = None, seed: int = 0) -> Kernel:
         return self if self.length is not None else replace(self, length=median_distance(X, weights, seed))
+
+    def widened(self, factor: float) -> Kernel:
+        return replace(self, length=factor * require_width(self.length, self))
 
     def _between(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)

@@ -21,13 +21,14 @@ from ..errors import NeedsRowsInMemory, fitted_without_summary, needs_second_rea
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, by_name, open_keeping, open_source
+from ..sources import Source, by_name, check_row_labels, open_keeping, open_source
 from ..summaries.names import names_of_tables
 from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import importance_html, importance_text
+from ._first_components import first_components, keep_first_entries, with_first_components
 from ._gathering import gather_for, plan_of_gathered, with_note
 from ._named import Named
 from ._output import framed_results
@@ -55,6 +56,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
     _frames_everywhere = True
     #: Whether NaN is allowed in the rows and means a missing value.
     _takes_nan = False
+    #: Whether the model relates `y` to `X`; others do not look at it.
+    _relates_y = False
     __metadata_request__fit = WITHOUT_WEIGHTS
     __metadata_request__fit_transform = WITHOUT_WEIGHTS
     __metadata_request__partial_fit = WITHOUT_WEIGHTS
@@ -78,6 +81,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "transform" in cls.__dict__:
+            cls.transform = with_first_components(cls.transform)  # type: ignore[method-assign]
         # A subclass may take arguments that its base does not take.
         taken = inspect.signature(cls.__init__).parameters
         cls._not_taken = {name: instead for name, instead in cls._not_taken.items() if name not in taken}
@@ -126,17 +131,33 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
         source = self._fit(X, y, sample_weight, twice=True)
         return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
 
-    def transform(self, X: Any) -> Array:
-        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`."""
+    # `with_first_components` takes the argument n_components of all methods `transform`.
+    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+        """Scores of each row x of `X`, a linear map of x - mean_; one pass, and no copy of `X`.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
         check_is_fitted(self)
         return results(self._transform_maps(X))
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`."""
+        """Rows reconstructed from the scores `X`: mean_ plus a linear map of each row of `X`.
+
+        If `X` has fewer columns than there are components, they are the scores of the first ones, and those of the
+        others are taken to be zero.
+        """
         check_is_fitted(self)
         return framed_results(self, self._inverse_maps(X), X)
 
-    def transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+    def transform_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
         """Write what `transform` returns for `X` to a file; its columns are `get_feature_names_out()`.
 
         Parameters
@@ -146,6 +167,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
             Where to write. The kind of file is known from its end: .parquet, .arrow, .feather, .csv, .csv.gz, .npy,
             .zarr, .h5 or .hdf5 ("scores.h5::name" for the name of the dataset). A string that ends with "/", such as
             "scores.parquet/", is a directory of files of at most about 256 MiB.
+        n_components : int, optional
+            Write the scores of the first components only.
         keep : sequence of str
             Columns of `X`, of any type, that are carried along before the results. They are not part of the rows,
             unless the model was fitted to them.
@@ -162,7 +185,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
         It takes one pass and the memory of a few blocks of rows. The file is written under another name and moved when
         it is whole: after an error there is nothing at `path`, or what was there before.
         """
-        return self._write(self._transform_maps, X, path, "transform_to", keep, overwrite, self._wanted())
+        maps = first_components(self, n_components)._transform_maps
+        return self._write(maps, X, path, "transform_to", keep, overwrite, self._wanted())
 
     @available_if(lambda self: self.inverse_transform is not None)
     def inverse_transform_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
@@ -198,6 +222,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
             return self._plan_rows(self._rows(source, sample_weight))
         except NeedsRowsInMemory as refusal:
             return plan_of_gathered(self, source, sample_weight, refusal)
+
+    def _keep_first(self, k: int) -> None:
+        """Become the model of the first k components; see `first_components`."""
+        keep_first_entries(self, k)
 
     # ---- What a subclass has to define
 
@@ -266,6 +294,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
         self, X: Any, y: Any = None, *, fitted: bool = False, hold: bool = False, **vectors: Any
     ) -> tuple[Any, ...]:
         """(X, y, and each of the vectors), with columns of `X` in place of their names; see `sources.by_name`."""
+        if self._relates_y:
+            check_row_labels(X, y=y)
         return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
 
     def _wanted(self) -> list[str] | None:
@@ -378,17 +408,21 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
     def _reconstruction(
         self, X: Any, B: Any, mean: Array, names: Callable[[], Sequence[str]], table: str = "X"
     ) -> RowMap:
-        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it."""
+        """mean + z B for each row z of `X`; B is a matrix, or the function that multiplies by it. If z has fewer
+        entries than B has rows, the others are zero."""
         source = self._open_scores(X, table)
-        times = B if callable(B) else lambda Z: Z @ astype(B, Z.dtype)
+        k = source.shape[1]
+        times = B if callable(B) else lambda Z: Z @ astype(B[:k, :], Z.dtype)
         return RowMap(source, lambda Z: times(dense(Z)) + astype(mean, Z.dtype), names)
 
     def _open_scores(self, X: Any, table: str = "X") -> Source:
-        """The source of scores, one column for each component."""
+        """The source of scores, one column for each component or for the first ones."""
         source = open_source(X)
-        if source.shape[1] != self.n_components_:
-            width = f"{self.n_components_} are needed, one for each component"
-            raise ValueError(f"{table} has {source.shape[1]} columns, but {width}.")
+        k, most = source.shape[1], self.n_components_
+        if k > most:
+            width = f"{most} are needed, one for each component, or fewer for the first ones"
+            raise ValueError(f"{table} has {k} columns, but {width}.")
+        first_components(self, k, least=min(1, most))
         check_namespace(self, source, "inverse_transform")
         return source
 
@@ -429,3 +463,6 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+Model.transform = with_first_components(Model.transform)  # type: ignore[method-assign]

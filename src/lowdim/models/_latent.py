@@ -168,6 +168,14 @@ class LatentModel(ChosenByRule):
     def _lift(self) -> Array:
         return self.components_
 
+    def _keep_first(self, k: int) -> None:
+        # Rows are explained by all latent variables, of whose expectations the first k are returned.
+        turn, g = self._turn, self._gaussian
+        super()._keep_first(k)
+        if turn is None:
+            turn = namespace(g.mean).eye(g.k, dtype=g.mean.dtype, device=device(g.mean))
+        self._turn = turn[:k, :]
+
     def posterior(self, X: Any) -> Posterior:
         """Means and covariances of the latent variables given each row of `X`, in which NaN is a missing value.
 

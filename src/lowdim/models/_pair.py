@@ -83,7 +83,10 @@ class PairModel(PairTransform, TablesModel):
         return framed_results(self, [RowMap(table, scoring, self._score_names) for table, scoring in each], X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables."""
+        """Rows of X reconstructed from scores, mean + z P^T; if scores `y` are given, a pair for both tables.
+
+        Scores of the first components only are allowed, too; those of the others are taken to be zero.
+        """
         check_is_fitted(self)
         maps = self._inverse_maps(X, y)
         return framed_results(self, maps, X) if y is None else framed_results(self, maps, X, y)

@@ -17,6 +17,7 @@ from ..reading import RowMap
 from ..solvers import PREIMAGES, FixedPoint, Ridge
 from ..solvers.kernel import LearnedMap
 from ..sources import open_source
+from ._first_components import first_components
 from ._output import framed_results
 from ._writing import Maps
 
@@ -44,17 +45,21 @@ class PreImages:
         With the linear kernel they are exact: mean + z W. Otherwise there is rarely a row with exactly these features.
         For the Gaussian kernel the distance is minimised by a fixed-point iteration; for other kernels the map from
         scores to rows is learned by regression on rows of the fit. The parameter `preimage` selects the method.
+
+        If `X` has fewer columns than there are components, they are the scores of the first ones, and the point is the
+        one at which those of the others are zero.
         """
         check_is_fitted(self)
         return framed_results(self, self._inverse_maps(X), X)
 
     def _inverse_maps(self: Any, X: Any) -> Maps:
         source = self._open_scores(X)
-        method = preimage_method(self)
+        model = first_components(self, source.shape[1])
+        method = preimage_method(model)
         if method is None:
-            B, mean = _linear_map(self)
+            B, mean = _linear_map(model)
             return [RowMap(source, lambda Z: dense(Z) @ astype(B, Z.dtype) + astype(mean, Z.dtype), self._row_names)]
-        rows_of = _learned_map(self) if isinstance(method, Ridge) else _iterated_map(self, method)
+        rows_of = _learned_map(model) if isinstance(method, Ridge) else _iterated_map(model, method)
         like = source.empty(0)
 
         def rows(Z: Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -18,6 +17,7 @@ from ..linalg import column_lengths
 from ..selection.jackknife import Jackknife, jackknife
 from ..solvers.results import PairFit
 from ..solvers.tables import Views
+from ._first_components import first_components
 from ._pair import PairModel
 from ._prediction import (
     PREDICTION_ATTRIBUTES,
@@ -93,17 +93,8 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
 
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""
-        R, Q = self.coefficient_factors()
-        if n_components is None:
-            return [prediction_map(self, X, R, Q)]
-        k = n_components
-        whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
-        if not whole or not 0 <= int(k) <= self.n_components_:
-            raise ValueError(
-                f"n_components={k!r} must be a whole number between 0 and {self.n_components_}, the number of "
-                "components of the model."
-            )
-        return [prediction_map(self, X, R[:, : int(k)], Q[:, : int(k)])]
+        model = first_components(self, n_components, least=0)
+        return [prediction_map(model, X, *model.coefficient_factors())]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
@@ -153,17 +144,17 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
         check_is_fitted(self)
         return self._map(X, self._scoring(), "scores")
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
+    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> Array:
         """Squared distance of each row to its reconstruction from the scores, |x - P t|^2 for centred x.
 
-        With `scaled`, the columns are divided by `x_scale_`.
+        With `scaled`, the columns are divided by `x_scale_`. With `n_components`, only the first components are used.
         """
-        check_is_fitted(self)
-        A = self.x_rotations_
+        model = first_components(self, n_components, least=0)
+        A, P = model.x_rotations_, model.x_loadings_
 
         def error(block: Array) -> Array:
             Z = (dense(block) - astype(self.x_mean_, block.dtype)) / astype(self.x_scale_, block.dtype)
-            rest = Z - (Z @ astype(A, Z.dtype)) @ astype(self.x_loadings_.T, Z.dtype)
+            rest = Z - (Z @ astype(A, Z.dtype)) @ astype(P.T, Z.dtype)
             if not scaled:
                 rest = rest * astype(self.x_scale_, Z.dtype)
             return namespace(rest).sum(rest * rest, axis=1)

@@ -63,6 +63,9 @@ class SpectralModel(Model):
     def _standardize(self) -> bool:
         return False
 
+    def _subtracts_mean(self) -> bool:
+        return True
+
     def _check_parameters(self) -> None:
         if isinstance(self.ddof, bool) or not isinstance(self.ddof, numbers.Integral) or self.ddof not in (0, 1):
             raise ValueError(f"ddof={self.ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")
@@ -77,6 +80,7 @@ class SpectralModel(Model):
             share=share_of(self.n_components),
             ddof=self.ddof,
             standardize=self._standardize(),
+            center=self._subtracts_mean(),
             fixed_ddof=self._fixed_ddof,
             seed=self._seed(),
         )

@@ -53,6 +53,7 @@ Dtypes = tuple[Any, ...]
 class TablesModel(Model):
     """Base class of models of two or more tables with the same rows."""
 
+    _relates_y = True
     n_components: Any
     scale: Any
     solver: Any

@@ -27,6 +27,7 @@ from ..solvers.tables import (
     solve_canonical,
 )
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
+from ._first_components import first_components
 from ._pair import PairModel
 from ._prediction import (
     PREDICTION_ATTRIBUTES,
@@ -164,21 +165,37 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
         """Regression coefficients in the units of the columns, (n_targets, n_features)."""
         return coefficients(self)
 
-    def predict(self, X: Any) -> Array:
-        """Predictions of y for the rows of `X`; a vector if y was one in the fit."""
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predictions of y for the rows of `X`, from the first `n_components` pairs (default: all); a vector if y was
+        one in the fit."""
         check_is_fitted(self)
-        return results(self._prediction_maps(X))
+        return results(self._prediction_maps(X, n_components))
 
-    def predict_to(self, X: Any, path: Any, *, keep: Sequence[str] = (), overwrite: bool = False) -> str:
+    def predict_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
         """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
 
         For `path`, `keep` and `overwrite` see `transform_to`.
         """
-        return self._write(self._prediction_maps, X, path, "predict_to", keep, overwrite, self._wanted())
+        maps = partial(self._prediction_maps, n_components=n_components)
+        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
 
-    def _prediction_maps(self, X: Any) -> Maps:
+    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""
-        return [prediction_map(self, X, *self.coefficient_factors())]
+        model = first_components(self, n_components, least=0)
+        if model is not self and self._ridges[0]:
+            raise ValueError(
+                f"n_components={n_components}: with regularization the variates of X are correlated, so that the "
+                f"regression on some of them is not a part of that on all. Fit CCA({n_components}, regularization=...)."
+            )
+        return [prediction_map(model, X, *model.coefficient_factors())]
 
     def significance(self) -> CanonicalTests:
         """Tests of how many correlations are significant: row k tests that the k-th and all later ones are zero.

@@ -25,6 +25,7 @@ from ..summaries import Columns
 from ..summaries.base import same_parameters
 from ..tabular import numbered
 from ._base import Model
+from ._first_components import first_components
 from .pca import PCA
 
 #: A plan fits a transformer to at most this many random rows, with at most this many entries.
@@ -238,6 +239,10 @@ class FeatureMapPCA(Model):
 
     def _lift(self) -> Array:
         return self.pca_._lift()
+
+    def _keep_first(self, k: int) -> None:
+        super()._keep_first(k)
+        self.pca_ = first_components(self.pca_, k)
 
     def _row_names(self) -> list[str]:
         return list(self.feature_names_)

@@ -17,7 +17,7 @@ from ..features import affine
 from ..reading import RowMap
 from ..solvers.results import CanonicalFit
 from ..solvers.tables import ComponentsFunction, Reduction, Views, column_structure, pair_correlations, solve_canonical
-from ..sources import BesideSource, Source, open_target
+from ..sources import BesideSource, Source, check_row_labels, open_target
 from ..summaries.names import names_of_tables
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._further_tables import in_namespace_of, is_list_of_tables, open_further
@@ -147,14 +147,20 @@ class GCCA(TablesModel):
             return maps[0].result()
         return framed_results(self, maps, X if y is None else [*X, y])
 
-    def transform(self, X: Any) -> Any:
-        """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only."""
+    def transform(self, X: Any, *, n_components: int | None = None) -> Any:
+        """Variates of new rows: a tuple for a list of all tables of the fit, or an array for the first table only.
+
+        With `n_components`, those of the first components only; the model is not fitted again.
+        """
         check_is_fitted(self)
         maps = self._transform_maps(X)
         return results(maps) if len(maps) == 1 else framed_results(self, maps, X)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table."""
+        """Tables reconstructed from variates, mean + z P^T: a tuple for a list of variates, or only the first table.
+
+        Variates of the first components only are allowed, too; those of the others are taken to be zero.
+        """
         check_is_fitted(self)
         return framed_results(self, self._inverse_maps(X), X)
 
@@ -230,6 +236,9 @@ class GCCA(TablesModel):
     ) -> tuple[Any, ...]:
         # Of several tables, nothing says which one has the column.
         several = is_list_of_tables(X)
+        if several:
+            further = {f"table {i}": table for i, table in enumerate(X[1:], start=1)}
+            check_row_labels(X[0], "table 0", y=y, **further, **vectors)
         named = super()._by_name(None if several else X, y, fitted=fitted, hold=hold, **vectors)
         return (X, *named[1:]) if several else named
 

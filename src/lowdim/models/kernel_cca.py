@@ -47,9 +47,10 @@ class KernelCCA(PairTransform):
     kernel : str, Kernel or callable, or a pair of them
         A name ("linear", "gaussian" or "rbf", "polynomial" or "poly", "laplacian", "matern", ...), an object from
         `lowdim.kernels` with its options, a function of two rows, or "precomputed" if X and y are kernel matrices.
-    gamma, degree, coef0 : float, or pairs of floats
-        Parameters of kernels given by name. Without `gamma` the width of a kernel is found by the median rule. Columns
-        are not scaled; if they have different units, use `sklearn.preprocessing.StandardScaler` first.
+    gamma, degree, coef0, sigma : float, or pairs of floats
+        Parameters of kernels given by name. Without `gamma` (or `sigma`, the width of a Gaussian kernel) the width of a
+        kernel is found by the median rule. Columns are not scaled; if they have different units, use
+        `sklearn.preprocessing.StandardScaler` first.
     regularization : float or pair of floats
         From 0 (none) to 1 (full). Without regularization, kernels of full rank find correlations of 1 in any data.
 
@@ -111,6 +112,7 @@ class KernelCCA(PairTransform):
         "_mapped": TupleOf(Instance("models.MappedTable", shares="m")),
     }
     _mapped: tuple[MappedTable, ...]
+    _relates_y = True
 
     def __init__(
         self,
@@ -120,6 +122,7 @@ class KernelCCA(PairTransform):
         gamma: Any = None,
         degree: Any = None,
         coef0: Any = None,
+        sigma: Any = None,
         regularization: float | Sequence[float] = 0.1,
     ) -> None:
         self.n_components = n_components
@@ -127,6 +130,7 @@ class KernelCCA(PairTransform):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.sigma = sigma
         self.regularization = regularization
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Any:
@@ -279,14 +283,14 @@ class KernelCCA(PairTransform):
 
     def _kernels(self, counted: np.ndarray | None = None) -> tuple[Any, ...]:
         """One kernel for each table; `counted` are the numbers of the rows of positive weight, or None for all."""
-        for name in ("kernel", "gamma", "degree", "coef0"):
+        for name in ("kernel", "gamma", "degree", "coef0", "sigma"):
             value = getattr(self, name)
             if isinstance(value, list | tuple) and len(value) != 2:
                 raise ValueError(f"{name}={value!r} must be one value for both tables, or a pair of values.")
         kernels: list[Any] = []
         for i in (0, 1):
             given = _value_for_table(self.kernel, i)
-            options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0")}
+            options = {n: _value_for_table(getattr(self, n), i) for n in ("gamma", "degree", "coef0", "sigma")}
             if _is_precomputed(given):
                 refuse_parameters(options, "the kernel matrix is given, so leave it at None")
                 kernels.append(PrecomputedKernel("Xy"[i], counted))

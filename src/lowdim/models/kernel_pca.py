@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, in_range, namespace
-from ..attributes import Instance, Maybe, Numbers, Real, Several, TupleOf, Unstored
+from ..attributes import Instance, Maybe, Numbers, Real, Several, Sometimes, TupleOf, Unstored
 from ..errors import (
     ConvergenceWarning,
     IndefiniteWarning,
@@ -23,20 +24,21 @@ from ..linalg import divisor, require_rows
 from ..reading import RowMap, Rows
 from ..solvers import KernelSolver, Plan, Status, spectra
 from ..solvers import kernel as kernel_solvers
-from ..solvers.base import counted_rows, total_weight
+from ..solvers.base import counted_rows, total_weight, with_passes
 from ..solvers.kernel import Components, KernelRequest, memory_allowed
 from ..sources import MappedSource, ObjectSource, Source, holds_objects, open_source
 from ._base import Model
 from ._preimage import PreImages, check_preimage, n_examples
 from ._principal import count_pairs
 from ._sklearn_arguments import NEVER_OVERWRITTEN
+from ._width_search import WidthSearch
 from ._writing import Maps, results
 
 #: If a larger fraction of the spectrum is negative, there is a warning.
 _NEGATIVE = 0.01
 
 
-class KernelPCA(PreImages, Model):
+class KernelPCA(WidthSearch, PreImages, Model):
     """Kernel PCA: directions of maximal variance of features phi(x) with the kernel k(x, y) = phi(x) . phi(y).
 
     Parameters
@@ -51,6 +53,10 @@ class KernelPCA(PreImages, Model):
     gamma, degree, coef0 : float, optional
         Parameters of a kernel given by name. Without `gamma` the width of a kernel of distances is found by the median
         rule; `kernel_` holds the result. A parameter that the kernel does not have must be left at None.
+    sigma : float or "search", optional
+        The width of the Gaussian kernel given by name, exp(-|x - y|^2 / (2 sigma^2)), in place of `gamma`. "search"
+        compares widths of any kernel that has one, for so many components as `n_components` says, by the criterion of
+        `choose_width`, and keeps the result as `width_choice_`.
     solver : str or KernelSolver
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", which is exact for kernels with an
         explicit feature map; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers`
@@ -81,6 +87,8 @@ class KernelPCA(PreImages, Model):
         The kernel with all its parameters; None for a precomputed kernel matrix.
     gamma_ : float or None
         The gamma of the kernel, if it has one.
+    width_choice_ : WidthChoice
+        With `sigma="search"`: the widths that were compared.
     X_fit_ : array or None
         The rows with which the kernels of new rows are computed: the rows of the fit or the landmarks. None if there
         are none.
@@ -122,6 +130,8 @@ class KernelPCA(PreImages, Model):
     True
     """
 
+    #: The pair of B and c; see `PreImages`.
+    _expansion: Any
     fitted_attributes = {
         "residual_": Real("nonnegative"),
         "eigenvalues_": Numbers("k", sign="nonnegative", order="descending"),
@@ -140,6 +150,7 @@ class KernelPCA(PreImages, Model):
         "_expansion": Maybe(Several(Numbers("*", "e"), Numbers("e"))),
         "_examples": Maybe(Numbers("*", "p", rows=True, sparse=True)),
         "_learned": Unstored(),
+        "width_choice_": Sometimes(Instance("selection.WidthChoice")),
     }
     _not_taken = {
         "kernel_params": "pass a kernel with its parameters, as in kernel=Gaussian(sigma=2.0), or a functools.partial",
@@ -162,6 +173,7 @@ class KernelPCA(PreImages, Model):
         gamma: float | None = None,
         degree: float | None = None,
         coef0: float | None = None,
+        sigma: Any = None,
         solver: str | KernelSolver = "auto",
         memory: Any = None,
         preimage: Any = "auto",
@@ -172,6 +184,7 @@ class KernelPCA(PreImages, Model):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.sigma = sigma
         self.solver = solver
         self.memory = memory
         self.preimage = preimage
@@ -186,8 +199,8 @@ class KernelPCA(PreImages, Model):
             return astype(vectors, lengths.dtype) * lengths[None, :]
         return self._scores_of(source)
 
-    def transform(self, X: Any) -> Array:
-        """Scores of the rows of `X`, block by block.
+    def transform(self, X: Any, *, n_components: int | None = None) -> Array:
+        """Scores of the rows of `X`, block by block; with `n_components`, those of the first components only.
 
         With kernel="precomputed", each row of `X` holds the kernels of a new row with the rows of the fit.
         """
@@ -237,9 +250,17 @@ class KernelPCA(PreImages, Model):
             given.table = "the kernels in X"
             Rows(given).whole("kernel='precomputed'")
 
+    def _keep_first(self, k: int) -> None:
+        super()._keep_first(k)
+        if self._expansion is not None:
+            self._expansion = (self._expansion[0][:k, :], self._expansion[1])
+        # The map from scores to rows is another one for fewer scores.
+        self.__dict__.pop("_learned", None)
+
     def _check_parameters(self) -> None:
         check_preimage(self.preimage)
         memory_allowed(self.memory)
+        self._check_sigma()
         self._given_kernel()
 
     def _check_fitted(self) -> None:
@@ -249,7 +270,13 @@ class KernelPCA(PreImages, Model):
         return kernel_solvers.plan(rows, self._request(rows), self.solver)
 
     def _fit_rows(self, rows: Rows) -> None:
-        found, the_plan = kernel_solvers.solve(rows, self._request(rows), self.solver, spectra)
+        request, searched = self._request(rows), self._searches_width()
+        self.__dict__.pop("width_choice_", None)
+        if searched:
+            self.width_choice_ = self._compare_widths(rows, request)
+            request = replace(request, kernel=self.width_choice_.kernel)
+        found, the_plan = kernel_solvers.solve(rows, request, self.solver, spectra)
+        the_plan = with_passes(the_plan, the_plan.passes + searched)
         self.plan_, self.solver_ = the_plan, the_plan.solver.name
         self._unpack(found, rows.dtype)
         self._warn(found)
@@ -276,6 +303,7 @@ class KernelPCA(PreImages, Model):
     def _given_kernel(self) -> Kernel | None:
         """The kernel that the parameters select; None for a precomputed kernel matrix."""
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        parameters["sigma"] = None if self._searches_width() else self.sigma
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             refuse_parameters(parameters, "kernel='precomputed' has no parameters. Leave it at None")
             return None

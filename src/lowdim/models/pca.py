@@ -18,6 +18,7 @@ from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
+from ._first_components import first_components
 from ._principal import count_pairs, with_variance
 from ._residuals import scores_and_rest, split
 from ._rule_choice import (
@@ -52,6 +53,9 @@ class PCA(SpectralModel):
     standardize : bool
         Whether to divide columns by their standard deviation first (PCA of the correlation matrix). Constant columns
         are not divided.
+    center : bool
+        Whether to subtract the mean. If not, the components are those of the second moments about zero, as in latent
+        semantic analysis, and wherever this class says variance, it is the mean square about zero; see Notes.
     solver : str or Solver
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     svd_solver : str, optional
@@ -73,8 +77,9 @@ class PCA(SpectralModel):
     singular_values_ : array of shape (n_components_,)
         sqrt(lambda_k (n - ddof)).
     mean_ : array of shape (n_features_in_,)
+        The mean of the rows; zeros with `center=False`.
     scale_ : array of shape (n_features_in_,) or None
-        Standard deviations, with `standardize`.
+        Standard deviations, with `standardize`; with `center=False` root mean squares, of the same divisor.
     noise_variance_ : float
         Average of the n_features_in_ - n_components_ discarded eigenvalues.
     loadings_ : array of shape (n_features_in_, n_components_)
@@ -93,6 +98,12 @@ class PCA(SpectralModel):
     `auto` takes the cheapest solver that is accurate for the requested components, and solves again with a more
     accurate one if some of their eigenvalues are too small compared to the largest. `covariance` needs one pass over
     the rows and p^2 numbers; see `lowdim.solvers` for the others.
+
+    With `center=False` the rows are not centred: S = sum_i x_i x_i^T / (n - ddof), the scores are X W^T and the rows
+    are modelled as N(0, C). With all components this is the singular value decomposition X = U diag(s) W of the table
+    itself, with s the `singular_values_`. The first component points roughly at the mean. lambda_k = s_k^2 / (n - ddof)
+    is what R's prcomp(center = FALSE) calls a variance; scikit-learn's TruncatedSVD reports the variances of the scores
+    about their means instead, which are smaller, and need not descend. Sparse rows stay sparse.
 
     References
     ----------
@@ -145,6 +156,7 @@ class PCA(SpectralModel):
         *,
         whiten: bool = False,
         standardize: bool = False,
+        center: bool = True,
         solver: str | Solver = "auto",
         svd_solver: str | None = None,
         ddof: int = 1,
@@ -153,6 +165,7 @@ class PCA(SpectralModel):
         self.n_components = n_components
         self.whiten = whiten
         self.standardize = standardize
+        self.center = center
         self.solver = solver
         self.svd_solver = svd_solver
         self.ddof = ddof
@@ -161,7 +174,7 @@ class PCA(SpectralModel):
     def _fit_rows(self, rows: Rows) -> None:
         passes = 0
         if is_cv(self.n_components):
-            scorer = SpectralScorer(bool(self.standardize))
+            scorer = SpectralScorer(bool(self.standardize), center=bool(self.center))
             self.choice_, total = apply_cv_rule(scorer, rows.source, rows.weights, self._seed())
             passes = self.choice_.cross_validation.n_passes
             if self._solver() == "auto" and total is not None:
@@ -179,17 +192,18 @@ class PCA(SpectralModel):
         Z = self._map(X, self._scoring(), "scores")
         return Z * astype(namespace(Z).sqrt(self.explained_variance_), Z.dtype)[None, :] if self.whiten else Z
 
-    def reconstruction_error(self, X: Any, *, scaled: bool = False) -> Array:
+    def reconstruction_error(self, X: Any, *, scaled: bool = False, n_components: int | None = None) -> Array:
         """Squared distance of each row to its reconstruction, ||x - W^T W x||^2 for centred x.
 
-        With `scaled`, the columns are divided by `scale_`, if the model standardizes.
+        With `scaled`, the columns are divided by `scale_`, if the model standardizes. With `n_components`, only the
+        first components are used.
         """
-        check_is_fitted(self)
+        W = first_components(self, n_components, least=0).components_
 
         def error(block: Array) -> Array:
             if self.scale_ is None or scaled:
-                return scores_and_rest(block, self.components_, self.mean_, self.scale_)[1]
-            _, rest = split(dense(block), self.components_, self.mean_, self.scale_)
+                return scores_and_rest(block, W, self.mean_, self.scale_)[1]
+            _, rest = split(dense(block), W, self.mean_, self.scale_)
             rest = rest * astype(self.scale_, rest.dtype)
             return namespace(rest).sum(rest * rest, axis=1)
 
@@ -253,6 +267,17 @@ class PCA(SpectralModel):
         check_is_fitted(self)
         return (self.components_ * namespace(self.components_).sqrt(self.explained_variance_)[:, None]).T
 
+    def _importance(self) -> list[tuple[str, Array]]:
+        columns = super()._importance()
+        if self.center:
+            return columns
+        about_zero = {"std. deviation": "root mean square", "variance": "mean square"}
+        return [(about_zero.get(name, name), numbers) for name, numbers in columns]
+
+    def _describe_columns(self) -> str:
+        columns = super()._describe_columns()
+        return columns if self.center else f"{columns}, not centred"
+
     def _solver(self) -> str | Solver:
         if self.svd_solver is None:
             return self.solver
@@ -267,9 +292,12 @@ class PCA(SpectralModel):
     def _standardize(self) -> bool:
         return self.standardize
 
+    def _subtracts_mean(self) -> bool:
+        return bool(self.center)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("whiten", "standardize"):
+        for name in ("whiten", "standardize", "center"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
 
@@ -324,10 +352,15 @@ class PCA(SpectralModel):
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: their log-likelihood."""
         self._check_parameters()
-        return PrincipalScorer(self, self.ddof)
+        return PrincipalScorer(self, self.ddof, center=bool(self.center))
 
     def permutation_options(self) -> PermutationOptions:
         """The options of `permutation_test`, which shuffles each column independently."""
+        if not self.center:
+            raise ValueError(
+                "center=False: shuffled columns keep their means, and so much of what components about zero describe; "
+                "test PCA(center=True), or choose by choose_n_components(X, center=False)."
+            )
         return PermutationOptions((bool(self.standardize),))
 
     def _projection(self) -> Array:

@@ -222,6 +222,14 @@ class Whitening(SpectralModel):
         elif self.relative and r == 0.0:
             raise ValueError("relative=True has no meaning without a positive regularization; pass one.")
 
+    def _keep_first(self, k: int) -> None:
+        if not self.kind.startswith("pca"):
+            raise ValueError(
+                f"kind={self.kind!r} has a whitened column for each column and no order among them, so that there are "
+                "no first ones; use kind='pca' or 'pca-cor'."
+            )
+        super()._keep_first(k)
+
     def _check_fitted(self) -> None:
         k, p = self.n_components_, self.n_features_in_
         if not self.kind.startswith("pca") and k != p:

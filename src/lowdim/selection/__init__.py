@@ -5,6 +5,7 @@ from .choices import Choice, Choices
 from .choose import choose_n_components
 from .cross_validation import cross_validate
 from .eigenvalues import Eigenvalues, Unavailable
+from .kernel_width import WidthChoice, choose_width
 from .permutation import PermutationTest, permutation_test
 from .pooling import Pooled, pool
 from .rules import ALIASES, FACTOR_RULES, RULES, Rule, rule_of
@@ -25,8 +26,10 @@ __all__ = [
     "Rule",
     "Suitability",
     "Unavailable",
+    "WidthChoice",
     "bootstrap",
     "choose_n_components",
+    "choose_width",
     "cross_validate",
     "factor_suitability",
     "permutation_test",

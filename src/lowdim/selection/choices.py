@@ -122,6 +122,7 @@ class Choices(Tabular, Mapping[str, Choice]):
     def _headline(self) -> str:
         e = self.eigenvalues
         kind = "correlation" if e.standardize else "covariance"
+        kind = kind if e.center else f"{kind} about zero"
         return f"How many components? {e.n:.12g} rows, {e.p} columns ({kind})"
 
     def _refusals(self) -> list[str]:

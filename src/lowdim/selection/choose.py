@@ -37,6 +37,7 @@ def choose_n_components(
     rules: Any = "all",
     *,
     standardize: bool = False,
+    center: bool = True,
     ddof: int = 1,
     proportion: float = 0.9,
     noise_variance: float | None = None,
@@ -57,6 +58,9 @@ def choose_n_components(
         counts factors and not components, is not among "all".
     standardize : bool
         Use the correlation matrix instead of the covariance matrix.
+    center : bool
+        Whether to subtract the mean, as for `PCA(center=True)`. If not, second moments about zero take the place of
+        variances and covariances, and noise is noise about zero.
     ddof : 0 or 1
         The covariance has the divisor n - ddof. This changes the reported eigenvalues and thresholds, but not the
         number of components.
@@ -107,7 +111,7 @@ def choose_n_components(
     bic           3  Gaussian rows, equal noise, n far above p
     """
     asked = _find_rules(rules)
-    _check_options(standardize, ddof)
+    _check_options(standardize, center, ddof)
     seed = seed_of(random_state)
     options: dict[str, Any] = {
         "proportion": proportion,
@@ -118,12 +122,15 @@ def choose_n_components(
     }
     X, _, cv, sample_weight = by_name(X, cv=cv, sample_weight=sample_weight)
     named = not (isinstance(rules, str) and rules == "all")
-    answer = partial(_choose_complete, asked, options, standardize, ddof, cv, named)
+    moments = {"standardize": standardize, "center": center}
+    answer = partial(_choose_complete, asked, options, moments, ddof, cv, named)
     if isinstance(X, Moments | summaries.Triangle):
         return answer(X, sample_weight)
     rows, choices = complete_or_holes(X, sample_weight, answer, "to choose a number of components")
     if choices is not None:
         return choices
+    if not center:
+        raise ValueError("center=False is for complete rows: the models of rows with missing values have a mean.")
     folds, note = None, ""
     if any(rule.needs == "folds" for rule in asked):
         note = _why_no_folds(rows.source, cv, rows.weights)
@@ -134,7 +141,7 @@ def choose_n_components(
 def _choose_complete(
     asked: list[Rule],
     options: dict[str, Any],
-    standardize: bool,
+    moments: dict[str, Any],
     ddof: int,
     cv: Any,
     named: bool,
@@ -144,11 +151,11 @@ def _choose_complete(
     """The answers for complete rows, or for a summary of them."""
     held_out, note, result = None, "", None
     if any(rule.needs == "folds" for rule in asked):
-        X, sample_weight, result, note = _cross_validate(X, standardize, cv, sample_weight, options["seed"], named)
+        X, sample_weight, result, note = _cross_validate(X, moments, cv, sample_weight, options["seed"], named)
         held_out = None if result is None else (result.best, result.mean[0])
     e = eigenvalues_of(
         X,
-        standardize=standardize,
+        **moments,
         ddof=ddof,
         sample_weight=sample_weight,
         matrix=any(rule.needs == "matrix" for rule in asked),
@@ -171,6 +178,7 @@ def eigenvalues_of(
     X: Any,
     *,
     standardize: bool = False,
+    center: bool = True,
     ddof: int = 1,
     sample_weight: Any = None,
     matrix: bool = False,
@@ -179,14 +187,14 @@ def eigenvalues_of(
     if isinstance(X, Moments | summaries.Triangle):
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and a summary no longer holds them; pass it to summarize.")
-        return Eigenvalues.from_summary(X, standardize, ddof)
+        return Eigenvalues.from_summary(X, standardize, ddof, center)
     source = open_source(X)
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     n, p = source.shape
     if n is not None:
         weight = float(n) if weights is None else float(namespace(weights).sum(weights))
         require_rows(n, weight, 1, fixed=True)
-    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize)
+    rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize, center=center)
     wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
     if wide and spectra.plan(rows, request).solver.reads_columns:
         return _from_columns(rows, request)
@@ -207,7 +215,7 @@ def _from_summaries(rows: Rows, request: Request) -> Eigenvalues:
 
     def solve(solver: Any) -> tuple[Eigenvalues, Any]:
         summary = rows.summarize(solver.empty_summary(p))
-        return Eigenvalues.from_summary(summary, standardize, request.ddof), summary
+        return Eigenvalues.from_summary(summary, standardize, request.ddof, request.center), summary
 
     def finer(solver: Any, found: tuple[Eigenvalues, Any]) -> Any:
         return solver.finer(job) if rows.traits.rereadable and not _is_resolved(*found) else None
@@ -219,7 +227,7 @@ def _is_resolved(e: Eigenvalues, summary: Moments | summaries.Triangle) -> bool:
     """Whether the summary has lost no eigenvalue that the rules distinguish from zero."""
     if isinstance(summary, summaries.Triangle):
         return True
-    return are_settled(e, min(e.n_varying, summary.n_rows - 1), summary.product_eps)
+    return are_settled(e, min(e.n_varying, summary.n_rows - e.center), summary.product_eps)
 
 
 def are_settled(e: Eigenvalues, n_free: int, product_eps: float) -> bool:
@@ -242,18 +250,18 @@ def _from_columns(rows: Rows, request: Request) -> Eigenvalues:
     narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not request.standardize
 
     def solve(kind: Any) -> Eigenvalues:
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
         return Eigenvalues.from_gram(gram, columns, request.standardize, request.ddof)
 
     def finer(kind: Any, found: Eigenvalues) -> Any:
-        settled = are_settled(found, min(n - 1, p), FLOAT32_EPS if narrow else FLOAT64_EPS)
+        settled = are_settled(found, min(request.free(n), p), FLOAT32_EPS if narrow else FLOAT64_EPS)
         return None if kind is summaries.GramRoot or settled else summaries.GramRoot
 
     return refine(summaries.Gram, solve, finer)[0]
 
 
 def _cross_validate(
-    X: Any, standardize: bool, cv: Any, sample_weight: Any, seed: Any, named: bool
+    X: Any, moments: dict[str, Any], cv: Any, sample_weight: Any, seed: Any, named: bool
 ) -> tuple[Any, Any, CrossValidation | None, str]:
     """The input of the other rules, its weights, the cross-validation (or None), and a note on why there is none.
 
@@ -273,7 +281,7 @@ def _cross_validate(
     if note:
         return source, sample_weight, None, note
     try:
-        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, standardize=standardize)
+        result, total = held_out_likelihood(source, shuffle_folds(cv, seed), sample_weight, **moments)
     except NoFoldSummaries:
         return source, sample_weight, None, f"needs memory for a {p} x {p} matrix for each fold; use fewer columns"
     found = None if np.all(np.isnan(result.mean) | np.isneginf(result.mean)) else result
@@ -317,8 +325,9 @@ def _find_rules(rules: Any) -> list[Rule]:
     return list(found.values())
 
 
-def _check_options(standardize: Any, ddof: Any) -> None:
-    if not isinstance(standardize, bool | np.bool_):
-        raise ValueError(f"standardize={standardize!r} must be True or False.")
+def _check_options(standardize: Any, center: Any, ddof: Any) -> None:
+    for name, flag in (("standardize", standardize), ("center", center)):
+        if not isinstance(flag, bool | np.bool_):
+            raise ValueError(f"{name}={flag!r} must be True or False.")
     if isinstance(ddof, bool) or not isinstance(ddof, numbers.Integral) or ddof not in (0, 1):
         raise ValueError(f"ddof={ddof!r} must be 0 (divide by n) or 1 (divide by n - 1).")

@@ -27,7 +27,8 @@ class Eigenvalues:
     `n_varying`, the number of the other columns, if it is known which columns are constant.
     """
 
-    #: lambda_1 >= lambda_2 >= ..., with divisor n - ddof: the min(n - 1, n_varying) that can be nonzero.
+    #: lambda_1 >= lambda_2 >= ..., with divisor n - ddof: the min(n - 1, n_varying) that can be nonzero, or
+    #: min(n, n_varying) if the mean was not subtracted.
     values: np.ndarray
     #: Number of rows, counted with their weights.
     n: float
@@ -45,12 +46,17 @@ class Eigenvalues:
     varying: np.ndarray | None = None
     #: Rounding error of the eigenvalues, in units of lambda_1.
     epsilon: float = FLOAT64_EPS
+    #: Whether the mean was subtracted. If not, second moments about zero take the place of (co)variances.
+    center: bool = True
 
     @classmethod
-    def from_summary(cls, summary: Moments | Triangle, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
+    def from_summary(
+        cls, summary: Moments | Triangle, standardize: bool = False, ddof: int = 1, center: bool = True
+    ) -> Eigenvalues:
         """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
         root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
         require_seen(summary)
+        summary = summary if center else summary.about_zero()
         n, p = float(summary.weight), summary.n_features
         _require_two_rows(summary.n_rows, n)
         per = divisor(n, ddof)
@@ -75,7 +81,7 @@ class Eigenvalues:
             np.fill_diagonal(matrix, np.where(varying, per, 0.0))
         matrix /= per
         variances = np.diagonal(matrix).copy()
-        m = _max_rank(summary.n_rows, n, int(np.count_nonzero(varying)))
+        m = _max_rank(summary.n_rows, n, int(np.count_nonzero(varying)), center)
         return cls(
             values=_pad(values / per, m),
             n=n,
@@ -87,13 +93,15 @@ class Eigenvalues:
             standardize=bool(standardize),
             varying=varying,
             epsilon=summary.product_eps if isinstance(summary, Moments) else FLOAT64_EPS,
+            center=center,
         )
 
     @classmethod
     def from_gram(cls, gram: Gram, columns: Columns, standardize: bool = False, ddof: int = 1) -> Eigenvalues:
         """The eigenvalues of the inner products of the rows (the squared singular values of their root, for a
-        GramRoot), and the variances of the columns."""
+        GramRoot), and the variances of the columns; both about zero if the products are."""
         _require_two_rows(columns.n_rows, columns.weight)
+        columns = columns if gram.centre else columns.about_zero()
         per = divisor(columns.weight, ddof)
         squares, mean = _to_float64(columns.squares), _to_float64(columns.mean)
         varying = ~is_constant(np.sqrt(squares / per), mean)
@@ -107,7 +115,7 @@ class Eigenvalues:
             values, _ = _scatter_eigenvalues(_to_float64(gram.centred()), gram.n_samples)
         require_size(values[:1], mean, columns.weight)
         values = values / per
-        m = _max_rank(columns.n_rows, columns.weight, int(np.count_nonzero(varying)))
+        m = _max_rank(columns.n_rows, columns.weight, int(np.count_nonzero(varying)), gram.centre)
         return cls(
             values=_pad(values, m),
             n=float(columns.weight),
@@ -118,6 +126,7 @@ class Eigenvalues:
             matrix=None,
             standardize=bool(standardize),
             varying=varying,
+            center=gram.centre,
         )
 
     @classmethod
@@ -128,7 +137,7 @@ class Eigenvalues:
         columns, if known."""
         _require_two_rows(spectrum.n_rows, spectrum.weight)
         n_varying = p if varying is None else int(np.count_nonzero(varying))
-        m = _max_rank(spectrum.n_rows, spectrum.weight, n_varying)
+        m = _max_rank(spectrum.n_rows, spectrum.weight, n_varying, spectrum.center)
         if spectrum.values.shape[0] < m:
             raise ValueError(
                 f"the spectrum holds {spectrum.values.shape[0]} of {m} eigenvalues, and rules need all of them: solve "
@@ -149,7 +158,13 @@ class Eigenvalues:
             standardize=spectrum.scale is not None,
             varying=None if varying is None else np.asarray(varying, dtype=bool),
             epsilon=spectrum.epsilon,
+            center=spectrum.center,
         )
+
+    @property
+    def free(self) -> float:
+        """The degrees of freedom of the scatter matrix: n - 1, or n if the mean was not subtracted."""
+        return self.n - 1.0 if self.center else self.n
 
     @property
     def cut(self) -> float:
@@ -179,9 +194,9 @@ def _require_two_rows(n_rows: int, weight: float) -> None:
         raise too_few_rows(n_rows, weight, 1, fixed=True)
 
 
-def _max_rank(n_rows: int, weight: float, p: int) -> int:
-    """min(n - 1, p), since centring removes one direction. A row of weight 2 counts as two rows."""
-    return max(1, min(most_components(n_rows, weight, p + 1) - 1, p))
+def _max_rank(n_rows: int, weight: float, p: int, center: bool) -> int:
+    """min(n - 1, p), since centring removes one direction; otherwise min(n, p). A row of weight 2 counts as two."""
+    return max(1, min(most_components(n_rows, weight, p + 1) - center, p))
 
 
 def _scatter_eigenvalues(S: np.ndarray | None, p: int) -> tuple[np.ndarray, np.ndarray]:

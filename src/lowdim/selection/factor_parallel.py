@@ -44,7 +44,7 @@ def parallel_factors(
     """
     check_draws(n_draws, quantile)
     values = reduced_eigenvalues(e)
-    p, free = len(values), e.n - 1.0
+    p, free = len(values), e.free
     if n_draws * float(p) ** 3 < _WHOLE_UP_TO:
         rng = np.random.default_rng(seed)
         with quiet_blas(p):

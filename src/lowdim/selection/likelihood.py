@@ -27,20 +27,22 @@ def score_spectrum(
     *,
     ddof: int,
     standardize: bool,
+    center: bool = True,
     constant: bool = True,
     frame: Frame | None = None,
 ) -> HeldOutScores:
     """Average log-likelihood of the rows in `test` under PCA of those in `train`, for each number of components.
 
-    Unless `constant`, columns that are constant in both are left out. If the rows are coordinates, `frame` says of how
-    many columns, and by what these were divided.
+    Unless `center`, PCA is that of second moments about zero. Unless `constant`, columns that are constant in both are
+    left out. If the rows are coordinates, `frame` says of how many columns, and by what these were divided.
     """
-    spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize))
+    spectrum, _ = spectra.solve_summary(train, Request(k=None, ddof=ddof, standardize=standardize, center=center))
     p, rank = train.n_features, spectrum.rank
     if frame is not None:
         p = max(frame.n_columns, rank)
     elif not constant:
-        p = max(int(np.count_nonzero(HeldOutMoments(train).columns() + HeldOutMoments(test).columns() > 0.0)), rank)
+        seen = [summary if center else summary.about_zero() for summary in (train, test)]
+        p = max(int(np.count_nonzero(sum(HeldOutMoments(summary).columns() for summary in seen) > 0.0)), rank)
     values = to_numpy(spectrum.variances(ddof))
     cut = spectrum.rank_cut / spectrum.total * float(values.sum()) if spectrum.total > 0.0 else 0.0
     beyond = max(float(values[rank:].sum()), 0.0)
@@ -72,6 +74,7 @@ class SpectralScorer:
     standardize: bool = False
     ddof: int = 0
     frame: Frame | None = None
+    center: bool = True
     estimator: ClassVar[str] = "PPCA"
     what: ClassVar[str] = "log-likelihood"
     greater_is_better: ClassVar[bool] = True
@@ -80,8 +83,12 @@ class SpectralScorer:
     compares_with_means: ClassVar[bool] = False
     refits: ClassVar[bool] = False
     fits_each_count: ClassVar[bool] = False
-    rotates: ClassVar[tuple[bool, ...]] = (True,)
     leaves_out_constant: ClassVar[bool] = True
+
+    @property
+    def rotates(self) -> tuple[bool, ...]:
+        """Whether the scores stay the same if all rows are rotated about their mean."""
+        return (self.center,)
 
     @property
     def scaled(self) -> tuple[bool, ...]:
@@ -90,7 +97,7 @@ class SpectralScorer:
 
     def in_coordinates(self, frame: Frame) -> SpectralScorer:
         """The scorer for coordinates of the rows."""
-        return SpectralScorer(False, self.ddof, frame)
+        return SpectralScorer(False, self.ddof, frame, self.center)
 
     def summary(self, source: Source, fine: bool) -> Moments | Triangle:
         """An empty summary for the rows of a fold."""
@@ -104,8 +111,8 @@ class SpectralScorer:
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
         """Scores for each count, from summaries."""
-        options: Any = {"ddof": self.ddof, "standardize": self.standardize, "frame": self.frame}
-        return score_spectrum(train, test, counts, constant=False, **options)
+        options: Any = {"ddof": self.ddof, "standardize": self.standardize, "center": self.center}
+        return score_spectrum(train, test, counts, constant=False, frame=self.frame, **options)
 
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Not available: this scorer needs summaries."""
@@ -113,10 +120,10 @@ class SpectralScorer:
 
 
 def held_out_likelihood(
-    source: Source, cv: Any, sample_weight: Any, *, standardize: bool
+    source: Source, cv: Any, sample_weight: Any, *, standardize: bool, center: bool = True
 ) -> tuple[CrossValidation, Moments | Triangle | None]:
     """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     folds = folds_of(cv, source.shape[0], weights=weights)
-    validator = CrossValidator([SpectralScorer(standardize)], source, folds, weights)
+    validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
     return validator.run(), validator.total

@@ -78,7 +78,7 @@ def median_of_law(beta: float) -> float:
 
 
 def _larger_side(e: Eigenvalues) -> float:
-    return max(float(e.n_varying), e.n - 1.0)
+    return max(float(e.n_varying), e.free)
 
 
 def _beta(e: Eigenvalues) -> float:

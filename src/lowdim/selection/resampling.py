@@ -61,13 +61,13 @@ def parallel(e: Eigenvalues, n_draws: int = 100, quantile: float | str = 0.95, s
         raise Unavailable("the simulated columns need the variances of the columns, which are not known here")
     unit = float(e.variances.max())
     deviations = np.sqrt(e.variances[e.variances > 0.0] / unit)
-    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have n - 1 degrees of freedom.
-    scale = unit if e.standardize else unit / (e.n - 1.0)
+    # `unit` is a variance with divisor n - ddof; the simulated scatter matrices have `free` degrees of freedom.
+    scale = unit if e.standardize else unit / e.free
 
     def thresholds_of(draws: np.ndarray) -> np.ndarray:
         return threshold_over(draws, quantile) * scale
 
-    noise = _noise_spectrum(e.n - 1.0, deviations, e.standardize, int(n_draws))
+    noise = _noise_spectrum(e.free, deviations, e.standardize, int(n_draws))
     if noise is None:
         thresholds = thresholds_of(_all_eigenvalues(e, deviations, int(n_draws), seed))
     else:
@@ -95,7 +95,7 @@ def _all_eigenvalues(e: Eigenvalues, deviations: np.ndarray, n_draws: int, seed:
     draws = np.zeros((n_draws, m))
     with quiet_blas(min(m, len(deviations))):
         for draw in draws:
-            values = simulate_eigenvalues(rng, e.n, deviations, e.standardize)[:m]
+            values = simulate_eigenvalues(rng, e.free + 1.0, deviations, e.standardize)[:m]
             draw[: len(values)] = values
     return draws
 

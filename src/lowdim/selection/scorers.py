@@ -118,19 +118,20 @@ class DensityScorer(Scorer):
 class PrincipalScorer(DensityScorer):
     """The scorer of principal components: one spectrum gives the scores for all numbers of components."""
 
-    rotates = (True,)
-
-    def __init__(self, model: Any, ddof: int, frame: Frame | None = None) -> None:
+    def __init__(self, model: Any, ddof: int, frame: Frame | None = None, *, center: bool = True) -> None:
         super().__init__(model)
-        self.ddof, self._frame = ddof, frame
+        self.ddof, self._frame, self._center = ddof, frame, center
         self.scaled = (bool(model.standardize),)
+        # Coordinates are those of the centred rows.
+        self.rotates = (center,)
 
     def in_coordinates(self, frame: Frame) -> PrincipalScorer:
-        return PrincipalScorer(clone(self.model).set_params(standardize=False), self.ddof, frame)
+        model = clone(self.model).set_params(standardize=False)
+        return PrincipalScorer(model, self.ddof, frame, center=self._center)
 
     def scores(self, train: Any, test: Any, counts: np.ndarray) -> HeldOutScores:
-        standardize = bool(self.model.standardize)
-        return score_spectrum(train, test, counts, ddof=self.ddof, standardize=standardize, frame=self._frame)
+        options: Any = {"standardize": bool(self.model.standardize), "center": self._center}
+        return score_spectrum(train, test, counts, ddof=self.ddof, frame=self._frame, **options)
 
 
 class LatentScorer(DensityScorer):

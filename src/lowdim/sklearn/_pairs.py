@@ -90,9 +90,9 @@ class SklearnPls(SklearnPair):
     )
     fitted_attributes = {"n_iter_": ListOf(Whole(), length="k")}
 
-    def transform(self: Any, X: Any, y: Any = None, copy: bool = True) -> Any:
+    def transform(self: Any, X: Any, y: Any = None, copy: bool = True, *, n_components: int | None = None) -> Any:
         """Scores of the rows of `X`; if `y` is given, a pair with the scores of both tables. `copy` has no effect."""
-        return super().transform(X, y)  # type: ignore[misc] # of the model that follows
+        return super().transform(X, y, n_components=n_components)  # type: ignore[misc] # of the model that follows
 
     def predict(self: Any, X: Any, copy: bool = True) -> Array:
         """Predictions of y for the rows of `X`. `copy` has no effect: rows are never overwritten."""

@@ -112,9 +112,9 @@ class FastICA(SklearnParameters, models.ICA):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
-    def transform(self, X: Any, copy: bool = True) -> Array:
+    def transform(self, X: Any, copy: bool = True, *, n_components: int | None = None) -> Array:
         """Sources of the rows of `X`. `copy` has no effect: rows are never overwritten."""
-        return super().transform(X)
+        return super().transform(X, n_components=n_components)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> Array:
         """Rows from their sources `X`. `copy` has no effect."""

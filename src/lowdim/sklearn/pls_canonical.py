@@ -106,7 +106,7 @@ class PLSSVD(SklearnPair, models.PLSSVD):
         self.copy = copy
 
 
-class CCA(SklearnPls, models.CCA):
+class CCA(SklearnPls, models.CCA):  # type: ignore[misc] # `predict` of SklearnPls
     """Canonical correlation analysis, as `sklearn.cross_decomposition.CCA`.
 
     Parameters

@@ -108,6 +108,7 @@ class KernelPCA(SklearnParameters, models.KernelPCA):
         "X_transformed_fit_": Sometimes(Numbers("*", "k", rows=True)),
     }
     memory: Any = None
+    sigma: Any = None
     preimage: Any = "auto"
     _parameter_constraints = decomposition.KernelPCA._parameter_constraints
 

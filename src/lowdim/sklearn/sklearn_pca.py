@@ -24,6 +24,7 @@ class PrincipalComponents(SklearnParameters, models.PCA):
     """What PCA and IncrementalPCA share: whitened scores have as many columns as there are components."""
 
     standardize = False
+    center = True
     solver = "auto"
     svd_solver: Any = None
     ddof = 1

@@ -18,10 +18,13 @@ from .._progress import Progress
 from .._xp import Array, count_true, namespace
 from ..errors import needs_memory, read_once
 from ..sources.base import Traits
+from ..summaries import Columns, Moments, Triangle
 from ..summaries.base import Summary
 from .results import Spectrum
 
 S = TypeVar("S", bound=Summary)
+#: Summaries of means and second moments.
+C = TypeVar("C", Moments, Triangle, Columns)
 
 #: A symmetric eigenproblem of size p costs about this many times p^3 multiplications of a matrix product.
 EIGH_WORK = 4.0
@@ -39,10 +42,20 @@ class Request:
     #: Standard deviations have the divisor weight - ddof; columns are divided by them if `standardize`.
     ddof: int = 1
     standardize: bool = False
+    #: Whether the mean is subtracted. If not, second moments about zero take the place of (co)variances.
+    center: bool = True
     #: Whether the user cannot choose ddof, so that messages do not advise to.
     fixed_ddof: bool = False
     #: Seed of random starts.
     seed: int = 0
+
+    def about(self, summary: C) -> C:
+        """The summary with its second moments about the mean, or about zero."""
+        return summary if self.center else summary.about_zero()
+
+    def free(self, n_rows: int) -> int:
+        """The largest rank of so many rows: subtracting the mean takes one direction away."""
+        return n_rows - 1 if self.center else n_rows
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Spectrum:
     values: Array
     #: Unit eigenvectors as rows, (k, p).
     vectors: Array
-    #: Mean of the rows, (p,).
+    #: Mean of the rows, or zero if it was not subtracted, (p,).
     mean: Array
     #: Divisors of the columns, (p,), or None if they were not scaled.
     scale: Array | None
@@ -73,6 +73,8 @@ class Spectrum:
     epsilon: float = FLOAT64_EPS
     #: Passes over the rows.
     passes: int = 1
+    #: Whether the mean was subtracted; if not, `mean` is zero.
+    center: bool = True
 
     @property
     def total(self) -> float:

@@ -24,7 +24,7 @@ from .filled import FilledSource
 from .found_files import is_path, names_file
 from .gathered import as_if_gathered, entries_of, gather, with_known_length
 from .known import KnownSource
-from .labels import row_labels
+from .labels import check_row_labels, row_labels
 from .mapped import MappedSource
 from .named_columns import (
     ContentsTable,
@@ -247,6 +247,7 @@ def by_name(
     Without names, everything is returned as it is, and nothing is opened.
     """
     read = (lambda rows: entries_of(open_source(rows))) if hold else None
+    check_row_labels(X, **vectors)
     return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
 
 
@@ -373,6 +374,7 @@ __all__ = [
     "by_name",
     "can_be_opened",
     "can_be_read_once",
+    "check_row_labels",
     "gather",
     "hold_files",
     "holds_objects",

@@ -6,6 +6,7 @@ from typing import Any
 
 import narwhals as nw
 
+from ..errors import rows_in_another_order
 from .table import is_column, is_table
 
 
@@ -16,3 +17,23 @@ def row_labels(X: Any) -> Any:
     index: Any = nw.maybe_get_index(nw.from_native(X, eager_only=True, allow_series=True))
     counts = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
     return None if counts else index
+
+
+def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
+    """Raise an error if another table or series of pandas has the row labels of the first one in another order.
+
+    Rows belong together by their positions. They surely do not if both have the same labels, each once, in another
+    order. Other differences say nothing: tables that were made in different ways often have different labels. A default
+    index 0, 1, 2, ... counts as no labels, since it is also that of rows that were computed from labelled ones.
+    """
+    given = {other: value for other, value in others.items() if value is not None}
+    labels = row_labels(first) if given else None
+    if labels is None:
+        return
+    for other, value in given.items():
+        theirs = row_labels(value)
+        if theirs is None or theirs is labels or len(theirs) != len(labels) or theirs.equals(labels):
+            continue
+        if labels.is_unique and theirs.is_unique and bool((labels.get_indexer(theirs) >= 0).all()):
+            place = next(i for i, (a, b) in enumerate(zip(labels, theirs, strict=True)) if a != b)
+            raise rows_in_another_order(name, other, place, labels[place], theirs[place])

@@ -13,6 +13,7 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
@@ -24,7 +25,7 @@ import numpy as np
 
 from .._xp import Array, Beside, astype, device, namespace, wide_dtype
 from ..container import flatten, write
-from ..errors import NonFiniteBlock, no_rows_seen
+from ..errors import NonFiniteBlock, no_rows_seen, squares_about_zero
 from ..linalg import FLOAT32_SQUARES
 from .blocks import check_block, counted_rows
 from .loaded import check_shapes, check_values, read_summary, stored_values, with_summaries
@@ -271,10 +272,23 @@ def check_columns(expected: int, block: Array) -> None:
 
 def check_squares(squares: Array) -> None:
     """Raise `NonFiniteBlock` if sums of squares, or their sum over the columns, are not finite."""
-    xp = namespace(squares)
-    limit = float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
-    if not float(xp.max(squares)) <= limit:
+    if not _are_in_range(squares):
         raise NonFiniteBlock
+
+
+def row_at_mean(mean: Array, weight: float) -> Array:
+    """The row sqrt(weight) mean, whose squares and products are the difference between the second moments about zero
+    and those about the mean; an error if its squares are not finite."""
+    row = mean * math.sqrt(weight)
+    with np.errstate(over="ignore"):
+        if not _are_in_range(row * row):
+            raise squares_about_zero()
+    return row
+
+
+def _are_in_range(squares: Array) -> bool:
+    xp = namespace(squares)
+    return float(xp.max(squares)) <= float(xp.finfo(squares.dtype).max) / 16 / squares.shape[0]
 
 
 def is_far(s: Array, squares: Array, weight: float) -> bool:

@@ -7,7 +7,17 @@ from typing import Any, Self
 import numpy as np
 
 from .._xp import Array, astype, column_sums, dense, device, is_sparse, namespace, wide_dtype
-from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, check_squares, is_far, total_weight
+from .base import (
+    CACHE_BYTES,
+    Changes,
+    Layout,
+    Summary,
+    check_columns,
+    check_squares,
+    is_far,
+    row_at_mean,
+    total_weight,
+)
 from .means import between_weight, merged_mean, two_sum
 
 
@@ -57,6 +67,14 @@ class Columns(Summary):
         largest = float(xp.max(squares))
         with np.errstate(over="ignore"):
             return largest > 0.0 and float(xp.sum(mean * (mean * (self.weight / largest)))) <= 1e5
+
+    def about_zero(self) -> Self:
+        """The sums of squares about zero, as a summary of mean zero. Further rows cannot be added to it."""
+        xp = namespace(self.mean)
+        out = self.snapshot()
+        out.squares = self.squares + row_at_mean(self.mean, self.weight) ** 2
+        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
+        return out
 
     def _layout(self) -> Layout:
         p = self.n_features

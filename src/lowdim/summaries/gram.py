@@ -23,18 +23,24 @@ _DENSE_FROM = 0.1
 _CENTRED_AFTER = 0.5
 
 
-def centred_features(block: Array, sample_weight: Array | None, ddof: int | None) -> tuple[Array, Array, Array]:
+def centred_features(
+    block: Array, sample_weight: Array | None, ddof: int | None, centre: bool = True
+) -> tuple[Array, Array, Array]:
     """Features (rows of `block`, with one entry for each sample) centred over the samples; their means and scales.
 
     If `ddof` is None the scales are one; otherwise features are divided by their standard deviation (constant features
-    by one).
+    by one). Unless `centre`, nothing is subtracted, the means are zero, and features are divided by their root mean
+    square.
     """
     xp = namespace(block)
-    mean = feature_means(block, sample_weight)
-    Z = block - mean
-    # If the mean is large, its rounding error may be as large as the standard deviation, so centre a second time.
-    rest = feature_means(Z, sample_weight)
-    Z, mean = Z - rest, mean + rest
+    if centre:
+        mean = feature_means(block, sample_weight)
+        Z = block - mean
+        # If the mean is large, its rounding error may be as large as the standard deviation, so centre a second time.
+        rest = feature_means(Z, sample_weight)
+        Z, mean = Z - rest, mean + rest
+    else:
+        Z, mean = block, xp.zeros_like(block[:, :1])
     scale = xp.ones_like(Z[:, 0])
     if ddof is not None:
         Z = astype(Z, wide_dtype(xp, device(Z)))
@@ -97,6 +103,8 @@ class Gram(Summary):
         Weights of the samples.
     ddof : int, optional
         If given, each feature is divided by its standard deviation with this ddof.
+    centre : bool
+        Whether features are centred; if not, `product` is that of the features themselves.
 
     Notes
     -----
@@ -113,24 +121,29 @@ class Gram(Summary):
     more samples than that, or at so many that a dense product is faster, are made dense, a few at a time.
     """
 
-    parameters = ("n_samples", "sample_weight", "ddof")
-    state = ("n_samples", "sample_weight", "ddof", "n_rows", "product")
+    parameters = ("n_samples", "sample_weight", "ddof", "centre")
+    state = ("n_samples", "sample_weight", "ddof", "centre", "n_rows", "product")
+    added = ("centre",)
     kinds: ClassVar[dict[str, str]] = {"sample_weight": "fiub"}
     optional: ClassVar[tuple[str, ...]] = ("sample_weight", "ddof")
     nonnegative: ClassVar[tuple[str, ...]] = ("sample_weight",)
     symmetric: ClassVar[tuple[str, ...]] = ("product",)
 
-    def __init__(self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None) -> None:
+    def __init__(
+        self, n_samples: int, *, sample_weight: Array | None = None, ddof: int | None = None, centre: bool = True
+    ) -> None:
         self.n_samples = int(n_samples)
         self.sample_weight = sample_weight
         self.ddof = ddof
+        self.centre = centre
         self.n_rows = 0
         self.product: Any = None
         self._scratch = Scratch()
 
     def centred(self) -> Array:
-        """Inner products of centred samples: J product J^T times sqrt(w_i w_j), with J = I - 1 w^T / sum(w)."""
-        G = centred_products(self.product, self.sample_weight)
+        """Inner products of centred samples: J product J^T times sqrt(w_i w_j), with J = I - 1 w^T / sum(w); J = I if
+        features are not centred."""
+        G = centred_products(self.product, self.sample_weight) if self.centre else self.product
         if self.sample_weight is None:
             return G
         root = namespace(G).sqrt(astype(self.sample_weight, G.dtype))
@@ -146,8 +159,12 @@ class Gram(Summary):
         return some
 
     def from_products(self, known: Gram) -> Self | None:
-        # Products of features divided by their standard deviations are others.
-        return None if self.ddof is not None else cast("Self | None", known.reweighted(self.sample_weight))
+        # Products of features that are divided by their standard deviations, or not centred, are others.
+        return (
+            None
+            if self.ddof is not None or not self.centre
+            else cast("Self | None", known.reweighted(self.sample_weight))
+        )
 
     def reweighted(self, sample_weight: Array | None) -> Gram | None:
         """The same products with other weights of the samples, which only `centred` uses.
@@ -186,14 +203,17 @@ class Gram(Summary):
 
     def _layout(self) -> Layout:
         n = self.n_samples
-        return {"n_samples": (), "sample_weight": (n,), "ddof": (), "n_rows": (), "product": (n, n)}
+        return {"n_samples": (), "sample_weight": (n,), "ddof": (), "centre": (), "n_rows": (), "product": (n, n)}
 
     def _product_of(self, block: Array) -> Array:
         """The product of a dense block of features."""
-        mean = feature_means(block, self.sample_weight, self._scratch)
-        Z = self._scratch.difference(block, mean)
-        if self.ddof is not None:
-            Z = self._standardized(Z, mean, self.ddof)
+        if not self.centre:
+            Z = centred_features(block, self.sample_weight, self.ddof, centre=False)[0]
+        else:
+            mean = feature_means(block, self.sample_weight, self._scratch)
+            Z = self._scratch.difference(block, mean)
+            if self.ddof is not None:
+                Z = self._standardized(Z, mean, self.ddof)
         P = products_in_range(Z)
         check_squares(namespace(P).linalg.diagonal(P))
         return astype(P, wide_dtype(namespace(P), device(P)))
@@ -205,7 +225,7 @@ class Gram(Summary):
         w = np.ones(n) if self.sample_weight is None else np.asarray(self.sample_weight, dtype=np.float64)
         weight = float(w.sum())
         stored = type(block)((np.ones_like(block.data), block.indices, block.indptr), shape=block.shape) @ w
-        crowded = (np.diff(block.indptr) > _DENSE_FROM * n) | (stored > _CENTRED_AFTER * weight)
+        crowded = (np.diff(block.indptr) > _DENSE_FROM * n) | (self.centre & (stored > _CENTRED_AFTER * weight))
         P = np.zeros((n, n)) if crowded.all() else self._product_of_few(block[~crowded], w, weight)
         rest = np.flatnonzero(crowded)
         step = _dense_rows(n, 8)
@@ -216,13 +236,15 @@ class Gram(Summary):
 
     def _product_of_few(self, F: Any, w: np.ndarray, weight: float) -> Array:
         """The product of features of which few entries are stored, centred after it."""
-        mean = F @ w / weight
+        mean = F @ w / weight if self.centre else np.zeros(F.shape[0])
         if self.ddof is not None:
             squares = np.clip(F.multiply(F) @ w - weight * mean * mean, 0.0, None)
             check_squares(squares)
             scale = standard_deviations(squares, mean, self.n_samples, weight, self.ddof)
             F, mean = F.multiply(1.0 / scale[:, None]).tocsr(), mean / scale
         P: Array = (F.T @ F).toarray()
+        if not self.centre:
+            return P
         cross = F.T @ mean
         P -= cross[:, None]
         P -= cross - mean @ mean
@@ -267,7 +289,7 @@ class GramRoot(Gram):
     def _product_of(self, block: Array) -> Array:
         xp = namespace(block)
         block = astype(block, wide_dtype(xp, device(block)))
-        Z, _, _ = centred_features(block, self.sample_weight, self.ddof)
+        Z, _, _ = centred_features(block, self.sample_weight, self.ddof, self.centre)
         check_squares(xp.sum(Z * Z, axis=1))
         if self.sample_weight is not None:
             Z = Z * xp.sqrt(astype(self.sample_weight, Z.dtype))[None, :]

@@ -32,6 +32,7 @@ from .base import (
     check_squares,
     is_far,
     products_in_range,
+    row_at_mean,
     total_weight,
 )
 from .given import check_count, check_covariance, check_mean
@@ -187,6 +188,14 @@ class Moments(ScatterSummary):
         out.mean, out.rest = self.mean @ A, self.rest @ A
         S = A.T @ self.scatter @ A
         out.scatter = 0.5 * (S + S.T)
+        return out
+
+    def about_zero(self) -> Self:
+        xp = namespace(self.mean)
+        row = row_at_mean(self.mean, self.weight)
+        out = self.snapshot()
+        out.scatter = self.scatter + row[:, None] * row[None, :]
+        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
         return out
 
     def between(self, i: int, j: int) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from .._xp import Array
 from ..linalg import divisor, require_rows
@@ -36,6 +37,11 @@ class ScatterSummary(Summary):
         """scatter / (weight - ddof)."""
         require_rows(self.n_rows, self.weight, ddof)
         return self.scatter / divisor(self.weight, ddof)
+
+    @abstractmethod
+    def about_zero(self) -> Self:
+        """The second moments of the same rows about zero, as a summary of mean zero: its scatter is that about the mean
+        plus weight mean mean^T. Further rows cannot be added to it."""
 
     def _layout(self) -> Layout:
         p = self.n_features

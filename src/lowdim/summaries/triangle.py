@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from .._xp import Array, astype, column_sums, dense, device, namespace, wide_dtype
 from ..linalg import r_factor
-from .base import Changes, Layout, check_columns, check_squares, scaled_rows, total_weight
+from .base import Changes, Layout, check_columns, check_squares, row_at_mean, scaled_rows, total_weight
 from .means import between_weight, merged_mean, two_sum
 from .moments import Moments
 from .scatter import ScatterSummary
@@ -67,6 +67,13 @@ class Triangle(ScatterSummary):
         out = Moments(self.n_features, groups=self.groups)
         out.n_rows, out.weight, out.mean, out.rest = self.n_rows, self.weight, self.mean, self.rest
         out.scatter = None if self.rows is None else self.scatter
+        return out
+
+    def about_zero(self) -> Self:
+        xp = namespace(self.mean)
+        out = self.snapshot()
+        out.rows = xp.concat([self.rows, row_at_mean(self.mean, self.weight)[None, :]], axis=0)
+        out.mean, out.rest = xp.zeros_like(self.mean), xp.zeros_like(self.mean)
         return out
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:

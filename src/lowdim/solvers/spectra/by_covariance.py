@@ -66,6 +66,7 @@ class Covariance(Solver):
 def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
     require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
+    moments = request.about(moments)
     S = moments.scatter
     xp = namespace(S)
     squares = xp.linalg.diagonal(S)
@@ -82,7 +83,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     k = wanted_pairs(values, float(xp.sum(squares)) / unit, request, most)
     tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
-    n_free = min(count_true(squares > 0), moments.n_rows - 1)
+    n_free = min(count_true(squares > 0), request.free(moments.n_rows))
     return Spectrum(
         values=values * unit,
         vectors=vectors,
@@ -94,6 +95,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
         residual=_residual(S, values, vectors),
         epsilon=moments.product_eps,
+        center=request.center,
     )
 
 

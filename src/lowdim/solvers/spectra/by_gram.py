@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from ...linalg import (
     with_zeros,
 )
 from ...summaries.feature_products import FeatureProducts
-from ...summaries.gram import centred_features
+from ...summaries.gram import centred_features, standard_deviations
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
 from ..results import Spectrum, Status, Tail
 from .spectral_solver import Solver, is_resolved, wanted_pairs
@@ -59,19 +60,19 @@ class Gram(Solver):
         assert n is not None, "refusal() rejects rows of unknown number"
         ddof = request.ddof if request.standardize else None
         kind = summaries.GramRoot if self.root else summaries.Gram
-        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof))
+        gram = rows.summarize_features(kind(n, sample_weight=rows.weights, ddof=ddof, centre=request.center))
         product = gram.product if self.root else gram.centred()
         xp = namespace(product)
         weight = float(n) if rows.weights is None else float(xp.sum(rows.weights))
         most = most_components(n, weight, p)
         values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
         k = values.shape[0] if request.share is not None else most if request.k is None else request.k
-        W, mean, scale = _lift(rows, vectors, ddof, wide=self.root)
+        W, mean, scale = _lift(rows, vectors, ddof, request.center, wide=self.root)
         require_size(values[:1], mean, weight)
         # Sparse rows are multiplied in float64.
         narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS
-        n_free = min(n - 1, p, values.shape[0])
+        n_free = min(request.free(n), p, values.shape[0])
         if not self.root and not narrow and _are_zero(values, W, first := _count_resolved(values), n_free, n):
             values, n_free = with_zeros(values[:first], values.shape[0] - first), first
         # The lengths of w are the square roots of the eigenvalues, and w is as accurate as v.
@@ -92,6 +93,7 @@ class Gram(Solver):
             residual=residual,
             epsilon=epsilon,
             passes=2,
+            center=request.center,
         )
 
     def cost(self, job: Job) -> Cost:
@@ -152,17 +154,18 @@ def _are_zero(values: Array, W: Array, first: int, last: int, n: int) -> bool:
     return length <= rank_cut(math.sqrt(float(values[0])), n, FLOAT64_EPS)
 
 
-def _lift(rows: RowsLike, vectors: Array, ddof: int | None, *, wide: bool) -> tuple[Array, Array, Array]:
+def _lift(rows: RowsLike, vectors: Array, ddof: int | None, centre: bool, *, wide: bool) -> tuple[Array, Array, Array]:
     """Z^T v as rows, and the mean and scale of each column, in one pass over the columns; in float64 if `wide`.
 
-    v is orthogonal to the square roots of the weights, so rounding errors of the means do not matter.
+    If rows are centred, v is orthogonal to the square roots of the weights, so rounding errors of the means do not
+    matter.
     """
     xp = namespace(vectors)
     rooted = vectors.T
     if rows.weights is not None:
         w = astype(rows.weights, vectors.dtype)
         rooted = rooted * xp.sqrt(w)[:, None]
-    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, wide))
+    lifted = rows.map_features(_Lift(rooted, rows.weights, ddof, centre, wide))
     k = vectors.shape[0]
     return lifted[:, :k].T, xp.asarray(lifted[:, k], copy=True), xp.asarray(lifted[:, k + 1], copy=True)
 
@@ -172,8 +175,8 @@ class _Lift:
 
     keeps_sparse = True
 
-    def __init__(self, right: Array, weights: Array | None, ddof: int | None, wide: bool) -> None:
-        self._right, self._weights, self._ddof, self._wide = right, weights, ddof, wide
+    def __init__(self, right: Array, weights: Array | None, ddof: int | None, centre: bool, wide: bool) -> None:
+        self._right, self._weights, self._ddof, self._centre, self._wide = right, weights, ddof, centre, wide
 
     def __call__(self, block: Array) -> Array:
         if is_sparse(block):
@@ -181,10 +184,12 @@ class _Lift:
         xp = namespace(block)
         if self._wide:
             block = astype(block, wide_dtype(xp, device(block)))
-        Z, mean, scale = centred_features(block, self._weights, self._ddof)
+        Z, mean, scale = centred_features(block, self._weights, self._ddof, self._centre)
         return xp.concat([Z @ astype(self._right, Z.dtype), astype(mean, Z.dtype)[:, None], scale[:, None]], axis=1)
 
     def _of_sparse(self, block: Array) -> Array:
+        if not self._centre:
+            return self._of_sparse_itself(block)
         found = FeatureProducts(self._weights, self._ddof or 0, self._right)(block)
         mean, deviation = found[:, -2], found[:, -1]
         if self._ddof is None:
@@ -193,6 +198,17 @@ class _Lift:
             found[:, -1] = np.where(is_constant(deviation, mean), 1.0, deviation)
             found[:, :-2] /= found[:, -1:]
         return found
+
+    def _of_sparse_itself(self, block: Any) -> Array:
+        """As `_of_sparse`, for features that are not centred."""
+        block = block.astype(np.float64)
+        n, w = block.shape[1], self._weights
+        w = np.ones(n) if w is None else np.asarray(w, dtype=np.float64)
+        scale = np.ones(block.shape[0])
+        if self._ddof is not None:
+            zero = np.zeros(block.shape[0])
+            scale = standard_deviations(block.multiply(block) @ w, zero, n, float(w.sum()), self._ddof)
+        return np.column_stack([(block @ self._right) / scale[:, None], np.zeros(len(scale)), scale])
 
 
 def orthonormal_rows(W: Array, rank: int, k: int) -> Array:

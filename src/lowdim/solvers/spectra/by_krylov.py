@@ -88,11 +88,12 @@ class Krylov(Solver):
         assert k is not None, "refusal() rejects jobs without a number of components"
         columns = rows.summarize(Columns(p))
         require_rows(columns.n_rows, columns.weight, request.ddof, request.fixed_ddof)
+        columns = request.about(columns)
         require_size(columns.squares, columns.mean, columns.weight, each=request.standardize)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:
-            return _without_variance(columns, scale, k)
+            return _without_variance(columns, scale, k, request.center)
         squares = columns.squares if scale is None else columns.squares / (scale * scale)
         unit = float(xp.max(squares)) or 1.0
         narrow = rows.traits.itemsize < 8
@@ -109,8 +110,8 @@ class Krylov(Solver):
             found = lanczos.run(action, columns.mean, start)
         status = found.status
         values, vectors = xp.clip(found.values, 0.0, None) * unit, fix_signs(found.vectors.T)
-        rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, columns.n_rows - 1) else 0.0
-        n_free = min(count_true(squares > 0), columns.n_rows - 1)
+        rest = float(xp.sum(squares)) - float(xp.sum(values)) if k < min(p, request.free(columns.n_rows)) else 0.0
+        n_free = min(count_true(squares > 0), request.free(columns.n_rows))
         if status is not Status.NOT_CONVERGED and not is_resolved(
             values, n_free, FLOAT32_EPS if narrow else FLOAT64_EPS
         ):
@@ -127,6 +128,7 @@ class Krylov(Solver):
             residual=found.residual,
             epsilon=FLOAT32_EPS if narrow else FLOAT64_EPS,
             passes=found.steps + narrow_steps + 1,
+            center=request.center,
         )
 
     def _narrow_start(self, action: _Action, request: Request, b: int) -> tuple[Array | None, int]:
@@ -166,7 +168,7 @@ class Krylov(Solver):
         return Covariance(wide=True) if job.p <= _COVARIANCE_UP_TO else None
 
 
-def _without_variance(columns: Columns, scale: Array | None, k: int) -> Spectrum:
+def _without_variance(columns: Columns, scale: Array | None, k: int, center: bool) -> Spectrum:
     """The spectrum of constant columns: zeros, and arbitrary orthonormal vectors."""
     xp = namespace(columns.mean)
     return Spectrum(
@@ -179,6 +181,7 @@ def _without_variance(columns: Columns, scale: Array | None, k: int) -> Spectrum
         n_rows=columns.n_rows,
         status=Status.EXACT,
         residual=0.0,
+        center=center,
     )
 
 

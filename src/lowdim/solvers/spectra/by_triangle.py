@@ -38,6 +38,7 @@ class Triangle(Solver):
 
     def solve_summary(self, summary: summaries.Triangle, request: Request) -> Spectrum:
         require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
+        summary = request.about(summary)
         R = summary.root
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
@@ -66,6 +67,7 @@ class Triangle(Solver):
             n_rows=summary.n_rows,
             status=Status.EXACT,
             residual=residual(R, values[: vectors.shape[0]], vectors),
+            center=request.center,
         ).truncated(k)
 
     def cost(self, job: Job) -> Cost:

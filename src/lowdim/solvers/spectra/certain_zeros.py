@@ -9,12 +9,12 @@ from ..._xp import Array, count_true, namespace
 from ...features import affine
 from ...linalg import FLOAT64_EPS, fix_signs, rank_cut, resolution
 from ...summaries import Columns
-from ..base import RowsLike
+from ..base import Request, RowsLike
 from ..results import Spectrum, Status
 from .by_gram import with_complement
 
 
-def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
+def with_certain_zeros(spectrum: Spectrum, rows: RowsLike, request: Request) -> Spectrum:
     """The spectrum with the status EXACT, if its unresolved eigenvalues are zero as far as the rows tell.
 
     One more pass projects the centred rows on the unresolved eigenvectors, which squares nothing: if the projections
@@ -27,7 +27,7 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
     first = count_true(values >= resolution(FLOAT64_EPS) * values[0])
     if spectrum.epsilon > FLOAT64_EPS or first in (0, k):
         return spectrum
-    squares = _squares_along(spectrum.vectors[first:, :], spectrum, rows)
+    squares = _squares_along(spectrum.vectors[first:, :], spectrum, rows, request)
     xp = namespace(squares)
     cut = rank_cut(1.0, p, FLOAT64_EPS)
     if not math.sqrt(float(xp.sum(squares)) / float(values[0])) <= cut:
@@ -41,10 +41,10 @@ def with_certain_zeros(spectrum: Spectrum, rows: RowsLike) -> Spectrum:
     )
 
 
-def _squares_along(V: Array, spectrum: Spectrum, rows: RowsLike) -> Array:
+def _squares_along(V: Array, spectrum: Spectrum, rows: RowsLike, request: Request) -> Array:
     """Sums of squares of the centred (and scaled) rows along the vectors V."""
     A = V.T if spectrum.scale is None else V.T / spectrum.scale[:, None]
     # Sparse rows are centred after the product only if their mean is not far beside their deviations.
     near = 1e-3 * math.sqrt(float(spectrum.values[0]) / spectrum.weight)
     projected = rows.mapped(affine(A, spectrum.mean, near))
-    return projected.summarize(Columns(int(V.shape[0]))).squares
+    return request.about(projected.summarize(Columns(int(V.shape[0])))).squares

@@ -1,0 +1,300 @@
+"""`choose_width`: the width of a kernel at which kernel PCA shows groups of rows, without labels."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._threads import check_stop
+from .._xp import dense, to_numpy
+from ..kernels import Kernel, as_kernel, no_width
+from ..linalg import eigh_descending, quiet_blas
+from ..reading import check_weights, summarize
+from ..sources import by_name, open_source
+from ..summaries import Sample
+from ..tabular import Table, Tabular
+from .resampling import seed_of
+
+#: Widths that are compared, in units of the median distance: from twice as wide to a sixteenth.
+_FACTORS = tuple(2.0 ** (-j / 2) for j in range(-2, 9))
+#: The number of rows in the sample with which widths are compared.
+SAMPLED_ROWS = 400
+#: Parts of the rows, each of which is left out in turn, and starts of the search for centres.
+_FOLDS, _STARTS = 5, 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WidthChoice(Tabular):
+    """Kernels of several widths, and how well K components show groups of rows with each of them.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+        One kernel for each width, from wide to narrow.
+    share, held_out : arrays
+        The share of the variance in the feature space that K components explain: of the rows of the fit, and of rows
+        that were left out.
+    chance : array
+        `held_out` for rows whose columns were shuffled independently.
+    grouped : array
+        The share of the squared scores of rows that were left out which the nearest of K + 1 centres explains.
+    """
+
+    kernels: tuple[Kernel, ...]
+    share: np.ndarray
+    held_out: np.ndarray
+    chance: np.ndarray
+    grouped: np.ndarray
+    n_components: int
+    n_rows: int
+
+    @property
+    def score(self) -> np.ndarray:
+        """grouped (1 - chance) sqrt(held_out / share), the criterion that is maximised; each factor is in [0, 1]."""
+        shorter = np.sqrt(_unit(self.held_out / np.where(self.share > 0.0, self.share, 1.0)))
+        return _unit(self.grouped) * (1.0 - _unit(self.chance)) * shorter
+
+    @property
+    def best(self) -> int:
+        """The index of the width with the largest score."""
+        return int(np.argmax(self.score))
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the best width."""
+        return self.kernels[self.best]
+
+    def table(self) -> Table:
+        """A row for each width; the best one is marked."""
+        columns: dict[str, Any] = {
+            "share": self.share,
+            "left out": self.held_out,
+            "by chance": self.chance,
+            "grouped": self.grouped,
+            "score": self.score,
+            "best": ["*" if i == self.best else "" for i in range(len(self.kernels))],
+        }
+        notes = []
+        if self.held_out[self.best] <= self.chance[self.best]:
+            notes.append("At the best width, shuffled columns are explained as well: no structure was found.")
+        title = f"Widths for {self.n_components} components, from {self.n_rows} rows"
+        return Table(columns, [str(kernel) for kernel in self.kernels], title=title, notes=notes, row_name="kernel")
+
+    def __repr__(self) -> str:
+        return f"WidthChoice({self.kernel}, of {len(self.kernels)} widths)"
+
+
+def choose_width(
+    X: Any,
+    n_components: int,
+    *,
+    kernel: Any = "gaussian",
+    factors: Sequence[float] = _FACTORS,
+    n_draws: int = 3,
+    max_rows: int = SAMPLED_ROWS,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> WidthChoice:
+    """The width of a kernel at which K components show groups of rows.
+
+    Parameters
+    ----------
+    X : rows
+        Anything that `open_source` reads.
+    n_components : int
+        K, the number of components for which the width is chosen.
+    kernel : str or Kernel
+        A kernel with a width: "gaussian", "laplacian", "matern", or an object from `lowdim.kernels`.
+    factors : sequence of float
+        The widths that are compared, in units of the width of `kernel`, which is found by the median rule if it is not
+        given.
+    n_draws : int
+        Number of tables with shuffled columns.
+    max_rows : int
+        The widths are compared with a random sample of at most so many different rows.
+    sample_weight : array of shape (n_samples,), or str, optional
+        Frequency weights, or the name of a column of X that holds them.
+    random_state : int, RandomState, Generator or None
+        Seed of the sample, the parts and the shuffles; None is a fixed seed.
+
+    Returns
+    -------
+    WidthChoice
+        It prints as a table. `KernelPCA(K, kernel=choice.kernel)` takes the best width.
+
+    Notes
+    -----
+    The rows are divided into five parts, and components are computed without each part in turn. The width with the
+    largest product of three factors is chosen, each of them between 0 and 1:
+
+    - `grouped`: of the squared scores of the rows left out, the share that the nearest of K + 1 centres explains, which
+      were found by k-means of the scores of the other rows. K components can separate K + 1 groups; it is 1 if all rows
+      of a group have the same scores.
+    - 1 - `chance`: what K components leave unexplained of rows left out if the columns were shuffled. If K components
+      are enough for any rows, as at large widths, they say little about these.
+    - sqrt(`held_out` / `share`): how much shorter the scores of the rows left out are. At small widths components
+      describe the rows of the fit only.
+
+    This assumes that the structure of interest is groups of rows, connected or compact, about K + 1 of them or fewer.
+    Where rows form one continuous cloud, or groups overlap, the result means little: compare `score` between widths,
+    and `held_out` with `chance`. One pass over the rows; then, with m rows in the sample, eight eigenproblems of
+    size m for each width, and memory for a few m x m matrices.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from lowdim import choose_width
+    >>> X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    >>> choice = choose_width(X, 2)
+    >>> choice
+    WidthChoice(Gaussian(sigma=0.3218), of 11 widths)
+    """
+    k = _checked_count("n_components", n_components)
+    _checked_count("n_draws", n_draws)
+    seed = seed_of(random_state)
+    X, _, sample_weight = by_name(X, sample_weight=sample_weight)
+    source = open_source(X)
+    weights = None if sample_weight is None else check_weights(sample_weight, source)
+    size = _checked_count("max_rows", max_rows)
+    sample = summarize(source, Sample(source.shape[1], size, seed=seed), weights=weights)
+    return compare_widths(sample, as_kernel(kernel), k, factors=factors, n_draws=int(n_draws), seed=seed)
+
+
+def compare_widths(
+    sample: Sample,
+    kernel: Kernel,
+    k: int,
+    *,
+    factors: Sequence[float] = _FACTORS,
+    n_draws: int = 3,
+    seed: int = 0,
+) -> WidthChoice:
+    """The choice from a sample of the rows."""
+    if not kernel.has_width:
+        raise no_width(kernel)
+    wide = kernel.fitted(sample.rows, sample.weights)
+    kernels = tuple(wide.widened(factor) for factor in _checked_factors(factors))
+    rows = to_numpy(dense(sample.rows)).astype(np.float64)
+    weights = np.asarray(sample.weights, dtype=np.float64)
+    n = len(rows)
+    if n < 2 * (k + 2):
+        raise ValueError(
+            f"a width for n_components={k} is chosen from at least {2 * (k + 2)} different rows, and there are {n}; "
+            "give a width, as in sigma=1.0."
+        )
+    random = np.random.default_rng(seed)
+    folds = random.permutation(np.arange(n) % _FOLDS)
+    shuffled = [np.column_stack([random.permutation(column) for column in rows.T]) for _ in range(n_draws)]
+    found = []
+    with quiet_blas(n):
+        for each in kernels:
+            check_stop()
+            parts = [_share_and_groups(part, k) for part in _left_out(each, rows, weights, folds, range(_FOLDS), k)]
+            # Of each shuffled table one part is left out.
+            by_chance = [
+                _held_out_share(_left_out(each, other, weights, folds, [i % _FOLDS], k))
+                for i, other in enumerate(shuffled)
+            ]
+            explained, total, inside, all_inside, grouped = np.sum(parts, axis=0)
+            found.append((inside / all_inside, explained / total, np.mean(by_chance), grouped / (explained or 1.0)))
+    share, held_out, chance, grouped = (np.array(column) for column in zip(*found, strict=True))
+    return WidthChoice(kernels, share, held_out, chance, np.clip(grouped, -1.0, 1.0), k, n)
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Scores of the rows of a fit and of those left out of it, and the variances that they are shares of."""
+
+    scores: np.ndarray
+    weights: np.ndarray
+    inside: np.ndarray
+    inside_weights: np.ndarray
+    #: Sums of squared distances from the mean of the fit, in the feature space, of the rows left out and of the others.
+    total: float
+    total_inside: float
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squared scores of the rows left out."""
+        return float(self.weights @ (self.scores**2).sum(axis=1))
+
+
+def _left_out(
+    kernel: Kernel, rows: np.ndarray, weights: np.ndarray, folds: np.ndarray, which: Iterable[int], k: int
+) -> Iterator[_LeftOut]:
+    """For each of the folds `which`: kernel PCA of the other rows, and the scores of all rows."""
+    K = np.asarray(kernel(rows), dtype=np.float64)
+    for fold in which:
+        out = folds == fold
+        w = weights[~out]
+        mean = w / w.sum()
+        inner, outer = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
+        means = inner @ mean
+        whole = float(means @ mean)
+        root = np.sqrt(w)
+        G = (inner - means[:, None] - means[None, :] + whole) * root[:, None] * root[None, :]
+        values, vectors = eigh_descending(G, at_least=k)
+        # Components without variance have no scores.
+        values, vectors = np.clip(values[:k], 0.0, None), vectors[:k]
+        lengths = np.sqrt(values)
+        some = lengths > 1e-8 * (lengths[0] or 1.0)
+        projection = (vectors[some] / lengths[some, None] * root).T
+        outer_means = outer @ mean
+        scores = (outer - outer_means[:, None] - means[None, :] + whole) @ projection
+        distances = np.diagonal(K)[out] - 2.0 * outer_means + whole
+        yield _LeftOut(
+            scores=scores,
+            weights=weights[out],
+            inside=(vectors[some] * lengths[some, None] / root).T,
+            inside_weights=w,
+            total=float(weights[out] @ np.clip(distances, 0.0, None)),
+            total_inside=float(np.trace(G)),
+        )
+
+
+def _held_out_share(parts: Iterator[_LeftOut]) -> float:
+    explained, total = np.sum([(part.squares, part.total) for part in parts], axis=0)
+    return float(explained / (total or 1.0))
+
+
+def _share_and_groups(part: _LeftOut, k: int) -> tuple[float, float, float, float, float]:
+    """Explained and all variance of the rows left out, the same of the others, and what centres explain of the
+    first."""
+    inside = float(part.inside_weights @ (part.inside**2).sum(axis=1))
+    centres = _centres(part.inside, part.inside_weights, k + 1)
+    apart = ((part.scores[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+    return part.squares, part.total, inside, part.total_inside, part.squares - float(part.weights @ apart)
+
+
+def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndarray:
+    """The centres of k-means."""
+    # Imported here, because it takes long and few users need it.
+    from sklearn.cluster import KMeans
+
+    different = len(np.unique(scores.round(12), axis=0))
+    kmeans = KMeans(min(n_centres, different), n_init=_STARTS, random_state=0).fit(scores, sample_weight=weights)
+    return np.asarray(kmeans.cluster_centers_)
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    """Values cut off to [0, 1]."""
+    return np.clip(values, 0.0, 1.0)
+
+
+def _checked_count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+    return int(value)
+
+
+def _checked_factors(factors: Any) -> list[float]:
+    """The factors, from wide to narrow."""
+    values = list(factors)
+    if not values or not all(isinstance(f, numbers.Real) and 0.0 < float(f) < math.inf for f in values):
+        raise ValueError(f"factors={factors!r} must be positive numbers, as in factors=(1.0, 0.5, 0.25).")
+    return sorted((float(f) for f in values), reverse=True)

@@ -1,0 +1,132 @@
+"""Tables of pandas with the same row labels in another order are refused wherever rows belong together."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.model_selection import train_test_split
+
+import lowdim
+from examples import MODELS, X, Y, make
+from lowdim import CCA, GCCA, PCA, PLSRegression, bootstrap, choose_n_components, cross_validate, permutation_test
+from lowdim.sources import check_row_labels
+
+LABELS = [f"s{i}" for i in range(len(X))]
+FRAME = pd.DataFrame(X, index=LABELS, columns=list("abcde"))
+TARGETS = pd.DataFrame(Y, index=LABELS, columns=["u", "v", "w"])
+WEIGHTS = pd.Series(np.ones(len(X)), index=LABELS)
+#: The first two rows exchanged.
+ORDER = np.r_[1, 0, 2 : len(X)]
+TURNED = TARGETS.iloc[ORDER]
+
+TWO_TABLES = [name for name, row in MODELS.items() if row.two_tables]
+
+
+@pytest.mark.parametrize("name", TWO_TABLES)
+def test_models_of_two_tables_refuse_another_order(name):
+    message = r"row 0 is 's0' in X and 's1' in y\. .*y\.loc\[X\.index\]"
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(FRAME, TURNED)
+    with pytest.raises(ValueError, match=message):
+        make(name).plan(FRAME, TURNED)
+    model = make(name).fit(FRAME, TARGETS)
+    aligned = make(name).fit(FRAME, TURNED.loc[FRAME.index])
+    np.testing.assert_array_equal(model.transform(FRAME), aligned.transform(FRAME))
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(ValueError, match=message):
+            make(name).partial_fit(FRAME, TURNED)
+
+
+def test_methods_of_two_tables():
+    model = CCA(2).fit(FRAME, TARGETS)
+    for method in ("transform", "score"):
+        with pytest.raises(ValueError, match="another order"):
+            getattr(model, method)(FRAME, TURNED)
+
+
+def test_a_vector():
+    with pytest.raises(ValueError, match="another order"):
+        PLSRegression(1).fit(FRAME, TURNED["u"])
+    PLSRegression(1).fit(FRAME, TARGETS["u"])
+
+
+def test_several_tables():
+    other = FRAME[["a", "b"]].iloc[ORDER]
+    with pytest.raises(ValueError, match=r"table 0 and table 2 have the same row labels .* B\.loc\[A\.index\]"):
+        GCCA(1).fit([FRAME[["a", "b"]], TARGETS, other])
+    with pytest.raises(ValueError, match="table 0 and y "):
+        GCCA(1).fit([FRAME[["a", "b"]], FRAME[["c", "d"]]], TURNED)
+
+
+def test_weights():
+    for call in (
+        lambda w: PCA(2).fit(FRAME, sample_weight=w),
+        lambda w: PCA(2).partial_fit(FRAME, sample_weight=w),
+        lambda w: PLSRegression(2).fit(FRAME, TARGETS, sample_weight=w),
+        lambda w: lowdim.summarize(FRAME, lowdim.Moments, weights=w),
+        lambda w: choose_n_components(FRAME, "bic", sample_weight=w),
+        lambda w: GCCA(1).fit([FRAME, TARGETS], sample_weight=w),
+    ):
+        call(WEIGHTS)
+        with pytest.raises(ValueError, match=r"(sample_weight|weights)\.loc\[X\.index\]|B\.loc"):
+            call(WEIGHTS.iloc[ORDER])
+
+
+def test_folds_and_groups():
+    labels = pd.Series(np.arange(len(X)) % 4, index=LABELS)
+    model = PLSRegression(1)
+    cross_validate(model, FRAME, TARGETS, cv=labels, n_components=[1])
+    with pytest.raises(ValueError, match=r"cv\.loc\[X\.index\]"):
+        cross_validate(model, FRAME, TARGETS, cv=labels.iloc[ORDER], n_components=[1])
+    with pytest.raises(ValueError, match=r"y\.loc\[X\.index\]"):
+        cross_validate(model, FRAME, TURNED, cv=4, n_components=[1])
+    with pytest.raises(ValueError, match=r"groups\.loc\[X\.index\]"):
+        bootstrap(model, FRAME, TARGETS, groups=labels.iloc[ORDER], n_boot=5)
+    with pytest.raises(ValueError, match=r"y\.loc\[X\.index\]"):
+        permutation_test(CCA(1), FRAME, TURNED, n_permutations=20)
+
+
+def test_y_that_is_not_used_is_not_looked_at():
+    PCA(2).fit(FRAME, TURNED["u"])
+    PCA(2).fit_transform(FRAME, TURNED["u"])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TARGETS.reset_index(drop=True),
+        TARGETS.set_axis(range(len(X))[::-1]).iloc[::-1],
+        TARGETS.set_axis([f"t{i}" for i in range(len(X))]),
+        TARGETS.set_axis(["same"] * len(X)),
+        TURNED.set_axis([LABELS[1], *LABELS[1:]]),
+        TURNED.to_numpy(),
+        pl.from_pandas(TURNED),
+    ],
+    ids=["default index", "default again", "other labels", "repeated", "one repeated", "array", "polars"],
+)
+def test_other_differences_say_nothing(other):
+    PLSRegression(1).fit(FRAME, other)
+
+
+def test_a_default_index_counts_as_no_labels():
+    """It is also that of rows that were computed from labelled ones: then the positions are right."""
+    numbered = TARGETS.set_axis(np.random.default_rng(0).permutation(len(X)))
+    PLSRegression(1).fit(FRAME.reset_index(drop=True), numbered)
+    PLSRegression(1).fit(FRAME.set_axis(numbered.index), TARGETS.reset_index(drop=True))
+
+
+def test_split_tables_keep_their_labels_and_are_fine():
+    a, _, b, _ = train_test_split(FRAME, TARGETS, random_state=0)
+    PLSRegression(1).fit(a, b)
+    with pytest.raises(ValueError, match="another order"):
+        PLSRegression(1).fit(a.sort_index(), b)
+
+
+def test_labels_of_several_levels_and_dates():
+    levels = pd.MultiIndex.from_arrays([np.arange(90) // 10, np.arange(90) % 10])
+    days = pd.date_range("2020-01-01", periods=90)
+    for index in (levels, days):
+        first, second = FRAME.set_axis(index), TARGETS.set_axis(index)
+        check_row_labels(first, y=second)
+        with pytest.raises(ValueError, match="another order"):
+            check_row_labels(first, y=second.iloc[ORDER])
