@@ -13,8 +13,9 @@ TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 
 .PHONY: demo test test-oldest lint bench sweep docs clean
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	$(PY) examples/demo.py
+	@echo "The command is $(VENV)/bin/lowdim."
 
 test: $(VENV)/.test
 	$(TEST_SETTINGS) $(PY) -m pytest $(ARGS)
@@ -38,13 +39,18 @@ docs:
 	@echo "The pages are the Markdown files in docs/. There is no site to build yet."
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) demo build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp file for each set of packages: nothing is installed twice, or before it is needed.
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
+	@touch $@
+
+# The demo draws, and prints commands.
+$(VENV)/.demo: $(VENV)/.core
+	$(PIP) -e '.[cli,plot]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.core

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from scipy import stats
 
 from lowdim import PPCA, FactorAnalysis
@@ -45,6 +46,14 @@ def test_many_missing_entries_are_thinned_out():
     assert drawn == 15 * (120 // 15)
     note = ax.get_title(loc="right")
     assert "15 of 20 columns" in note and "120 of " in note
+
+
+def test_the_note_and_the_legend_do_not_overlap():
+    rows = np.where(RNG.random((400, 20)) < 0.2, np.nan, RNG.standard_normal((400, 20)))
+    ax = PPCA(1).fit(rows).plot.missing(rows)
+    ax.figure.draw_without_rendering()
+    (note,) = [text for text in ax.findobj(Text) if "drawn at random" in text.get_text()]
+    assert not note.get_window_extent().overlaps(ax.get_legend().get_window_extent())
 
 
 def test_nothing_to_draw_and_unknown_columns():

@@ -182,6 +182,24 @@ def test_it_becomes_a_table():
     assert choices["bic"].to_pandas()["choice"].tolist()[0] == "chosen"
 
 
+def test_the_remark_on_units_is_about_the_usual_column():
+    rows = np.random.default_rng(0).standard_normal((50, 4))
+    remark = "of the variance: standardize=True looks at correlations instead."
+    assert remark in str(choose_n_components(rows * [1, 1, 1, 100], "kaiser"))
+    assert remark in str(choose_n_components(rows[:, :2] * [1, 100], "kaiser"))
+    # A column that hardly varies has the unit of the others.
+    assert remark not in str(choose_n_components(rows * [1, 1, 1, 0.001], "kaiser"))
+    assert remark not in str(choose_n_components(rows * [1, 1, 1, 100], "kaiser", standardize=True))
+
+
+def test_many_rows_are_counted_and_refusals_of_one_reason_are_together():
+    summary = Moments.from_covariance(np.diag([5.0, 2.0, 1.0]), n_samples=2_345_678)
+    assert str(choose_n_components(summary, "kaiser")).startswith("How many components? 2345678 rows, 3 columns")
+    holes = np.where(np.random.default_rng(0).random(WINE.shape) < 0.02, np.nan, WINE)
+    notes = choose_n_components(holes, ["minka", "kaiser", "parallel"], standardize=True).table().notes
+    assert len(notes) == 1 and notes[0].startswith("minka, parallel are not available: ")
+
+
 def test_the_same_call_gives_the_same_bits():
     first, second = choose_n_components(WINE), choose_n_components(WINE)
     for name in NAMES:

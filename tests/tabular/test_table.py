@@ -144,3 +144,11 @@ def test_entries_may_be_anything():
     table = Table({"a": [(1, 2), (3, 4)], "b": [[1], [2]]})
     assert table["a"].tolist() == [(1, 2), (3, 4)] and table["b"].tolist() == [[1], [2]]
     assert numbered("PC", 3) == ["PC1", "PC2", "PC3"] and numbered("x", 0) == []
+
+
+def test_some_columns(table):
+    some = table.select(["kind", "size"])
+    assert some.columns == ["kind", "size"] and some.rows == table.rows
+    assert (some.title, some.notes, some.row_name) == (table.title, table.notes, table.row_name)
+    with pytest.raises(KeyError, match="there is no column 'weight'; the columns are 'size', 'count', 'kind'"):
+        table.select(["size", "weight"])

@@ -95,7 +95,7 @@ class Diagnostics(Tabular):
 
     def _notes(self) -> list[str]:
         both = (("T2", self.t2_limit, self.t2_outliers), ("Q", self.q_limit, self.q_outliers))
-        return [f"limit of {name}: {limit:.4g}, {len(rows)} rows beyond it" for name, limit, rows in both]
+        return [f"limit of {name}: {limit:.4g}, rows beyond it: {len(rows)}" for name, limit, rows in both]
 
     def __repr__(self) -> str:
         return f"Diagnostics({len(self.outliers)} of {len(to_numpy(self.t2))} rows beyond a limit)"
@@ -144,8 +144,8 @@ def diagnose(
     14    7.380  0.0483  yes        no
     87    0.727  0.4016  no         yes
     ... 4 more rows
-    limit of T2: 5.911, 7 rows beyond it
-    limit of Q: 0.3326, 7 rows beyond it
+    limit of T2: 5.911, rows beyond it: 7
+    limit of Q: 0.3326, rows beyond it: 7
     """
     check_scores(model, "diagnose")
     needs_rows = model.tail_.squares is None

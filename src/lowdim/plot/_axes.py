@@ -117,10 +117,14 @@ def labels_note(placed: int, n: int) -> list[str]:
     return [] if placed == n else [f"{placed:,} of {n:,} labels fit"]
 
 
-def note(ax: Any, remarks: Sequence[str]) -> None:
-    """Remarks on what the picture leaves out, in small letters above the right end of the axes, where no data are."""
+def note(ax: Any, remarks: Sequence[str], *, above: float = 0.0) -> None:
+    """Remarks on what the picture leaves out, in small letters above the right end of the axes, where no data are.
+
+    `above` leaves room for so many lines between them and the axes.
+    """
     if remarks:
-        ax.set_title("; ".join(remarks), loc="right", fontsize="small")
+        pad = style("axes.titlepad") + above * style("font.size")
+        ax.set_title("; ".join(remarks), loc="right", fontsize="small", pad=pad)
 
 
 def point_style(n: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .validation_table import CrossValidation
 _CURVES = {"thresholds": "threshold", "large": "to maximise", "small": "to minimise", "reach": "reached"}
 #: The number of entries of a curve that are printed from the chosen one on.
 _SHOWN = 6
-#: If the variances of columns differ by more than this factor, the columns probably have different units.
+#: If the largest variance of a column is more than this times the median, the columns probably have different units.
 _UNITS = 100.0
 
 
@@ -111,8 +111,8 @@ class Choices(Tabular, Mapping[str, Choice]):
             "K": [answer.k for answer in self.answers],
             "assumes": ["not available" if a.k is None else rule_of(a.rule).brief for a in self.answers],
         }
-        notes = [f"{answer.rule} is not available: {answer.note}" for answer in self.answers if answer.k is None]
-        return Table(columns, list(self), title=self._headline(), notes=notes + self._units(), row_name="rule")
+        notes = self._refusals() + self._units()
+        return Table(columns, list(self), title=self._headline(), notes=notes, row_name="rule")
 
     def __str__(self) -> str:
         return self.table().text(max_rows=None)
@@ -123,15 +123,26 @@ class Choices(Tabular, Mapping[str, Choice]):
         e = self.eigenvalues
         kind = "correlation" if e.standardize else "covariance"
         kind = kind if e.center else f"{kind} about zero"
-        return f"How many components? {e.n:g} rows, {e.p} columns ({kind})"
+        return f"How many components? {e.n:.12g} rows, {e.p} columns ({kind})"
+
+    def _refusals(self) -> list[str]:
+        """Why rules are not available, with the rules that have the same reason together."""
+        rules: dict[str, list[str]] = {}
+        for answer in self.answers:
+            if answer.k is None:
+                rules.setdefault(answer.note, []).append(answer.rule)
+        verbs = {reason: "is" if len(names) == 1 else "are" for reason, names in rules.items()}
+        return [f"{', '.join(names)} {verbs[why]} not available: {why}" for why, names in rules.items()]
 
     def _units(self) -> list[str]:
         """A remark on columns that seem to have different units, if there are such."""
         e = self.eigenvalues
         if e.variances is None or e.standardize:
             return []
-        varying = e.variances[e.variances > 0]
-        if len(varying) < 2 or varying.max() <= _UNITS * varying.min():
+        varying = np.sort(e.variances[e.variances > 0])
+        # Of two columns the median is the smaller one. The smallest of many says little: a pixel that is nearly always
+        # black has the same unit as the others.
+        if len(varying) < 2 or varying[-1] <= _UNITS * varying[(len(varying) - 1) // 2]:
             return []
-        share = float(varying.max() / varying.sum())
+        share = float(varying[-1] / varying.sum())
         return [f"One column has {share:.0%} of the variance: standardize=True looks at correlations instead."]

@@ -84,7 +84,7 @@ class PermutationTest(Tabular):
             "p": self.p_values,
             "significant": np.arange(len(self.statistic)) < self.n_components,
         }
-        found = f"{self.n_components} component(s) with p <= {self.level:g}"
+        found = f"components with p <= {self.level:g}: {self.n_components}"
         title = f"{self.estimator}: {len(self.null)} shuffles; {found}"
         names = numbered(self.component_name, len(self.statistic))
         return Table(columns, names, title=title, row_name="component")

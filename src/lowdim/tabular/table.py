@@ -133,6 +133,11 @@ class Table:
         i = labels.index(label)
         return {name: _plain(column[i]) for name, column in self._columns.items()}
 
+    def select(self, names: Sequence[str]) -> Table:
+        """The table with these columns only, in this order."""
+        columns = {name: self[name] for name in names}
+        return Table(columns, self._rows, title=self.title, notes=self.notes, row_name=self.row_name)
+
     def head(self, n: int = 5) -> Table:
         """The first n rows."""
         return self.take(np.arange(min(max(n, 0), self._length)))

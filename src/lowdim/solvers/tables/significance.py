@@ -43,7 +43,8 @@ class CanonicalTests(Tabular):
             "dof": self.chi2_dof,
             "p(chi2)": self.chi2_p,
         }
-        return Table(columns, numbered("from ", len(self.f_p)), row_name="correlations")
+        title = "Tests that this correlation and all later ones are zero"
+        return Table(columns, numbered("from ", len(self.f_p)), title=title, row_name="correlations")
 
 
 def canonical_tests(correlations: np.ndarray, n: float, p: int, q: int) -> CanonicalTests:

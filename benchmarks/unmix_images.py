@@ -1,7 +1,9 @@
 """Separate images that were mixed with each other, by ICA, and by PCA and scikit-learn's FastICA for comparison.
 
-The images come with scikit-learn, and pillow is needed to read them. The script prints correlations with the originals.
-With a file name as its argument it also draws the images, by matplotlib.
+    python -m benchmarks.unmix_images                                    # prints correlations with the originals
+    python -m benchmarks.unmix_images docs/figures/unmixed_images.png    # also draws the images
+
+The images come with scikit-learn, and pillow is needed to read them.
 
 Photographs by the Flickr users danielbuechele (temple, lake) and vultilion (dahlia), CC BY 2.0, cropped and in grey.
 """

@@ -1,5 +1,7 @@
 """How often each rule finds the true number of components: the table of docs/choosing_k.md.
 
+    python -m benchmarks.choose_k
+
 The rows have Gaussian scores along K random orthonormal directions, plus noise. Each cell of the printed table gives
 the share of 100 random tables for which the rule found K, and the median of its answers. This takes a few seconds.
 """
