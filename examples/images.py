@@ -1,6 +1,6 @@
 """Image rows at several K: how many components does a handwritten digit need?
 
-You learn to choose K by rules, and to see what each
+One model with all components answers for every smaller number. You learn to choose K by rules, and to see what each
 choice costs in the images themselves.
 """
 
@@ -26,7 +26,7 @@ choices = choose_n_components(digits)
 print(pca, choices, sep="\n\n", end="\n\n")
 
 numbers = [1, 2, 5, 10, 20, 40]
-errors = [PCA(k).fit(digits).reconstruction_error(digits).mean() / 64 for k in numbers]
+errors = [pca.reconstruction_error(digits, n_components=k).mean() / 64 for k in numbers]
 print(Table({"mean squared error of a pixel": errors}, numbers, row_name="K"))
 pca.plot.reconstructions(digits[:8], n_components=numbers).figure.savefig(folder / "images_reconstructed.png")
 pca.plot.scree(choices).figure.savefig(folder / "images_scree.png")

@@ -1,7 +1,7 @@
 """Text as sparse rows: the help pages that come with Python, ordered by the words that they use.
 
-The table of TF-IDF weights is nearly all zeros and stays sparse. You learn to read a
-component by its words, and to find the pages that are similar to a given one.
+The table of TF-IDF weights is nearly all zeros and stays sparse. You learn latent semantic analysis, which is PCA
+without centring, to read a component by its words, and to find the pages that are similar to a given one.
 """
 
 import sys
@@ -25,7 +25,7 @@ def data() -> pd.DataFrame:
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 pages = data()
-lsa = PCA(10).fit(pages)
+lsa = PCA(10, center=False).fit(pages)
 print(lsa, end="\n\n")
 words, scores = lsa.tables.loadings(), lsa.tables.scores(pages)
 for name in ("PC2", "PC3"):
