@@ -66,6 +66,7 @@ def test_the_formulas(k):
     for name, value in slow_report(fa, X).items():
         np.testing.assert_allclose(getattr(report, name), value, rtol=1e-6, atol=1e-9, err_msg=name)
     assert report.chi_square == fa.test().chi_square and report.n == 250
+    assert fa.tables.fit_report().cfi == report.cfi and len(fa.tables.determinacy()) == k
     table = report.table()
     assert table.row("CFI")["value"] == report.cfi and table.row("RMSEA")["upper"] == report.rmsea_interval[1]
 

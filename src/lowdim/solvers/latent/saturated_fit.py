@@ -28,7 +28,7 @@ from .latent_solver import LatentRequest
 from .reference_fits import residuals_of_correlation
 
 #: The likelihood has one maximum in practice, and a chi-square is a difference of two of them.
-_EM = EM(tol=1e-7, n_init=0)
+_EM = EM(tol=1e-6, n_init=0)
 #: Lower bound on the noise variance, as for PPCA.
 _FLOOR = 1e-10
 
