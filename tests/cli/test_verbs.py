@@ -165,6 +165,8 @@ def test_inspect(files, pca):
     assert "PCA of 178 rows" in shown and "proline" in shown and lowdim.__version__ in shown
     values = json.loads(run("inspect", "wine.csv", "--json", folder=files).stdout)
     assert values["rows"][-1] == "class" and values["columns"]["number"] == [True] * 13 + [False]
+    piped = run("inspect", "-", "--json", folder=files, stdin=(files / "wine.csv").read_bytes()).stdout
+    assert json.loads(piped) == {**values, "title": "-: 14 columns, 13 of them numbers"}
     loadings = json.loads(run("inspect", "p.model", "--table", "loadings", "--json", folder=files).stdout)
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
 

@@ -104,12 +104,13 @@ def _origin(about: dict[str, Any]) -> dict[str, Any]:
 
 def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
     """The columns of files with data, known without reading the rows."""
-    found = scan(file)
-    numeric = set(found.numeric)
+    with paths_of([file]) as (path,):
+        found = scan(path)
+        columns, numeric = list(found.columns), set(found.numeric)
     table = Table(
-        {"number": [name in numeric for name in found.columns]},
-        [str(name) for name in found.columns],
-        title=f"{file}: {len(found.columns)} columns, {len(numeric)} of them numbers",
+        {"number": [name in numeric for name in columns]},
+        [str(name) for name in columns],
+        title=f"{file}: {len(columns)} columns, {len(numeric)} of them numbers",
         row_name="column",
     )
     terminal.answer(table.text(max_rows=max_rows, width=terminal.width), table.to_dict())
