@@ -137,7 +137,7 @@ def test_choose_and_cross_validate(files, numbers):
         "numeric",
         "--y",
         "hue",
-        "--try",
+        "-k",
         "4",
         "--json",
         folder=files,
@@ -169,6 +169,14 @@ def test_inspect(files, pca):
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
 
 
+def test_inspect_tables_of_rows(files, numbers, pca):
+    scores = json.loads(run("inspect", "p.model", "wine.csv", "--table", "scores", "--json", folder=files).stdout)
+    assert np.allclose(scores["columns"]["PC1"], pca.transform(numbers)[:, 0])
+    found = pca.tables.diagnose(numbers)
+    shown = run("inspect", "p.model", "wine.csv", "--table", "diagnose", folder=files).stdout
+    assert shown.strip() == str(found)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -178,6 +186,9 @@ def test_inspect(files, pca):
         (["fit", "pca", "wine.csv", "-c", "numeric", "-o", "-"], 1, "name a file with --output"),
         (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
         (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
+        (["inspect", "p.model", "--table", "scores"], 1, "is about rows: name their file after that of the model"),
+        (["inspect", "p.model", "wine.csv", "--table", "loadings"], 1, "is about the model alone"),
+        (["inspect", "p.model", "wine.csv"], 1, "say with --table which table"),
         (["fit", "nothing", "wine.csv"], 2, "No such command"),
         (["fit", "pca"], 2, "Missing argument"),
     ],

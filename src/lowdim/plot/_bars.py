@@ -58,12 +58,11 @@ def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interv
     ax.set_xlabel("column")
     if not numeric:
         few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
-        column_ticks(ax.xaxis, [names[i] for i in few])
-        ax.set_xticks(few)
+        column_ticks(ax.xaxis, [names[i] for i in few], few)
 
 
 def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
-    """The names of columns as numbers, such as wavelengths, and True; or their positions from 1, and False."""
+    """The names of columns as numbers, such as wavelengths, and True; or their positions from 0, and False."""
     try:
         where = np.array([float(name) for name in names])
     except ValueError:
