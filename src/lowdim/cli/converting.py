@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._progress import watcher
 from .._paths import local_path
+from .._progress import watcher
 from .._whole_files import moved_when_whole
 from .._xp import to_numpy
 from ..files import load

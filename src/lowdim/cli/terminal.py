@@ -29,8 +29,9 @@ _PHRASES = {
     "exclude=": "--exclude",
     "overwrite=True": "--overwrite",
     "PPCA(k, standardize=True).fit(X).impute(X)": "lowdim fit ppca --standardize, then lowdim impute",
-    "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": "lowdim fit ppca --standardize of all "
-    "columns, then lowdim impute",
+    "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": (
+        "lowdim fit ppca --standardize of all columns, then lowdim impute"
+    ),
     "standardize=True": "--standardize",
 }
 
