@@ -203,3 +203,34 @@ def test_errors_are_one_line(files, pca, arguments, code, said):
 def test_traceback_on_request(files):
     done = run_program("fit", "pca", "absent.csv", "--traceback", folder=files, check=False)
     assert done.returncode == 1 and "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plot", "scree", "p.model", "-o", "nowhere/picture.png"), "there is no directory"),
+        (("convert", "p.model", "-o", "nowhere/p.onnx"), "there is no directory"),
+        (("plot", "scores", "p.model", "-o", "picture.png"), "lowdim plot scores needs the rows"),
+    ],
+)
+def test_what_is_missing_is_said_in_the_words_of_the_command(files, pca, arguments, said):
+    done = run(*arguments, folder=files, check=False)
+    assert done.returncode == 1 and said in done.stderr and "unfinished" not in done.stderr
+
+
+def test_advice_on_holes_names_commands(tmp_path):
+    (tmp_path / "holes.csv").write_text("a,b\n1,2\n,3\n4,5\n")
+    done = run("fit", "pca", "holes.csv", folder=tmp_path, check=False)
+    assert done.returncode == 1 and "lowdim fit ppca --standardize, then lowdim impute" in done.stderr
+
+
+def test_closed_streams(files, pca, monkeypatch):
+    """Python has None in the place of streams that were closed before it started."""
+    from lowdim.cli.tables import paths_of
+
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(ValueError, match="the standard input is closed"), paths_of(["-"]):
+        pass
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(ValueError, match="the standard output is closed"):
+        pca.transform_to(lowdim.scan(files / "wine.csv", "numeric"), "-")
