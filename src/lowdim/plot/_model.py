@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._xp import Array, concat_rows, dense, to_numpy
 from ..errors import not_one_for_each_row, unknown_component
+from ..inspect.names import names_expected
 from ..sources import Source, by_name, open_source, row_labels
 
 
@@ -88,12 +89,6 @@ def rows_shown(model: Any, X: Any, groups: Any = None, labels: Any = None) -> Ro
     if labels is None or isinstance(labels, bool):
         labels = None if labels is False else index
     return RowsShown(X, _vector("groups", groups), _vector("labels", labels), counted)
-
-
-def names_expected(model: Any) -> list[str] | None:
-    """The names of the columns that a fitted model expects; None if it was fitted without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
 
 
 def read_rows(model: Any, X: Any, most: int | None = None) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import inspect
 from ..errors import other_response
+from ..inspect.names import names_expected
 from ..inspect.pairs import has_coefficients, has_vip
 from ..selection import Bootstrap, CrossValidation
 from ..sources import by_name
@@ -26,7 +27,7 @@ from ._axes import (
     whole_ticks,
 )
 from ._bars import CURVE_FROM, curve_over_columns, sorted_bars
-from ._model import names_expected, numbers_of
+from ._model import numbers_of
 from ._offered import has, shows
 from ._text import LITERAL, label, legend, legend_label
 
