@@ -169,6 +169,25 @@ def test_inspect(files, pca):
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
 
 
+def test_paths_in_the_home_directory(files, pca, tmp_path, monkeypatch):
+    """A shell leaves the tilde of --output=~/p.model to the program."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    arguments = ("wine.csv", "-c", "numeric", "-k", "2")
+    assert "saved to ~/p.model" in run("fit", "pca", *arguments, "--output=~/p.model", folder=files).stdout
+    assert "PCA of 178 rows" in run("inspect", "~/p.model", folder=files).stdout
+    run("convert", "~/p.model", "--output=~/p.onnx", folder=files)
+    run("plot", "scree", "~/p.model", "--output=~/p.png", folder=files)
+    assert sorted(path.name for path in tmp_path.glob("p.*")) == ["p.model", "p.onnx", "p.png"]
+
+
+def test_a_plot_of_two_tables_in_one_file(files, numbers):
+    """The second table and the groups are columns of the same file."""
+    second = ("-y", "hue", "-y", "proline")
+    run("fit", "cca", "wine.csv", "-c", "numeric", *second, "-k", "1", "-o", "two.model", folder=files)
+    run("plot", "variates", "two.model", "wine.csv", *second, "--groups", "class", "-o", "two.png", folder=files)
+    assert (files / "two.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -176,6 +195,7 @@ def test_inspect(files, pca):
         (["fit", "pca", "wine.csv"], 1, "Take only those with --columns numeric"),
         (["fit", "pca", "wine.csv", "-c", "numeric", "-k", "99"], 1, "n_components=99 must be"),
         (["fit", "pca", "wine.csv", "-c", "numeric", "-o", "-"], 1, "name a file with --output"),
+        (["plot", "scree", "p.model", "-o", "-"], 1, "only tables can go to the standard output"),
         (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
         (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
         (["fit", "nothing", "wine.csv"], 2, "No such command"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._paths import local_path
 from .._progress import watcher
 from .._whole_files import moved_when_whole
 from .._xp import to_numpy
@@ -73,7 +74,7 @@ def _convert_model(path: str, output: str, overwrite: bool) -> None:
         )
     require_absent(output, overwrite)
     content = to_onnx(load(path)).SerializeToString()
-    with moved_when_whole(output) as unfinished:
+    with moved_when_whole(local_path(output)) as unfinished:
         unfinished.write_bytes(content)
 
 

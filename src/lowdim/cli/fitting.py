@@ -9,6 +9,7 @@ import typer
 from sklearn.utils import get_tags
 
 from .. import models
+from .._paths import local_path
 from ..files import load, save
 from ..inspect import importance
 from ..inspect.names import names_expected
@@ -153,7 +154,7 @@ def _text(model: Any, terminal: Terminal, output: str | None) -> str:
 
 
 def _size(path: str) -> str:
-    n = os.path.getsize(path)
+    n = os.path.getsize(local_path(path))
     return f"{n} bytes" if n < 10_000 else f"{n / 1000:.0f} kB" if n < 10_000_000 else f"{n / 1e6:.0f} MB"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._paths import local_path
 from .._whole_files import moved_when_whole
 from ..files import load
 from ..plot import PLOTS
@@ -121,5 +122,5 @@ def _write(axes: Any, output: str, dpi: int) -> None:
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
         raise ValueError(f"the picture {output!r} must end with one of .{', .'.join(sorted(known))}.")
-    with moved_when_whole(output) as unfinished:
+    with moved_when_whole(local_path(output)) as unfinished:
         figure.savefig(unfinished, dpi=dpi, format=kind, bbox_inches="tight")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._paths import local_path
 from ..files import header
 from ..sources import scan
 
@@ -78,7 +79,7 @@ def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
 
 def saved_kind(path: str) -> str | None:
     """What a file that `lowdim.save` wrote holds ("model", "summary" or "result"); None for any other file."""
-    if not Path(path).is_file():
+    if not Path(local_path(path)).is_file():
         return None
     try:
         return str(header(path)["holds"])
