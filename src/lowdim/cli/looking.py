@@ -28,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
     add(app, "inspect", inspect)
 
 
-def inspect(terminal: Terminal, file: File, which: Which = None, max_rows: Rows = 20) -> None:
+def inspect(terminal: Terminal, file: File, which: Which = None, max_rows: Rows = 40) -> None:
     """Show what is in a file: a model, a summary, or the columns of data.
 
     Example:

@@ -205,7 +205,7 @@ class Table:
             "notes": list(self.notes),
         }
 
-    def text(self, *, max_rows: int | None = 20, max_columns: int | None = 20, width: int = 80) -> str:
+    def text(self, *, max_rows: int | None = 40, max_columns: int | None = 20, width: int = 80) -> str:
         """The table as text.
 
         Parameters
