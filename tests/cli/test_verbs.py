@@ -169,6 +169,36 @@ def test_inspect(files, pca):
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
 
 
+def test_inspect_results(files, numbers):
+    """All that is printed of a result is in its JSON, too."""
+    choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"])
+    draws = lowdim.bootstrap(lowdim.PCA(2), numbers, n_boot=5)
+    plan = lowdim.plan(lowdim.PCA(2), numbers)
+    for name, result in (("choices", choices), ("draws", draws), ("plan", plan)):
+        lowdim.save(result, files / f"{name}.result")
+    found = [
+        json.loads(run("inspect", f"{name}.result", "--json", folder=files).stdout)
+        for name in ("choices", "draws", "plan")
+    ]
+    assert found[0]["table"] == choices.table().to_dict()
+    assert found[1]["tables"]["loadings"] == draws.table("loadings").to_dict()
+    assert found[2]["text"] == str(plan)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("lowdim conv", ["convert"]),
+        ("lowdim fit kernel", ["kernel-cca", "kernel-pca"]),
+        ("lowdim fit pca --stand", ["--standardize"]),
+        ("lowdim plot sc", ["scores", "scree"]),
+    ],
+)
+def test_a_shell_completes_verbs_models_and_options(files, words, completed):
+    asked = {"_LOWDIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert sorted(run_program(folder=files, **asked).stdout.split()) == completed
+
+
 def test_paths_in_the_home_directory(files, pca, tmp_path, monkeypatch):
     """A shell leaves the tilde of --output=~/p.model to the program."""
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from ..files import header, load
+from ..selection import Bootstrap
 from ..sources import scan
 from ..summaries import Summary
-from ..tabular import Table
+from ..tabular import Table, Tabular
 from .commands import add
 from .fitting import model_values
 from .summarizing import summary_values
@@ -54,8 +55,15 @@ def inspect(terminal: Terminal, file: File, which: Which = None, max_rows: Rows 
     elif kind == "model":
         terminal.answer("\n".join([str(obj), repr(obj), *_about(about)]), {**model_values(obj), **_origin(about)})
     else:
-        values = {"result": type(obj).__name__, **_origin(about)}
+        values = {"result": type(obj).__name__, **_result_values(obj), **_origin(about)}
         terminal.answer("\n".join([str(obj), *_about(about)]), values)
+
+
+def _result_values(result: Any) -> dict[str, Any]:
+    """The tables of a result as values of JSON; its text, if it has none."""
+    if isinstance(result, Bootstrap):
+        return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
+    return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
 
 
 def _about(about: dict[str, Any]) -> list[str]:
