@@ -128,3 +128,13 @@ def test_predictions_of_a_vector_and_of_columns_by_name():
     points = np.asarray(ax.collections[0].get_offsets())
     np.testing.assert_allclose(points[:, 0], Y["u"])
     np.testing.assert_allclose(points[:, 1], np.asarray(model.predict(X)).ravel())
+
+
+def test_names_that_are_no_places_on_an_axis():
+    """Names such as "nan" can be read as numbers, but a curve has no point there."""
+    names = [str(j) for j in range(49)] + ["nan"]
+    X = RNG.standard_normal((60, 50))
+    pls = PLSRegression(2).fit(pd.DataFrame(X, columns=names), X[:, 0])
+    (curve, *_) = pls.plot.vip().lines
+    np.testing.assert_allclose(curve.get_xdata(), np.arange(50))
+    np.testing.assert_allclose(curve.get_ydata(), pls.vip_)

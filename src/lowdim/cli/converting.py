@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._paths import local_path
 from .._progress import watcher
 from .._whole_files import moved_when_whole
 from .._xp import to_numpy
@@ -15,6 +16,7 @@ from ..files import load
 from ..sinks import find_output, open_sink
 from ..sources import Scan, Source, open_keeping
 from ..sources.stamps import Found
+from ..tabular import numbered
 from .commands import add
 from .options import Columns, Data, Exclude, Overwrite
 from .outputs import require_absent
@@ -72,7 +74,7 @@ def _convert_model(path: str, output: str, overwrite: bool) -> None:
         )
     require_absent(output, overwrite)
     content = to_onnx(load(path)).SerializeToString()
-    with moved_when_whole(output) as unfinished:
+    with moved_when_whole(local_path(output)) as unfinished:
         unfinished.write_bytes(content)
 
 
@@ -82,7 +84,7 @@ def _convert_rows(rows: Scan, output: str, overwrite: bool) -> None:
         _convert_table(rows, output, overwrite)
         return
     source = rows.open()
-    names = source.names if source.names is not None else [f"x{j + 1}" for j in range(source.shape[1])]
+    names = source.names if source.names is not None else numbered("x", source.shape[1])
     with open_sink(output, names, overwrite=overwrite, reading=source.files) as sink:
         _copy(source, sink)
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from ..files import header, load
+from ..selection import Bootstrap
 from ..sources import scan
 from ..summaries import Summary
-from ..tabular import Table
+from ..tabular import Table, Tabular
 from .commands import add
 from .fitting import model_values
 from .summarizing import summary_values
@@ -75,7 +76,7 @@ def inspect(
     elif kind == "model":
         terminal.answer("\n".join([str(obj), repr(obj), *_about(about)]), {**model_values(obj), **_origin(about)})
     else:
-        values = {"result": type(obj).__name__, **_origin(about)}
+        values = {"result": type(obj).__name__, **_result_values(obj), **_origin(about)}
         terminal.answer("\n".join([str(obj), *_about(about)]), values)
 
 
@@ -88,6 +89,13 @@ def _table(model: Any, name: str, paths: list[str]) -> Any:
     if not paths and rows is not None and rows.default is Parameter.empty:
         raise ValueError(f"the table {name!r} is about rows: name their file after that of the model.")
     return make(table_of(paths)) if paths else make()
+
+
+def _result_values(result: Any) -> dict[str, Any]:
+    """The tables of a result as values of JSON; its text, if it has none."""
+    if isinstance(result, Bootstrap):
+        return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
+    return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
 
 
 def _about(about: dict[str, Any]) -> list[str]:

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from .._paths import local_path
 from .._whole_files import moved_when_whole
-from ..errors import missing_extra
 from ..files import load
 from ..plot import PLOTS
-from .applying import second_table
+from ..plot._axes import require_matplotlib
 from .commands import add, group
 from .numpydoc import first_sentence
 from .options import RESULT, Data, ModelFile, Overwrite, ResponseFiles, Responses
 from .outputs import require_absent
 from .parameters import Parameters, plain_help
-from .tables import paths_of, table
+from .tables import paths_of, second_table, table
 from .terminal import Terminal
 
 #: Parameters of plots that are not options: objects, or given in another way.
@@ -93,6 +93,7 @@ def _drawing(name: str, parameters: Parameters) -> Any:
         fitted = load(model)
         values = parameters.values(given)
         second = second_table(y, y_data)
+        _require_tables(name, data, second)
         if second is not None:
             values["y"] = second
         with terminal.progress(), paths_of(data) as paths, pyplot.style.context(style or "default"):
@@ -107,13 +108,20 @@ def _drawing(name: str, parameters: Parameters) -> Any:
     return draw
 
 
+def _require_tables(name: str, data: Any, second: Any) -> None:
+    """Refuse a plot without a table that it needs."""
+    takes = inspect.signature(PLOTS[name].function).parameters
+    for parameter, given, advice in (
+        ("X", bool(data), "the rows: name a file with them after the model."),
+        ("y", second is not None, "the second table: name its columns with --y, or its file with --y-data."),
+    ):
+        if parameter in takes and takes[parameter].default is inspect.Parameter.empty and not given:
+            raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
+
+
 def _pyplot() -> Any:
     """matplotlib.pyplot, which draws without a screen."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise missing_extra("plotting", "matplotlib", "plot") from error
-    matplotlib.use("Agg")
+    require_matplotlib().use("Agg")
     from matplotlib import pyplot
 
     return pyplot
@@ -126,5 +134,5 @@ def _write(axes: Any, output: str, dpi: int) -> None:
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
         raise ValueError(f"the picture {output!r} must end with one of .{', .'.join(sorted(known))}.")
-    with moved_when_whole(output) as unfinished:
+    with moved_when_whole(local_path(output)) as unfinished:
         figure.savefig(unfinished, dpi=dpi, format=kind, bbox_inches="tight")

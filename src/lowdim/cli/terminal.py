@@ -28,6 +28,10 @@ _PHRASES = {
     "lowdim.scan(..., --columns numeric)": "--columns numeric",
     "exclude=": "--exclude",
     "overwrite=True": "--overwrite",
+    "PPCA(k, standardize=True).fit(X).impute(X)": "lowdim fit ppca --standardize, then lowdim impute",
+    "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": (
+        "lowdim fit ppca --standardize of all columns, then lowdim impute"
+    ),
     "standardize=True": "--standardize",
 }
 
@@ -83,7 +87,7 @@ def speaking_plainly(traceback: bool) -> Iterator[None]:
             yield
             sys.stdout.flush()
         except KeyboardInterrupt:
-            _end("interrupted; nothing was written.", INTERRUPTED)
+            _end("interrupted; no result was saved.", INTERRUPTED)
         except Exception as error:
             if _has_cause(error, BrokenPipeError):
                 # Python would complain once more when it flushes the standard output at its end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,9 @@ def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interv
 
 def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
     """The names of columns as numbers, such as wavelengths, and True; or their positions from 0, and False."""
-    try:
+    with suppress(ValueError):
         where = np.array([float(name) for name in names])
-    except ValueError:
-        return np.arange(len(names), dtype=float), False
-    return where, bool(np.all(np.isfinite(where)))
+        # "nan" and "inf" may be names, and are no places on an axis.
+        if np.all(np.isfinite(where)):
+            return where, True
+    return np.arange(len(names), dtype=float), False

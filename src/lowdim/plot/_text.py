@@ -51,6 +51,12 @@ def _characters(families: tuple[str, ...]) -> frozenset[int]:
     return frozenset(code for path in paths for code in get_font(path).get_charmap())
 
 
+def name_axes(ax: Any, names: Iterable[Any]) -> None:
+    """Names of the first axes, from the horizontal one on."""
+    for axis, name in zip("xyz", names, strict=False):
+        getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
+
+
 def tick_labels(axis: Any, positions: Iterable[float], texts: Sequence[Any], **look: Any) -> None:
     """Ticks of an axis at these positions, with labels."""
     axis.set_ticks(list(positions), labels(texts), **LITERAL, **look)
