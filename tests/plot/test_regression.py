@@ -125,3 +125,11 @@ def test_predictions_of_a_vector_and_of_columns_by_name():
     points = np.asarray(ax.collections[0].get_offsets())
     np.testing.assert_allclose(points[:, 0], Y["u"])
     np.testing.assert_allclose(points[:, 1], np.asarray(model.predict(X)).ravel())
+
+
+def test_responses_with_the_labels_in_another_order_are_refused():
+    labels = [f"row {i}" for i in range(10)]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), index=labels, columns=["a", "b", "c"])
+    pls = PLSRegression(1).fit(X[["a", "b"]], X["c"])
+    with pytest.raises(ValueError, match="same row labels in another order"):
+        pls.plot.predictions(X[["a", "b"]], X["c"].iloc[::-1])
