@@ -54,7 +54,7 @@ def test_interrupted_while_writing(folder):
     errors = process.stderr.read().decode()
     process.stderr.close()
     assert process.wait(60) == 130
-    assert errors == "lowdim: interrupted; nothing was written.\n"
+    assert errors == "lowdim: interrupted; no result was saved.\n"
     assert not (folder / "scores.csv").exists() and not left_behind(folder)
 
 

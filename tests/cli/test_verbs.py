@@ -137,7 +137,7 @@ def test_choose_and_cross_validate(files, numbers):
         "numeric",
         "--y",
         "hue",
-        "--try",
+        "-k",
         "4",
         "--json",
         folder=files,
@@ -169,6 +169,63 @@ def test_inspect(files, pca):
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
 
 
+def test_inspect_tables_of_rows(files, numbers, pca):
+    scores = json.loads(run("inspect", "p.model", "wine.csv", "--table", "scores", "--json", folder=files).stdout)
+    assert np.allclose(scores["columns"]["PC1"], pca.transform(numbers)[:, 0])
+    found = pca.tables.diagnose(numbers)
+    shown = run("inspect", "p.model", "wine.csv", "--table", "diagnose", folder=files).stdout
+    assert shown.strip() == str(found)
+
+
+def test_inspect_results(files, numbers):
+    """All that is printed of a result is in its JSON, too."""
+    choices = lowdim.choose_n_components(numbers, ["kaiser", "bic"])
+    draws = lowdim.bootstrap(lowdim.PCA(2), numbers, n_boot=5)
+    plan = lowdim.plan(lowdim.PCA(2), numbers)
+    for name, result in (("choices", choices), ("draws", draws), ("plan", plan)):
+        lowdim.save(result, files / f"{name}.result")
+    found = [
+        json.loads(run("inspect", f"{name}.result", "--json", folder=files).stdout)
+        for name in ("choices", "draws", "plan")
+    ]
+    assert found[0]["table"] == choices.table().to_dict()
+    assert found[1]["tables"]["loadings"] == draws.table("loadings").to_dict()
+    assert found[2]["text"] == str(plan)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("lowdim conv", ["convert"]),
+        ("lowdim fit kernel", ["kernel-cca", "kernel-pca"]),
+        ("lowdim fit pca --stand", ["--standardize"]),
+        ("lowdim plot sc", ["scores", "scree"]),
+    ],
+)
+def test_a_shell_completes_verbs_models_and_options(files, words, completed):
+    asked = {"_LOWDIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert sorted(run_program(folder=files, **asked).stdout.split()) == completed
+
+
+def test_paths_in_the_home_directory(files, pca, tmp_path, monkeypatch):
+    """A shell leaves the tilde of --output=~/p.model to the program."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    arguments = ("wine.csv", "-c", "numeric", "-k", "2")
+    assert "saved to ~/p.model" in run("fit", "pca", *arguments, "--output=~/p.model", folder=files).stdout
+    assert "PCA of 178 rows" in run("inspect", "~/p.model", folder=files).stdout
+    run("convert", "~/p.model", "--output=~/p.onnx", folder=files)
+    run("plot", "scree", "~/p.model", "--output=~/p.png", folder=files)
+    assert sorted(path.name for path in tmp_path.glob("p.*")) == ["p.model", "p.onnx", "p.png"]
+
+
+def test_a_plot_of_two_tables_in_one_file(files, numbers):
+    """The second table and the groups are columns of the same file."""
+    second = ("-y", "hue", "-y", "proline")
+    run("fit", "cca", "wine.csv", "-c", "numeric", *second, "-k", "1", "-o", "two.model", folder=files)
+    run("plot", "variates", "two.model", "wine.csv", *second, "--groups", "class", "-o", "two.png", folder=files)
+    assert (files / "two.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -176,8 +233,12 @@ def test_inspect(files, pca):
         (["fit", "pca", "wine.csv"], 1, "Take only those with --columns numeric"),
         (["fit", "pca", "wine.csv", "-c", "numeric", "-k", "99"], 1, "n_components=99 must be"),
         (["fit", "pca", "wine.csv", "-c", "numeric", "-o", "-"], 1, "name a file with --output"),
+        (["plot", "scree", "p.model", "-o", "-"], 1, "only tables can go to the standard output"),
         (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
         (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
+        (["inspect", "p.model", "--table", "scores"], 1, "is about rows: name their file after that of the model"),
+        (["inspect", "p.model", "wine.csv", "--table", "loadings"], 1, "is about the model alone"),
+        (["inspect", "p.model", "wine.csv"], 1, "say with --table which table"),
         (["fit", "nothing", "wine.csv"], 2, "No such command"),
         (["fit", "pca"], 2, "Missing argument"),
     ],

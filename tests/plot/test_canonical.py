@@ -31,6 +31,17 @@ def test_variates_with_groups_and_labels():
     assert len(ax.get_legend().get_texts()) == 2
 
 
+def test_variates_of_one_table_with_named_columns():
+    """The second table, groups and labels are columns of the table that holds the rows."""
+    both = pd.concat([X, Y], axis=1).assign(group=list("ab") * 35, name=[f"row {i}" for i in range(70)])
+    cca = CCA(1).fit(X, Y)
+    ax = cca.plot.variates(both, list("uvwz"), groups="group", labels="name")
+    points = np.column_stack([np.asarray(side)[:, 0] for side in cca.transform(X, Y)])
+    for i, group in enumerate(ax.collections[:2]):
+        np.testing.assert_allclose(np.asarray(group.get_offsets()), points[i::2])
+    assert set(texts_of(ax)) <= set(both["name"])
+
+
 def test_correlations_without_a_test():
     for model in (CCA().fit(X, Y), GCCA(2).fit([X, Y])):
         ax = model.plot.correlations()

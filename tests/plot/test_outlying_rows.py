@@ -49,3 +49,24 @@ def test_no_row_beyond_a_limit():
     ax = pca.plot.outliers(inner)
     assert not ax.texts
     assert "beyond a limit: 0 of 10 rows" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_labels_and_weights_are_columns_of_the_table():
+    weights = 1.0 + np.arange(60) % 3
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    pca = PCA(2).fit(table, sample_weight=weights)
+    more = table.assign(w=weights, name=[f"batch {i}" for i in range(60)])
+    ax = pca.plot.outliers(more, labels="name", sample_weight="w")
+    found = inspect.diagnose(pca, table, sample_weight=weights)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), found.q_limit)
+    assert {"batch 7", "batch 9"} <= {text.get_text() for text in ax.texts}
+
+
+def test_a_note_says_how_many_labels_fit():
+    rows = np.random.default_rng(1).standard_t(2, (3000, 4))
+    pca = PCA(2).fit(rows)
+    ax = pca.plot.outliers(rows)
+    written = sum(bool(text.get_text()) for text in ax.texts)
+    beyond = len(inspect.diagnose(pca, rows).outliers)
+    assert 0 < written < beyond
+    assert ax.get_title(loc="right") == f"{written} of {beyond} labels fit"

@@ -76,7 +76,10 @@ def test_spectra_are_curves_over_their_columns(names, numeric):
         np.testing.assert_allclose(y, values)
         np.testing.assert_allclose(x, np.arange(400, 500) if numeric else np.arange(100))
     if not numeric:
-        assert ax.get_xticklabels()[0].get_text() == "x1"
+        ticks = {
+            position: text.get_text() for position, text in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+        }
+        assert ticks == {i: f"x{i + 1}" for i in (0, 20, 40, 59, 79, 99)}
     low, high = draws.interval("coef")[:, 1]
     edges = ax.collections[0].get_paths()[0].vertices[:, 1]
     np.testing.assert_allclose([edges.min(), edges.max()], [low.min(), high.max()])
@@ -133,3 +136,13 @@ def test_responses_with_the_labels_in_another_order_are_refused():
     pls = PLSRegression(1).fit(X[["a", "b"]], X["c"])
     with pytest.raises(ValueError, match="same row labels in another order"):
         pls.plot.predictions(X[["a", "b"]], X["c"].iloc[::-1])
+
+
+def test_names_that_are_no_places_on_an_axis():
+    """Names such as "nan" can be read as numbers, but a curve has no point there."""
+    names = [str(j) for j in range(49)] + ["nan"]
+    X = RNG.standard_normal((60, 50))
+    pls = PLSRegression(2).fit(pd.DataFrame(X, columns=names), X[:, 0])
+    (curve, *_) = pls.plot.vip().lines
+    np.testing.assert_allclose(curve.get_xdata(), np.arange(50))
+    np.testing.assert_allclose(curve.get_ydata(), pls.vip_)

@@ -160,3 +160,10 @@ def test_frames_of_set_output_and_files(tmp_path):
 def test_a_model_that_is_not_fitted():
     with pytest.raises(NotFittedError):
         plot.scores(PCA(), X)
+
+
+@pytest.mark.parametrize("level", [0, 1.0, 1.5, "high"])
+def test_a_level_that_is_no_probability(level):
+    for draw in (PCA3.plot.scores, PCA3.plot.biplot):
+        with pytest.raises(ValueError, match=r"level=.* must lie strictly between 0 and 1"):
+            draw(X, groups=GROUPS, level=level)

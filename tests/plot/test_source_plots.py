@@ -45,3 +45,13 @@ def test_chosen_and_many_sources():
     assert len(ax.patches) == 12
     assert ax.get_title(loc="right") == "12 of 14 sources"
     assert "12 of 14 sources" in many.plot.sources(RNG.laplace(size=(50, 14))).get_title(loc="right")
+
+
+def test_components_as_an_array():
+    assert len(MODEL.plot.densities(X, np.array([2, 1])).patches) == 2
+
+
+@pytest.mark.parametrize("n_rows", [0, -3, 2.5])
+def test_a_number_of_rows_that_cannot_be_drawn(n_rows):
+    with pytest.raises(ValueError, match=f"n_rows={n_rows} must be a whole number"):
+        MODEL.plot.sources(X, n_rows=n_rows)

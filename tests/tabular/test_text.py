@@ -26,11 +26,11 @@ def test_entries_that_are_no_floats():
 
 
 def test_title_notes_and_rows_left_out():
-    table = Table({"a": np.arange(30.0)}, title="Numbers", notes=["a note"])
+    table = Table({"a": np.arange(50.0)}, title="Numbers", notes=["a note"])
     lines = lines_of(table, max_rows=3)
-    assert lines[0] == "Numbers" and lines[-2:] == ["... 27 more rows", "a note"] and len(lines) == 7
-    assert len(lines_of(table, max_rows=None)) == 33
-    assert "more rows" in str(table) and "more rows" not in table.text(max_rows=30)
+    assert lines[0] == "Numbers" and lines[-2:] == ["... 47 more rows", "a note"] and len(lines) == 7
+    assert len(lines_of(table, max_rows=None)) == 53
+    assert "more rows" in str(table) and "more rows" not in table.text(max_rows=50)
 
 
 def test_wide_tables_continue_below():
@@ -71,7 +71,7 @@ def test_html_is_escaped_and_cut():
     html = Table({nasty: [1.0], "text": [nasty]}, [nasty], title=nasty, notes=[nasty], row_name=nasty)._repr_html_()
     assert "<script" not in html and html.count("&lt;script&gt;") == 6
     large = Table({f"c{i}": np.zeros(100) for i in range(50)})._repr_html_()
-    assert "70 more rows, 30 more columns" in large and large.count("<tr>") == 31
+    assert "60 more rows, 30 more columns" in large and large.count("<tr>") == 41
 
 
 def test_the_name_of_the_labels_is_shown_where_there_is_room():

@@ -12,7 +12,7 @@ from ..files import load
 from ..sinks import escaped_formulas
 from .commands import add
 from .options import Columns, Data, Exclude, Fewer, Ids, ModelFile, Output, Overwrite, ResponseFiles, Responses
-from .tables import STANDARD, paths_of, saved_kind, table
+from .tables import STANDARD, paths_of, saved_kind, second_table, table
 from .terminal import Terminal
 
 Escape = Annotated[
@@ -137,15 +137,6 @@ def _model(path: str, method: str) -> Any:
         what = method.removesuffix("_to").replace("_", " ")
         raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {what}.")
     return model
-
-
-def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
-    """The second table: names of columns of the first, files, or None."""
-    if y and y_data:
-        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
-    if y_data:
-        return table(y_data)
-    return None if not y else list(y)
 
 
 def _write(

@@ -16,6 +16,7 @@ from ..files import load
 from ..sinks import find_output, open_sink
 from ..sources import Scan, Source, open_keeping
 from ..sources.stamps import Found
+from ..tabular import numbered
 from .commands import add
 from .options import Columns, Data, Exclude, Overwrite
 from .outputs import require_absent
@@ -83,7 +84,7 @@ def _convert_rows(rows: Scan, output: str, overwrite: bool) -> None:
         _convert_table(rows, output, overwrite)
         return
     source = rows.open()
-    names = source.names if source.names is not None else [f"x{j + 1}" for j in range(source.shape[1])]
+    names = source.names if source.names is not None else numbered("x", source.shape[1])
     with open_sink(output, names, overwrite=overwrite, reading=source.files) as sink:
         _copy(source, sink)
 

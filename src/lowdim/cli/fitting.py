@@ -9,10 +9,11 @@ import typer
 from sklearn.utils import get_tags
 
 from .. import models
+from .._paths import local_path
 from ..files import load, save
 from ..inspect import importance
+from ..inspect.names import names_expected
 from ..selection import choose_n_components, cross_validate
-from ..sources import scan
 from .commands import add, command_name, group
 from .numpydoc import first_sentence
 from .options import (
@@ -28,7 +29,7 @@ from .options import (
 )
 from .outputs import require_absent
 from .parameters import Parameters, plain_help
-from .tables import paths_of, saved_kind, table
+from .tables import paths_of, saved_kind, second_table, table
 from .terminal import Terminal
 
 Checkpoint = Annotated[
@@ -39,7 +40,7 @@ Checkpoint = Annotated[
 ]
 Folds = Annotated[str, typer.Option("--cv", help="The number of folds, or a column with the fold of each row.")]
 Counts = Annotated[
-    str | None, typer.Option("--try", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
+    str | None, typer.Option("--try", "-k", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
 ]
 Groups = Annotated[str | None, typer.Option("--groups", help="A column; rows of one group stay together.")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", "-r", help="A rule; the default is all. Can be repeated.")]
@@ -141,12 +142,7 @@ def _tables(cls: Any, paths: list[str], columns: Any, left_out: list[str], y: An
     """X and y of a fit: columns of one table, two tables, or a list of tables."""
     if cls is models.GCCA:
         return [table([path], columns, left_out) for path in paths], None
-    rows = table(paths, columns, left_out)
-    if y and y_data:
-        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
-    if y_data:
-        return rows, scan(y_data if len(y_data) > 1 else y_data[0])
-    return rows, None if not y else y[0] if len(y) == 1 else list(y)
+    return table(paths, columns, left_out), second_table(y, y_data)
 
 
 def _text(model: Any, terminal: Terminal, output: str | None) -> str:
@@ -158,18 +154,18 @@ def _text(model: Any, terminal: Terminal, output: str | None) -> str:
 
 
 def _size(path: str) -> str:
-    n = os.path.getsize(path)
+    n = os.path.getsize(local_path(path))
     return f"{n} bytes" if n < 10_000 else f"{n / 1000:.0f} kB" if n < 10_000_000 else f"{n / 1e6:.0f} MB"
 
 
 def model_values(model: Any, output: str | None = None) -> dict[str, Any]:
     """A fitted model as values of JSON."""
-    names = getattr(model, "feature_names_in_", None)
+    names = names_expected(model)
     values = {
         "model": type(model).__name__,
         "rows": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
-        "columns": None if names is None else [str(name) for name in names],
+        "columns": names,
         "n_components": int(model.n_components_),
         "importance": importance(model).to_dict(),
         "plan": str(model.plan_),

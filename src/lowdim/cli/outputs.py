@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .._paths import local_path
 from ..errors import directory_is_missing, output_exists
 from .tables import STANDARD
 
@@ -11,8 +12,8 @@ from .tables import STANDARD
 def require_absent(output: str, overwrite: bool) -> None:
     """Refuse a place where nothing can be written, or a file that must not be replaced; before any row is read."""
     if output == STANDARD:
-        raise ValueError("a model or a summary cannot go to the standard output: name a file with --output.")
-    place = os.path.expanduser(output)
+        raise ValueError("only tables can go to the standard output: name a file with --output.")
+    place = local_path(output)
     folder = os.path.dirname(os.path.realpath(place))
     if not os.path.isdir(folder):
         raise directory_is_missing(output, folder)

@@ -10,16 +10,15 @@ import typer
 
 from .._paths import local_path
 from .._whole_files import moved_when_whole
-from ..errors import missing_extra
 from ..files import load
 from ..plot import PLOTS
-from .applying import second_table
+from ..plot._axes import require_matplotlib
 from .commands import add, group
 from .numpydoc import first_sentence
 from .options import RESULT, Data, ModelFile, Overwrite, ResponseFiles, Responses
 from .outputs import require_absent
 from .parameters import Parameters, plain_help
-from .tables import paths_of, table
+from .tables import paths_of, second_table, table
 from .terminal import Terminal
 
 #: Parameters of plots that are not options: objects, or given in another way.
@@ -122,11 +121,7 @@ def _require_tables(name: str, data: Any, second: Any) -> None:
 
 def _pyplot() -> Any:
     """matplotlib.pyplot, which draws without a screen."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise missing_extra("plotting", "matplotlib", "plot") from error
-    matplotlib.use("Agg")
+    require_matplotlib().use("Agg")
     from matplotlib import pyplot
 
     return pyplot

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._paths import local_path
 from ..files import header
 from ..sources import scan
 
@@ -69,9 +70,18 @@ def table(paths: Sequence[str], columns: Sequence[str] | None = None, exclude: S
     return scan(where, wanted, list(dict.fromkeys(exclude)))
 
 
+def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
+    """The second table: columns of the first by their names (a vector, if there is one name), files, or None."""
+    if y and y_data:
+        raise ValueError("--y names columns of the data, and --y-data is another table: give one of them.")
+    if y_data:
+        return table(y_data)
+    return None if not y else y[0] if len(y) == 1 else list(y)
+
+
 def saved_kind(path: str) -> str | None:
     """What a file that `lowdim.save` wrote holds ("model", "summary" or "result"); None for any other file."""
-    if not Path(path).is_file():
+    if not Path(local_path(path)).is_file():
         return None
     try:
         return str(header(path)["holds"])

@@ -87,7 +87,7 @@ def speaking_plainly(traceback: bool) -> Iterator[None]:
             yield
             sys.stdout.flush()
         except KeyboardInterrupt:
-            _end("interrupted; nothing was written.", INTERRUPTED)
+            _end("interrupted; no result was saved.", INTERRUPTED)
         except Exception as error:
             if _has_cause(error, BrokenPipeError):
                 # Python would complain once more when it flushes the standard output at its end.

@@ -184,6 +184,7 @@ from .plots import (
     wrong_image_shape,
     wrong_number_of_components,
 )
+from .rules import no_partial_fit, rule_needs_complete_rows, rule_needs_rows
 from .saving import (
     bad_min_rows,
     fewer_rows_than_allowed,
@@ -303,6 +304,7 @@ __all__ = [
     "no_kept_columns",
     "no_match",
     "no_maximum",
+    "no_partial_fit",
     "no_permission_to_write",
     "no_positive_eigenvalue",
     "no_rows_in_files",
@@ -359,6 +361,8 @@ __all__ = [
     "rows_exceed_memory",
     "rows_in_another_order",
     "rows_needed_for_test",
+    "rule_needs_complete_rows",
+    "rule_needs_rows",
     "saved_object",
     "sklearn_argument",
     "special_file",

@@ -19,6 +19,7 @@ from ..errors import RankWarning, warn_user
 from ..linalg import divisor
 from ..reading import check_weights
 from ..sources import by_name, can_be_read_once, open_source, with_known_length
+from .names import names_expected
 
 
 def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> float:
@@ -217,8 +218,7 @@ def variable_components(model: Any) -> int:
 
 def rows_and_weights(model: Any, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     """The rows and their weights, which may be the name of a column of `X`."""
-    names = getattr(model, "feature_names_in_", None)
-    X, _, sample_weight = by_name(X, wanted=None if names is None else list(names), sample_weight=sample_weight)
+    X, _, sample_weight = by_name(X, wanted=names_expected(model), sample_weight=sample_weight)
     return X, sample_weight
 
 

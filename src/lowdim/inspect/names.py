@@ -25,6 +25,12 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     return names
 
 
+def names_expected(model: Any) -> list[str] | None:
+    """The names of the columns that a fitted model expects; None if it was fitted without names."""
+    names: list[str] | None = model._wanted()
+    return names
+
+
 def table_number(model: Any, table: str | int) -> int:
     """The number of a table of a fitted model, from 0."""
     count = len(model._widths())

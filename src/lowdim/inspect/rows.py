@@ -18,7 +18,7 @@ from ..sources import check_row_labels, open_source, open_target, row_labels
 from ..tabular import Table, numbered
 from .components import columns_by_components
 from .limits import check_scores, has_scores, readable_again, row_weights, rows_and_weights, variable_components
-from .names import column_names
+from .names import column_names, names_expected
 
 #: The number of rows of a block in which columns are read.
 _BLOCK_ROWS = 1 << 16
@@ -98,8 +98,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     X, sample_weight = rows_and_weights(model, X, sample_weight)
     X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)
-    names = getattr(model, "feature_names_in_", None)
-    source = open_target(Y) if Y is not None else open_source(X, None if names is None else list(names))
+    source = open_target(Y) if Y is not None else open_source(X, names_expected(model))
     columns = np.concatenate([to_numpy(dense(block)).astype(float) for block in source.blocks(_BLOCK_ROWS)])
     if len(columns) != len(Z):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The base class of all models: how rows are opened and checked, how a fit runs, and how a fitted model is printed."""
+"""The base class of all models: how rows are opened and checked, how a fit runs, and how new rows are mapped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._xp import Array, astype, cumulative_sum, dense, namespace
+from .._xp import Array, astype, dense
 from ..attributes import Instance, Kind, Names, Size, Sometimes, Text, Unstored, Whole
 from ..errors import NeedsRowsInMemory, fitted_without_summary, needs_second_reading, sklearn_argument
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
@@ -27,10 +27,9 @@ from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
-from ._display import importance_html, importance_text
+from ._display import Printed
 from ._first_components import first_components, keep_first_entries, with_first_components
 from ._gathering import gather_for, plan_of_gathered, with_note
-from ._named import Named
 from ._output import framed_results
 from ._pipelines import ConvertibleStep
 from ._progress import callback_progress
@@ -40,7 +39,7 @@ from ._writing import Maps, results, write_results
 
 
 # scikit-learn has no types, so its bases are Any.
-class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Estimator):  # type: ignore[misc]
+class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Estimator):  # type: ignore[misc]
     """Base class of all models.
 
     `fit` checks the parameters, opens the source of the rows, and calls `_fit_rows` of the model, which chooses a
@@ -298,11 +297,6 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
             check_row_labels(X, y=y)
         return by_name(X, y, wanted=self._wanted() if fitted else None, hold=hold, **vectors)
 
-    def _wanted(self) -> list[str] | None:
-        """The names of the columns that a fitted model expects; None if it was fitted without names."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
-
     def _rows_read(self, rows: Any) -> Rows:
         """The rows that the pass is over, of those that `_rows` returned."""
         found: Rows = rows
@@ -426,36 +420,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Named, TransformerMixin, Esti
         check_namespace(self, source, "inverse_transform")
         return source
 
-    # ---- How a model is printed
-
-    def _importance(self) -> list[tuple[str, Array]]:
-        """Columns of the printed table of a fitted model: a name, and a number for each component."""
-        variance = self.explained_variance_
-        squares = [("std. deviation", namespace(variance).sqrt(variance)), ("variance", variance)]
-        columns = squares if self.component_name == "PC" else [("sum of squares", variance)]
-        if hasattr(self, "explained_variance_ratio_"):
-            ratio = self.explained_variance_ratio_
-            columns += [("proportion", ratio), ("cumulative", cumulative_sum(ratio))]
-        return columns
-
-    def _importance_names(self) -> list[str]:
-        """The labels of the rows of that table."""
-        return self.component_names_
-
-    def _describe_columns(self) -> str:
-        """The columns that the model was fitted to, for the printed table."""
-        return f"{self.n_features_in_} columns"
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_components_")
-
-    def __str__(self) -> str:
-        return importance_text(self) if self.__sklearn_is_fitted__() else repr(self)
-
-    def _html_repr(self) -> str:
-        # The table is followed by scikit-learn's representation.
-        below: str = super()._html_repr()
-        return (importance_html(self) if self.__sklearn_is_fitted__() else "") + below
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

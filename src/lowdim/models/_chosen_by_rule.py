@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import MissingValues, holes_after_reading, needs_second_reading
+from ..errors import MissingValues, holes_after_reading, needs_second_reading, rule_needs_complete_rows
 from ..reading import Rows
 from ..selection.choices import Choice
 from ..selection.holes import eigenvalues_with_holes, loglike_without_components
@@ -27,7 +27,6 @@ from ._rule_choice import (
     at_least_one,
     check_cv_rows,
     check_rule,
-    rule_needs_complete_rows,
 )
 
 

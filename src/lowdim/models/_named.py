@@ -59,6 +59,11 @@ class Named(ClassNamePrefixFeaturesOutMixin):  # type: ignore[misc]
         names: Sequence[str] | None = getattr(self, ("feature_names_in_", "target_names_in_")[table], None)
         return names
 
+    def _wanted(self) -> list[str] | None:
+        """The names of the columns of new rows, which are those of the fit; None if these had none."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
     def _column_name(self, table: int) -> str:
         """The name of a column without a name, which a number follows."""
         return "xy"[table]

@@ -6,7 +6,7 @@ larger than the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,10 @@ from ..errors import not_representable
 from ..features import affine
 from ..reading import RowMap
 from ..sources import hold_files
+from ._first_components import first_components
 from ._further_tables import known_targets
 from ._tables import cast
+from ._writing import Maps, results
 
 #: The attributes that `set_prediction` and predictions need, for files.
 PREDICTION_ATTRIBUTES = {
@@ -31,11 +33,48 @@ PREDICTION_ATTRIBUTES = {
 }
 
 
-def predicted_share(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R^2 as scikit-learn's `score` of regressions; the responses may be sparse, as in `fit`."""
-    X, y, sample_weight = model._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
-    y = hold_files(y, known_targets(model))
-    return float(RegressorMixin.score(model, X, dense(y), sample_weight))
+# scikit-learn has no types, so its bases are Any.
+class Predicting(RegressorMixin):  # type: ignore[misc]
+    """Mixin of models that predict y; `coefficient_factors` of the model returns R and Q."""
+
+    @property
+    def coef_(self) -> Array:
+        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
+        return coefficients(self)
+
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predictions of y for the rows of `X`, from the first `n_components` components (default: all);
+        a vector if y was one in the fit."""
+        check_is_fitted(self)
+        return results(self._prediction_maps(X, n_components))
+
+    def predict_to(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        n_components: int | None = None,
+        keep: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> str:
+        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
+
+        For `path`, `keep` and `overwrite` see `transform_to`.
+        """
+        maps = partial(self._prediction_maps, n_components=n_components)
+        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
+
+    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
+        """The maps that `predict` applies to its arguments."""
+        model = first_components(self, n_components, least=0)
+        return [prediction_map(model, X, *model.coefficient_factors())]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
+        y = hold_files(y, known_targets(self))
+        # Responses may be sparse, as in `fit`.
+        return float(super().score(X, dense(y), sample_weight))
 
 
 def coefficients(model: Any) -> Array:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, astype, cumulative_sum, dense, namespace, to_numpy
@@ -19,25 +16,16 @@ from ..solvers.results import PairFit
 from ..solvers.tables import Views
 from ._first_components import first_components
 from ._pair import PairModel
-from ._prediction import (
-    PREDICTION_ATTRIBUTES,
-    coefficients,
-    in_widest_range,
-    predicted_share,
-    prediction_map,
-    regression_tags,
-    set_prediction,
-)
+from ._prediction import PREDICTION_ATTRIBUTES, Predicting, in_widest_range, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._tables import Dtypes, cast
-from ._writing import Maps, results
 
 #: The attributes of a regression that are bootstrapped, and the meaning of their axes.
 REGRESSION_AXES = {"coef": ("targets", "features"), "explained_variance": ("components",)}
 
 
 # scikit-learn has no types, so its bases are Any.
-class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
+class LatentRegression(Predicting, PairModel):
     """Base class of regressions of y on orthogonal scores of X.
 
     With scores t_k = X r_k and q_k = y^T t_k / t_k^T t_k, the prediction from K scores is sum_{j<=K} t_j q_j^T, so the
@@ -64,41 +52,6 @@ class LatentRegression(RegressorMixin, PairModel):  # type: ignore[misc] # sciki
     __metadata_request__fit = ASK_ABOUT_WEIGHTS
     __metadata_request__fit_transform = ASK_ABOUT_WEIGHTS
     __metadata_request__partial_fit = ASK_ABOUT_WEIGHTS
-
-    @property
-    def coef_(self) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        return coefficients(self)
-
-    def predict(self, X: Any, n_components: int | None = None) -> Array:
-        """Predictions of y for the rows of `X`, from the first `n_components` components (default: all)."""
-        check_is_fitted(self)
-        return results(self._prediction_maps(X, n_components))
-
-    def predict_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
-
-        For `path`, `keep` and `overwrite` see `transform_to`.
-        """
-        maps = partial(self._prediction_maps, n_components=n_components)
-        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
-
-    def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
-        """The maps that `predict` applies to its arguments."""
-        model = first_components(self, n_components, least=0)
-        return [prediction_map(model, X, *model.coefficient_factors())]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
-        return predicted_share(self, X, y, sample_weight)
 
     @property
     def coef_path_(self) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._xp import Array
 from ..attributes import Dtype, Instance, Numbers, Real, Sometimes
-from ..errors import n_components_out_of_range
+from ..errors import n_components_out_of_range, no_partial_fit
 from ..features import affine
 from ..linalg import divisor, most_components
 from ..reading import Rows, check_weights, summarize
@@ -19,7 +19,7 @@ from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ..summaries.base import require_seen
 from ._base import Model
 from ._principal import count_pairs, count_rows, share_of, warn_of_status
-from ._rule_choice import check_cv_rows, is_cv, no_partial_fit
+from ._rule_choice import check_cv_rows, is_cv
 
 
 class SpectralModel(Model):

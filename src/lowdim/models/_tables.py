@@ -23,6 +23,8 @@ from ..errors import (
     RankWarning,
     ResolutionWarning,
     SmallSampleWarning,
+    no_partial_fit,
+    rule_needs_rows,
     warn_user,
     without_warnings,
 )
@@ -41,8 +43,6 @@ from ._rule_choice import (
     check_rule,
     is_cv,
     makes_summary,
-    no_partial_fit,
-    rule_needs_rows,
 )
 from ._tables_parameters import check_count
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, namespace, to_numpy
@@ -29,22 +28,15 @@ from ..solvers.tables import (
 from ._canonical import describe_lost_directions, standardize_flags, warn_if_forced
 from ._first_components import first_components
 from ._pair import PairModel
-from ._prediction import (
-    PREDICTION_ATTRIBUTES,
-    coefficients,
-    predicted_share,
-    prediction_map,
-    regression_tags,
-    set_prediction,
-)
+from ._prediction import PREDICTION_ATTRIBUTES, Predicting, prediction_map, regression_tags, set_prediction
 from ._routing import ASK_ABOUT_WEIGHTS
 from ._sklearn_arguments import NEVER_OVERWRITTEN, NO_ITERATION
 from ._tables import Dtypes, cast
 from ._tables_parameters import check_regularization, check_scale
-from ._writing import Maps, results
+from ._writing import Maps
 
 
-class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has no types
+class CCA(Predicting, PairModel):
     """Canonical correlation analysis: pairs of variates X w_k and y v_k with the largest correlations.
 
     Parameters
@@ -161,33 +153,6 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
         self.scale = scale
         self.solver = solver
 
-    @property
-    def coef_(self) -> Array:
-        """Regression coefficients in the units of the columns, (n_targets, n_features)."""
-        return coefficients(self)
-
-    def predict(self, X: Any, n_components: int | None = None) -> Array:
-        """Predictions of y for the rows of `X`, from the first `n_components` pairs (default: all); a vector if y was
-        one in the fit."""
-        check_is_fitted(self)
-        return results(self._prediction_maps(X, n_components))
-
-    def predict_to(
-        self,
-        X: Any,
-        path: Any,
-        *,
-        n_components: int | None = None,
-        keep: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> str:
-        """Write what `predict` returns for `X` to a file, with the names of the columns of y (or y1, y2, ...).
-
-        For `path`, `keep` and `overwrite` see `transform_to`.
-        """
-        maps = partial(self._prediction_maps, n_components=n_components)
-        return self._write(maps, X, path, "predict_to", keep, overwrite, self._wanted())
-
     def _prediction_maps(self, X: Any, n_components: int | None = None) -> Maps:
         """The maps that `predict` applies to its arguments."""
         model = first_components(self, n_components, least=0)
@@ -219,10 +184,6 @@ class CCA(RegressorMixin, PairModel):  # type: ignore[misc] # scikit-learn has n
     def _standardize_tables(self, n_tables: int) -> Sequence[bool]:
         # Without regularization the units of columns do not matter, and standardized columns are best conditioned.
         return standardize_flags(self.scale, self.regularization, 2)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
-        return predicted_share(self, X, y, sample_weight)
 
     def held_out_scorer(self) -> HeldOutScorer:
         """The scorer of held-out rows for `cross_validate`: the sum of the correlations of their variates."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..attributes import Entries, Flag, Numbers, Real, Sometimes
-from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, warn_user
+from ..errors import ConvergenceWarning, HeywoodWarning, choice, heywood_columns, rule_needs_rows, warn_user
 from ..linalg import fix_signs, most_components, signs
 from ..reading import Rows
 from ..selection.protocol import HeldOutScorer, PermutationOptions
@@ -27,7 +27,7 @@ from ..summaries.packed import unpack
 from ._derived import derived
 from ._factor_choice import LIKELIHOOD, choose_by_likelihood, correlation_eigenvalues, n_parameters
 from ._factor_misfit import MisfitModel
-from ._rule_choice import apply_rule, at_least_one, check_rule, rule_needs_rows
+from ._rule_choice import apply_rule, at_least_one, check_rule
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 
 SCORES = ("regression", "bartlett")

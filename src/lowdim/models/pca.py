@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
 from ..attributes import Instance, Maybe, Numbers, Real, Sometimes, Whole
+from ..errors import rule_needs_rows
 from ..linalg import divisor
 from ..reading import Rows
 from ..selection.likelihood import SpectralScorer
@@ -29,7 +30,6 @@ from ._rule_choice import (
     check_rule,
     eigenvalues_for,
     is_cv,
-    rule_needs_rows,
 )
 from ._sklearn_arguments import FULL_ACCURACY, NEVER_OVERWRITTEN
 from ._spectral import SpectralModel

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy
 from ..attributes import Numbers, Real
-from ..errors import bad_weights, choice
+from ..errors import bad_weights, choice, rule_needs_rows
 from ..linalg import most_components, signs
 from ..reading import Rows
 from ..selection.eigenvalues import Eigenvalues
@@ -26,7 +26,7 @@ from ..summaries.base import require_seen
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import pack, unpack
 from ._latent import LatentModel
-from ._rule_choice import apply_rule, check_rule, eigenvalues_for, rule_needs_rows
+from ._rule_choice import apply_rule, check_rule, eigenvalues_for
 
 #: EM keeps the noise variance above this fraction of the average variance.
 _FLOOR = 1e-10

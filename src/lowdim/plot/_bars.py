@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,14 @@ def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interv
     ax.set_xlabel("column")
     if not numeric:
         few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
-        column_ticks(ax.xaxis, [names[i] for i in few])
-        ax.set_xticks(few)
+        column_ticks(ax.xaxis, [names[i] for i in few], few)
 
 
 def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:
-    """The names of columns as numbers, such as wavelengths, and True; or their positions from 1, and False."""
-    try:
+    """The names of columns as numbers, such as wavelengths, and True; or their positions from 0, and False."""
+    with suppress(ValueError):
         where = np.array([float(name) for name in names])
-    except ValueError:
-        return np.arange(len(names), dtype=float), False
-    return where, bool(np.all(np.isfinite(where)))
+        # "nan" and "inf" may be names, and are no places on an axis.
+        if np.all(np.isfinite(where)):
+            return where, True
+    return np.arange(len(names), dtype=float), False

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import choice
+from ..selection.resampling import check_level
 from ._axes import color, marker
 from ._text import legend_label
 
@@ -77,8 +78,9 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     return names, np.array([place[entry] for entry in entries], dtype=int)
 
 
-def check_outline(outline: Any) -> None:
-    """Refuse an outline that is not known."""
+def check_outline(outline: Any, level: Any) -> None:
+    """Refuse an outline that is not known, and a level that is no probability."""
+    check_level(level)
     if outline is not None and outline not in OUTLINES:
         raise choice("outline", outline, OUTLINES, "Or pass None for no outline.")
 

@@ -58,9 +58,7 @@ def place_labels(
     """
     points = np.asarray(points, dtype=float)
     if order is None:
-        spread = points.std(axis=0)
-        distance = np.sum(((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
-        order = np.argsort(-distance, kind="stable")
+        order = _from_outside(points)
     figure = ax.figure.figure
     # This computes the layout, without which the size of the axes in pixels is not known.
     figure.draw_without_rendering()
@@ -95,6 +93,13 @@ def place_labels(
             _connect(ax, points[i], (nearest - on_screen[i]) / pixels, text)
         placed += 1
     return placed
+
+
+def _from_outside(points: np.ndarray) -> np.ndarray:
+    """The points in the order of their distance from the middle, in units of their deviations, the farthest first."""
+    spread = points.std(axis=0)
+    distance = np.sum(((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
+    return np.argsort(-distance, kind="stable")
 
 
 class _Place(NamedTuple):
@@ -184,11 +189,9 @@ def label_points_in_space(ax: Any, points: np.ndarray, texts: Sequence[Any], **l
     figure.draw_without_rendering()
     x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
     on_screen = ax.transData.transform(np.column_stack([x, y]))
-    spread = points.std(axis=0)
-    distance = np.sum(((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
     inside, taken = _box(figure.bbox), [_box(extent) for extent in _occupied(ax)]
     placed = 0
-    for i in np.argsort(-distance, kind="stable")[:MOST_LABELS]:
+    for i in _from_outside(points)[:MOST_LABELS]:
         text = ax.text(*points[i], f" {label(texts[i])}", **{"fontsize": "small", **LITERAL, **look})
         extent = text.get_window_extent()
         size = np.array([extent.width, extent.height])

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inspect
 from .._xp import Array, concat_rows, dense, to_numpy
 from ..errors import not_one_for_each_row, unknown_component
+from ..inspect.names import names_expected
 from ..sources import Source, by_name, open_source, row_labels
 
 
@@ -39,12 +40,18 @@ def chosen_component(model: Any, component: Any) -> int:
 
 
 def _position(component: Any, names: Sequence[str]) -> int:
-    if isinstance(component, str) and component in names:
-        return names.index(component)
-    whole = isinstance(component, numbers.Integral) and not isinstance(component, bool | np.bool_)
-    if whole and 1 <= int(component) <= len(names):
-        return int(component) - 1
-    raise unknown_component(component, names)
+    position = position_among(names, component)
+    if position is None:
+        raise unknown_component(component, names)
+    return position
+
+
+def position_among(names: Sequence[str], given: Any) -> int | None:
+    """The position, from 0, of what is given by its name or by its number from 1; None if there is no such thing."""
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    whole = isinstance(given, numbers.Integral) and not isinstance(given, bool | np.bool_)
+    return int(given) - 1 if whole and 1 <= int(given) <= len(names) else None
 
 
 def axis_label(model: Any, k: int) -> str:
@@ -58,8 +65,10 @@ def axis_label(model: Any, k: int) -> str:
 class RowsShown:
     """Rows, and what is shown of them beside their numbers."""
 
-    #: What the model reads.
+    #: What the model reads: the rows, the second table and the weights, if there are any.
     X: Any
+    y: Any
+    sample_weight: Any
     _groups: np.ndarray | None
     _labels: np.ndarray | None
     _counted: bool
@@ -75,25 +84,25 @@ class RowsShown:
         return _of_length("labels", self._labels, n)
 
 
-def rows_shown(model: Any, X: Any, groups: Any = None, labels: Any = None) -> RowsShown:
-    """The rows with their groups and labels, which may be names of columns of `X`.
+def rows_shown(
+    model: Any, X: Any, groups: Any = None, labels: Any = None, *, y: Any = None, sample_weight: Any = None
+) -> RowsShown:
+    """The rows with their groups and labels, the second table and weights, all of which may be names of columns of `X`.
+
+    They are looked up together, since what is left of `X` does not hold the columns that were named.
 
     `labels` is None for the labels of the table's own index, if it has one that does not just count the rows; True for
     these labels or row numbers; False for none; or a sequence, or the name of a column.
     """
     check_is_fitted(model)
     index = row_labels(X)
-    X, _, groups, labels = by_name(X, wanted=names_expected(model), groups=groups, labels=labels)
+    X, y, groups, labels, sample_weight = by_name(
+        X, y, wanted=names_expected(model), groups=groups, labels=labels, sample_weight=sample_weight
+    )
     counted = labels is True and index is None
     if labels is None or isinstance(labels, bool):
         labels = None if labels is False else index
-    return RowsShown(X, _vector("groups", groups), _vector("labels", labels), counted)
-
-
-def names_expected(model: Any) -> list[str] | None:
-    """The names of the columns that a fitted model expects; None if it was fitted without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
+    return RowsShown(X, y, sample_weight, _vector("groups", groups), _vector("labels", labels), counted)
 
 
 def read_rows(model: Any, X: Any, most: int | None = None) -> Array:

@@ -51,17 +51,27 @@ def _characters(families: tuple[str, ...]) -> frozenset[int]:
     return frozenset(code for path in paths for code in get_font(path).get_charmap())
 
 
+def name_axes(ax: Any, names: Iterable[Any]) -> None:
+    """Names of the first axes, from the horizontal one on."""
+    for axis, name in zip("xyz", names, strict=False):
+        getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
+
+
 def tick_labels(axis: Any, positions: Iterable[float], texts: Sequence[Any], **look: Any) -> None:
     """Ticks of an axis at these positions, with labels."""
     axis.set_ticks(list(positions), labels(texts), **LITERAL, **look)
 
 
-def column_ticks(axis: Any, texts: Sequence[Any]) -> None:
-    """Ticks at 0, 1, ... with the names of columns or components, slanted on a horizontal axis if they are long."""
+def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | None = None) -> None:
+    """Ticks at 0, 1, ..., or at other positions, with the names of columns or components.
+
+    On a horizontal axis they are slanted if they are long.
+    """
     shown = labels(texts)
     crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
     look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    axis.set_ticks(range(len(shown)), shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
+    where = range(len(shown)) if positions is None else list(positions)
+    axis.set_ticks(where, shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
 
 
 def tick_size(n: int) -> str:

@@ -10,12 +10,12 @@ from .. import inspect
 from ..errors import wrong_number_of_components
 from ..inspect.components import has_loadings
 from ..inspect.limits import has_scores
-from ._axes import color, columns_note, foreground, make_axes, note, thinned, thinning_note, zero_lines
+from ._axes import color, columns_note, foreground, labels_note, make_axes, note, thinned, thinning_note, zero_lines
 from ._groups import check_outline, groups_of
 from ._labels import place_labels
 from ._model import axis_label, chosen_components, rows_shown, scores_of
 from ._offered import shows
-from ._text import LITERAL, label, legend
+from ._text import legend, name_axes
 from .score_maps import draw_outlines, draw_points
 
 #: At most this many columns are drawn as arrows.
@@ -57,7 +57,7 @@ def biplot(
     two columns, and the projection of a point on an arrow tells the entry of that row in that column, as far as two
     components represent them. Of more than 25 columns, those of the longest arrows are drawn.
     """
-    check_outline(outline)
+    check_outline(outline, level)
     chosen = _pair(model, components)
     shown = rows_shown(model, X, groups, labels)
     Z = scores_of(model, shown.X)
@@ -79,17 +79,18 @@ def biplot(
             draw_outlines(ax, Z, members, outline, level)
         legend(ax, ncols=1 + len(members) // 12)
     zero_lines(ax)
-    for axis, k in zip("xy", chosen, strict=True):
-        getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)
+    name_axes(ax, [axis_label(model, k) for k in chosen])
     longest = _draw_arrows(ax, arrows)
     # Room for the names of the arrows.
     ax.margins(0.18, 0.1)
-    note(ax, [*thinning_note(len(rows), len(Z)), *columns_note(len(longest), len(arrows), "the longest arrows")])
+    remarks = [*thinning_note(len(rows), len(Z)), *columns_note(len(longest), len(arrows), "the longest arrows")]
+    note(ax, remarks)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
     _name_arrows(ax, arrows[longest], [found.rows[j] for j in longest])
     named = shown.labels(len(Z))
     if named is not None:
-        place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
+        placed = place_labels(ax, Z[rows], named[rows], obstacles=_along(arrows[longest]), alpha=0.8)
+        note(ax, [*remarks, *labels_note(placed, len(rows))])
     return ax
 
 
@@ -129,8 +130,7 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
         ends.append(arrows[longest])
         names += [found.rows[j] for j in longest]
         remarks += columns_note(len(longest), len(arrows), "the longest arrows")
-    for axis, k in zip("xy", chosen, strict=True):
-        getattr(ax, f"set_{axis}label")(label(axis_label(model, k), 40), **LITERAL)
+    name_axes(ax, [axis_label(model, k) for k in chosen])
     note(ax, remarks)
     _name_arrows(ax, np.vstack(ends), names)
     return ax

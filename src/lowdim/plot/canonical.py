@@ -22,7 +22,7 @@ from ._model import (
     rows_shown,
 )
 from ._offered import has, shows
-from ._text import LITERAL, column_ticks, label, legend, tick_labels
+from ._text import column_ticks, legend, name_axes, tick_labels
 from .biplots import MOST_ARROWS, unit_circle
 from .score_maps import draw_points, finish_map
 
@@ -37,6 +37,7 @@ def variates(
     ----------
     model : fitted model of two tables
     X, y : rows of both tables
+        `y` may be the name of a column of X, or a list of names, as in `fit`.
     component : int or str
         The pair, by its number from 1 or by its name.
     groups, labels
@@ -48,8 +49,8 @@ def variates(
     Axes
     """
     k = chosen_component(model, component)
-    shown = rows_shown(model, X, groups, labels)
-    both = inspect.scores(model, shown.X, y).values
+    shown = rows_shown(model, X, groups, labels, y=y)
+    both = inspect.scores(model, shown.X, shown.y).values
     points = both[:, [k, int(model.n_components_) + k]]
     values = shown.groups(len(points))
     members, rows = groups_of(values, len(points)), thinned(len(points))
@@ -57,8 +58,7 @@ def variates(
     draw_points(ax, points, members, rows)
     zero_lines(ax)
     name = model.component_names_[k]
-    for axis, table in zip("xy", ("X", "y"), strict=True):
-        getattr(ax, f"set_{axis}label")(label(f"{name}: variate of {table}", 40), **LITERAL)
+    name_axes(ax, [f"{name}: variate of {table}" for table in "Xy"])
     if np.all(points.std(axis=0) > 0):
         ax.set_title(f"correlation {np.corrcoef(points.T)[0, 1]:.3f}", loc="left", fontsize="medium")
     if values is not None:
@@ -170,8 +170,7 @@ def _circle(tables: list[tuple[str, np.ndarray, list[Any]]], names: list[str], a
         texts += [known[j] for j in order]
         if len(order) < len(values):
             remarks.append(f"{len(order)} of {len(values):,} columns{table}")
-    for axis, name in zip("xy", names, strict=True):
-        getattr(ax, f"set_{axis}label")(label(f"correlation with {name}", 40), **LITERAL)
+    name_axes(ax, [f"correlation with {name}" for name in names])
     if len(tables) > 1:
         # The corners beside the circle are empty.
         legend(ax, loc="upper left")
@@ -197,7 +196,7 @@ def _bars(tables: list[tuple[str, np.ndarray, list[Any]]], name: str, ax: Any) -
     ax.set_ylim(len(ticks) - 0.4, -0.6)
     ax.set_xlim(-1.05, 1.05)
     zero_lines(ax, horizontal=False)
-    ax.set_xlabel(label(f"correlation with {name}", 40), **LITERAL)
+    name_axes(ax, [f"correlation with {name}"])
     if len(tables) > 1:
         legend(ax)
     note(ax, remarks)

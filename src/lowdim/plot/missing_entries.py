@@ -9,6 +9,7 @@ from scipy import special
 
 from .. import inspect
 from ..errors import nothing_missing
+from ..selection.resampling import check_level
 from ._axes import color, make_axes, marker, note, point_style, zero_lines
 from ._model import numbers_of
 from ._offered import has, shows
@@ -41,8 +42,7 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     Several columns are drawn in units of their standard deviations, from the means of their observed entries; a single
     one in its own units. At most 120 missing entries, and 200 observed ones in each column, are drawn, at random.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} must be a number between 0 and 1.")
+    level = check_level(level)
     filled, deviation = (numbers_of(values) for values in model.impute(X, return_std=True))
     # Observed entries have no uncertainty.
     holes = deviation > 0.0
@@ -89,7 +89,10 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     ax.set_ylabel("value" if alone else "standard deviations from the mean")
     # Above the axes, where it covers no entries; the note is above the legend.
     legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
-    remarks = [] if len(chosen) == len(names) or columns is not None else [f"{len(chosen)} of {len(names):,} columns"]
+    remarks = []
+    if columns is None and len(chosen) < len(names):
+        whole = len(chosen) == np.count_nonzero(holes.any(axis=0))
+        remarks.append(f"{len(chosen)} of {len(names):,} columns{' have missing entries' if whole else ''}")
     if drawn < holes[:, chosen].sum():
         remarks.append(f"{drawn:,} of {int(holes[:, chosen].sum()):,} missing entries, drawn at random")
     note(ax, remarks, above=1.5)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..inspect import diagnose
-from ._axes import color, make_axes, marker, note, point_style, reference_line, thinned, thinning_note
+from ._axes import color, labels_note, make_axes, marker, note, point_style, reference_line, thinned, thinning_note
 from ._labels import place_labels
 from ._model import numbers_of, rows_shown
 from ._offered import has, shows
@@ -54,8 +54,8 @@ def outliers(
     T2 is the squared distance from the mean within the subspace, in units of the variances; Q is the squared distance
     to the subspace. Of more than 10,000 rows, 10,000 are drawn, among them the 200 farthest.
     """
-    shown = rows_shown(model, X, labels=True if labels is None else labels)
-    found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=sample_weight)
+    shown = rows_shown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
+    found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=shown.sample_weight)
     t2, q = numbers_of(found.t2), numbers_of(found.q)
     points = np.column_stack([t2, q])
     beyond = (t2 > found.t2_limit) | (q > found.q_limit)
@@ -74,11 +74,13 @@ def outliers(
     ax.set_xlim(0.0, max(float(t2.max()), found.t2_limit) * 1.08)
     ax.set_ylim(0.0, max(float(q.max()), found.q_limit) * 1.08)
     legend(ax)
-    note(ax, thinning_note(len(rows), len(t2)))
+    remarks = thinning_note(len(rows), len(t2))
+    note(ax, remarks)
     named = shown.labels(len(t2))
     if named is not None and beyond.any():
         position = np.full(len(t2), -1)
         position[rows] = np.arange(len(rows))
         order = position[far][position[far] >= 0]
-        place_labels(ax, points[rows], named[rows], order=order)
+        placed = place_labels(ax, points[rows], named[rows], order=order)
+        note(ax, [*remarks, *labels_note(placed, len(order))])
     return ax

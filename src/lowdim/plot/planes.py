@@ -12,7 +12,7 @@ from ._axes import background, foreground, make_axes, note, thinned, thinning_no
 from ._groups import groups_of
 from ._model import axis_label, chosen_component, named_rows, numbers_of, read_rows, rows_shown, scores_of
 from ._offered import shows
-from ._text import LITERAL, label, legend
+from ._text import label, legend, name_axes
 from .loading_plots import DIVERGING
 from .score_maps import draw_points
 
@@ -70,8 +70,7 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     members, rows = groups_of(shown.groups(len(points)), len(points)), thinned(len(points))
     draw_points(ax, points, members, rows, edgecolors=background(), linewidths=0.4, alpha=1.0)
     ax.grid(False)
-    for axis, name in zip("xy", inspect.column_names(model), strict=True):
-        getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
+    name_axes(ax, inspect.column_names(model))
     if shown.groups(len(points)) is not None:
         legend(ax)
     note(ax, thinning_note(len(rows), len(points)))

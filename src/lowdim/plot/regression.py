@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .. import inspect
 from ..errors import other_response
+from ..inspect.names import names_expected
 from ..inspect.pairs import has_coefficients, has_vip
 from ..selection import Bootstrap, CrossValidation
 from ..sources import by_name, check_row_labels
@@ -26,7 +26,7 @@ from ._axes import (
     whole_ticks,
 )
 from ._bars import CURVE_FROM, curve_over_columns, sorted_bars
-from ._model import names_expected, numbers_of
+from ._model import numbers_of, position_among
 from ._offered import has, shows
 from ._text import LITERAL, label, legend, legend_label
 
@@ -213,11 +213,7 @@ def _common_limits(ax: Any) -> tuple[float, float]:
 def _response(model: Any, response: Any) -> tuple[int, str]:
     """The position and the name of a response that is given by its number from 1 or by its name."""
     names = inspect.column_names(model, "y")
-    if response is None:
-        return 0, names[0]
-    if isinstance(response, str) and response in names:
-        return names.index(response), response
-    whole = isinstance(response, numbers.Integral) and not isinstance(response, bool)
-    if whole and 1 <= int(response) <= len(names):
-        return int(response) - 1, names[int(response) - 1]
-    raise other_response(response, names)
+    position = 0 if response is None else position_among(names, response)
+    if position is None:
+        raise other_response(response, names)
+    return position, names[position]

@@ -12,7 +12,7 @@ from ._groups import Group, check_outline, groups_of, outlines
 from ._labels import label_points_in_space, place_labels
 from ._model import axis_label, chosen_components, rows_shown, scores_of
 from ._offered import has, shows
-from ._text import LITERAL, label, legend, tick_labels
+from ._text import legend, name_axes, tick_labels
 
 
 @shows("scores", has("transform", "n_components_"))
@@ -55,7 +55,7 @@ def scores(
     -----
     Of more than 10,000 rows, 10,000 are drawn at random, and a note says so. Ellipses and hulls are those of all rows.
     """
-    check_outline(outline)
+    check_outline(outline, level)
     chosen = chosen_components(model, components, 2)
     if not 1 <= len(chosen) <= 3:
         raise wrong_number_of_components(len(chosen), "one, two or three")
@@ -74,7 +74,7 @@ def scores(
     if grouped and outline is not None:
         draw_outlines(ax, Z, members, outline, level)
     zero_lines(ax)
-    _name_axes(ax, names)
+    name_axes(ax, names)
     if grouped:
         legend(ax, ncols=1 + len(members) // 12)
     finish_map(ax, Z, rows, named)
@@ -108,11 +108,6 @@ def draw_outlines(ax: Any, points: np.ndarray, groups: list[Group], outline: str
         ax.plot(*closed.T, color=group.color, linewidth=1.0, zorder=1)
 
 
-def _name_axes(ax: Any, names: list[str]) -> None:
-    for axis, name in zip("xyz", names, strict=False):
-        getattr(ax, f"set_{axis}label")(label(name, 40), **LITERAL)
-
-
 def _on_a_line(
     ax: Any, z: np.ndarray, groups: list[Group], rows: np.ndarray, name: str, named: np.ndarray | None, grouped: bool
 ) -> Any:
@@ -140,7 +135,7 @@ def _on_a_line(
         tick_labels(ax.yaxis, range(len(groups)), [group.name for group in groups])
         ax.set_ylim(len(groups) - 0.5, -0.5)
     zero_lines(ax, horizontal=False)
-    _name_axes(ax, [name])
+    name_axes(ax, [name])
     remarks = thinning_note(len(rows), len(z))
     if named is not None:
         ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
@@ -161,7 +156,7 @@ def _in_space(
     """Three components. Labels turn with the points."""
     ax = make_axes(ax, projection="3d")
     draw_points(ax, Z, groups, rows)
-    _name_axes(ax, names)
+    name_axes(ax, names)
     if grouped:
         legend(ax, loc="upper left", bbox_to_anchor=(0.0, 1.0))
     remarks = thinning_note(len(rows), len(Z))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._xp import asarray_like
 from ._axes import color, foreground, make_axes, note
 from ._model import chosen_components, numbers_of, scores_of
 from ._offered import has, shows
-from ._text import tick_labels
+from ._text import legend, tick_labels
 
 #: At most this many sources are drawn.
 _MOST = 12
@@ -57,8 +58,8 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
     ax.set_ylim(-0.08, len(chosen))
     ax.set_xlabel("source")
     ax.set_xlim(edges[0], edges[-1])
-    ax.legend(loc="upper right", fontsize="small")
-    note(ax, [] if len(chosen) == model.n_components_ or components else _left_out(model, len(chosen)))
+    legend(ax, loc="upper right")
+    note(ax, _left_out(model, len(chosen), components))
     return ax
 
 
@@ -80,6 +81,8 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
     -------
     Axes
     """
+    if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
+        raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")
     chosen = chosen_components(model, components, _MOST)
     U = scores_of(model, X)[:, chosen]
     n = min(len(U), int(n_rows))
@@ -97,9 +100,7 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
     ax.set_xlabel("row")
     ax.set_xlim(0, max(n - 1, 1))
     remarks = [] if n == len(U) else [f"the first {n:,} of {len(U):,} rows"]
-    if len(chosen) < model.n_components_ and components is None:
-        remarks += _left_out(model, len(chosen))
-    note(ax, remarks)
+    note(ax, [*remarks, *_left_out(model, len(chosen), components)])
     return ax
 
 
@@ -107,5 +108,7 @@ def _name_lines(ax: Any, names: list[str]) -> None:
     tick_labels(ax.yaxis, range(len(names) - 1, -1, -1), names)
 
 
-def _left_out(model: Any, shown: int) -> list[str]:
-    return [f"{shown} of {model.n_components_:,} sources"]
+def _left_out(model: Any, shown: int, components: Any) -> list[str]:
+    """What is said if there are more sources, and nobody chose some of them."""
+    all_there = components is not None or shown == model.n_components_
+    return [] if all_there else [f"{shown} of {model.n_components_:,} sources"]

@@ -13,7 +13,7 @@ from ..solvers import latent, spectra
 from ..sources import Source, by_name
 from ..summaries import Moments
 from ..summaries.names import names_of_tables
-from ..tabular import Table, Tabular
+from ..tabular import Table, Tabular, numbered
 from .choose import eigenvalues_of
 from .eigenvalues import Eigenvalues
 from .holes import complete_or_holes
@@ -162,7 +162,7 @@ def factor_suitability(X: Any, *, sample_weight: Any = None) -> Suitability:
 
 
 def _labels(names: Any, p: int) -> list[str]:
-    return [f"x{j + 1}" for j in range(p)] if names is None else [str(name) for name in names]
+    return numbered("x", p) if names is None else [str(name) for name in names]
 
 
 def _from_correlations(e: Eigenvalues, labels: list[str]) -> Suitability:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .table import Table
 
 #: The largest number of rows and columns that are shown.
-_ROWS, _COLUMNS = 30, 20
+_ROWS, _COLUMNS = 40, 20
 _LEFT = "style='text-align:left'"
 
 

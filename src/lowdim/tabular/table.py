@@ -143,7 +143,7 @@ class Table:
         return self.take(np.arange(min(max(n, 0), self._length)))
 
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
-        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep their order."""
+        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties stay as they are."""
         key = self[by]
         known = np.arange(len(key))
         if key.dtype.kind == "O":
@@ -209,7 +209,7 @@ class Table:
             "notes": list(self.notes),
         }
 
-    def text(self, *, max_rows: int | None = 20, max_columns: int | None = 20, width: int = 80) -> str:
+    def text(self, *, max_rows: int | None = 40, max_columns: int | None = 20, width: int = 80) -> str:
         """The table as text.
 
         Parameters
