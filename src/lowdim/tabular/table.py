@@ -143,7 +143,7 @@ class Table:
         return self.take(np.arange(min(max(n, 0), self._length)))
 
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
-        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties stay as they are."""
+        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
         key = self[by]
         known = np.arange(len(key))
         if key.dtype.kind == "O":
