@@ -130,6 +130,14 @@ def test_predictions_of_a_vector_and_of_columns_by_name():
     np.testing.assert_allclose(points[:, 1], np.asarray(model.predict(X)).ravel())
 
 
+def test_responses_with_the_labels_in_another_order_are_refused():
+    labels = [f"row {i}" for i in range(10)]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), index=labels, columns=["a", "b", "c"])
+    pls = PLSRegression(1).fit(X[["a", "b"]], X["c"])
+    with pytest.raises(ValueError, match="same row labels in another order"):
+        pls.plot.predictions(X[["a", "b"]], X["c"].iloc[::-1])
+
+
 def test_names_that_are_no_places_on_an_axis():
     """Names such as "nan" can be read as numbers, but a curve has no point there."""
     names = [str(j) for j in range(49)] + ["nan"]

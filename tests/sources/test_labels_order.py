@@ -130,3 +130,17 @@ def test_labels_of_several_levels_and_dates():
         check_row_labels(first, y=second)
         with pytest.raises(ValueError, match="another order"):
             check_row_labels(first, y=second.iloc[ORDER])
+
+
+@pytest.mark.parametrize("missing", [np.nan, pd.NA, None])
+def test_labels_that_do_not_equal_themselves(missing):
+    first = pd.Series([1.0, 2.0, 3.0], index=pd.Index([missing, "b", "c"], dtype=object))
+    with pytest.raises(ValueError, match="row 1 is 'b' in X and 'c' in y"):
+        check_row_labels(first, y=first.iloc[[0, 2, 1]])
+    check_row_labels(first, y=first.copy())
+
+
+def test_the_same_instants_in_another_time_zone():
+    times = pd.date_range("2020-01-01", periods=3, tz="UTC")
+    first = pd.Series([1.0, 2.0, 3.0], index=times)
+    check_row_labels(first, y=first.set_axis(times.tz_convert("Asia/Tokyo")))

@@ -152,3 +152,22 @@ def test_some_columns(table):
     assert (some.title, some.notes, some.row_name) == (table.title, table.notes, table.row_name)
     with pytest.raises(KeyError, match="there is no column 'weight'; the columns are 'size', 'count', 'kind'"):
         table.select(["size", "weight"])
+
+
+def test_entries_that_are_missing_are_sorted_last():
+    table = Table({"a": [None, 2, float("nan"), 3, 1, 2], "b": ["y", None, "x", "z", None, "w"]})
+    assert table.sort("a").rows == [3, 1, 5, 4, 0, 2]
+    assert table.sort("a", descending=False).rows == [4, 1, 5, 3, 0, 2]
+    assert table.sort("b", descending=False).rows == [5, 2, 0, 3, 1, 4]
+
+
+def test_whole_numbers_beyond_floats_and_dates():
+    table = Table({"n": [10**400, None], "t": np.array(["2020-01-02", "NaT"], dtype="datetime64[ns]")})
+    assert str(10**400) in table.text(width=1000) and "2020-01-02" in str(table)
+
+
+def test_labels_of_several_levels_and_of_polars():
+    levels = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["u", "v"])
+    assert Table({"x": [1.0, 2.0]}, levels, row_name="component").to_pandas().index.equals(levels)
+    assert Table({"x": [1.0, 2.0]}, pl.Series(["a", "b"])).sort("x").rows == ["b", "a"]
+    assert Table({"x": [1.0, 2.0]}).take([1, 0]).rows == [1, 0]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._xp import Array, compute_lazy, dense, namespace, to_numpy
 from ..linalg import divisor, with_zeros
 from ..models._writing import result_names, results
-from ..sources import open_source, open_target, row_labels
+from ..sources import check_row_labels, open_source, open_target, row_labels
 from ..tabular import Table, numbered
 from .components import columns_by_components
 from .limits import check_scores, has_scores, readable_again, row_weights, rows_and_weights, variable_components
@@ -94,6 +94,7 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     the columns.
     """
     check_scores(model, "correlations")
+    check_row_labels(X, Y=Y)
     X, sample_weight = rows_and_weights(model, X, sample_weight)
     X = readable_again(X)
     Z = to_numpy(model.scores(X)).astype(float)

@@ -12,7 +12,7 @@ from ..errors import other_response
 from ..inspect.names import names_expected
 from ..inspect.pairs import has_coefficients, has_vip
 from ..selection import Bootstrap, CrossValidation
-from ..sources import by_name
+from ..sources import by_name, check_row_labels
 from ._axes import (
     color,
     foreground,
@@ -175,6 +175,7 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     On the rows of the fit, predictions are better than on new rows; see `validation`.
     """
     names = inspect.column_names(model, "y")
+    check_row_labels(X, y=y)
     X, y = by_name(X, y, wanted=names_expected(model), hold=True)
     found = numbers_of(model.predict(X))
     found = found.reshape(len(found), -1)

@@ -34,6 +34,11 @@ def check_row_labels(first: Any, name: str = "X", **others: Any) -> None:
         theirs = row_labels(value)
         if theirs is None or theirs is labels or len(theirs) != len(labels) or theirs.equals(labels):
             continue
-        if labels.is_unique and theirs.is_unique and bool((labels.get_indexer(theirs) >= 0).all()):
-            place = next(i for i, (a, b) in enumerate(zip(labels, theirs, strict=True)) if a != b)
-            raise rows_in_another_order(name, other, place, labels[place], theirs[place])
+        if not labels.is_unique or not theirs.is_unique:
+            continue
+        places = labels.get_indexer(theirs)
+        if bool((places >= 0).all()):
+            # Positions are compared, since a label may be NaN or NA, which does not equal itself.
+            place = next((i for i, found in enumerate(places.tolist()) if found != i), None)
+            if place is not None:
+                raise rows_in_another_order(name, other, place, labels[place], theirs[place])

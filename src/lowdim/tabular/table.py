@@ -143,27 +143,31 @@ class Table:
         return self.take(np.arange(min(max(n, 0), self._length)))
 
     def sort(self, by: str, *, descending: bool = True, absolute: bool = False) -> Table:
-        """The rows in the order of a column, or of its absolute values; NaN comes last, and ties keep their order."""
+        """The rows in the order of a column, or of its absolute values; NaN and None come last, ties keep order."""
         key = self[by]
+        known = np.arange(len(key))
+        if key.dtype.kind == "O":
+            known = np.array([i for i, entry in enumerate(key) if entry is not None and entry == entry], dtype=int)
+        elif key.dtype.kind == "f":
+            known = np.flatnonzero(~np.isnan(key))
+        last = np.setdiff1d(np.arange(len(key)), known)
+        key = key[known]
         if absolute:
             key = np.abs(key)
         order = np.argsort(key, kind="stable")
         if descending:
             # Reversing twice keeps the order of ties.
             order = (len(key) - 1 - np.argsort(key[::-1], kind="stable"))[::-1]
-        if key.dtype.kind == "f":
-            missing = np.isnan(key[order])
-            order = np.concatenate([order[~missing], order[missing]])
-        return self.take(order)
+        return self.take(np.concatenate([known[order], last]))
 
     def take(self, order: np.ndarray) -> Table:
         """The rows at these positions, in this order. Rows without labels keep their positions as labels."""
         labels: Any = None
         if self._rows is not None:
             take = getattr(self._rows, "take", None)
-            labels = [self._rows[i] for i in order] if take is None else take(order)
+            labels = [self._rows[int(i)] for i in order] if take is None else take(order)
         elif not np.array_equal(order, np.arange(len(order))):
-            labels = order.tolist()
+            labels = np.asarray(order).tolist()
         columns = {name: column[order] for name, column in self._columns.items()}
         return Table(columns, labels, title=self.title, notes=self.notes, row_name=self.row_name)
 
@@ -173,7 +177,7 @@ class Table:
         if self._rows is not None:
             # Labels that are an index of pandas are kept with their type and name.
             frame.index = self._rows
-            if self.row_name:
+            if self.row_name and frame.index.nlevels == 1:
                 frame = frame.rename_axis(index=self.row_name)
         return frame
 
@@ -233,6 +237,9 @@ def _column(values: Any) -> np.ndarray:
     array = to_numpy(values) if not isinstance(values, list | tuple | range) else np.asarray(_objects(values))
     if array.ndim != 1:
         raise ValueError(f"a column of a table has one dimension, got shape {array.shape}.")
+    if array.dtype.kind in "mM":
+        # As objects of Python, nanoseconds would become whole numbers.
+        array = array.astype(f"{array.dtype.kind}8[us]")
     return array if array.dtype.kind in "fiubO" else array.astype(object)
 
 

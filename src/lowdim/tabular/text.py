@@ -95,7 +95,7 @@ def cells_of(column: np.ndarray) -> tuple[list[str], bool]:
     entries = list(column)
     known = [entry for entry in entries if entry is not None]
     if known and all(isinstance(entry, int | float | np.number) and not isinstance(entry, bool) for entry in known):
-        whole = all(float(entry).is_integer() for entry in known)
+        whole = all(isinstance(entry, int) or float(entry).is_integer() for entry in known)
         texts = iter([str(int(entry)) for entry in known] if whole else _numbers([float(entry) for entry in known]))
         return ["-" if entry is None else next(texts) for entry in entries], True
     return ["" if entry is None else cut(clean(str(entry)), 4 * _WIDEST) for entry in entries], False
