@@ -80,8 +80,9 @@ def require_size(
     Parameters
     ----------
     squares : array of shape (p,), or of shape (1,)
-        Sums of squares of the columns about their means, or the largest eigenvalue of their scatter.
+        Sums of squares of the columns about their means or about zero, or the largest eigenvalue of their scatter.
     mean : array of shape (p,)
+        Their means, also if the squares are about zero: only the means tell entries that underflow from zeros.
     weight : float
         Total weight of the rows.
     each : bool

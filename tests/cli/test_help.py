@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lowdim import load, models
-from lowdim.cli.app import application
+from lowdim.cli.app import VERBS, application
 from lowdim.cli.commands import command_name
 
 APP = application()
@@ -32,6 +32,12 @@ def help_of(path):
 
 def examples(path):
     return [line.strip() for line in help_of(path).splitlines() if re.match(r"\s*lowdim ", line)]
+
+
+def test_the_verbs_are_listed_in_the_order_of_their_use():
+    shown = help_of([])
+    places = [re.search(rf"^\W*{verb} ", shown, re.MULTILINE).start() for verb in VERBS]
+    assert places == sorted(places)
 
 
 def test_every_model_can_be_fitted():

@@ -137,7 +137,7 @@ def test_choose_and_cross_validate(files, numbers):
         "numeric",
         "--y",
         "hue",
-        "--try",
+        "-k",
         "4",
         "--json",
         folder=files,
@@ -218,6 +218,14 @@ def test_a_plot_of_two_tables_in_one_file(files, numbers):
     assert (files / "two.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_inspect_tables_of_rows(files, numbers, pca):
+    scores = json.loads(run("inspect", "p.model", "wine.csv", "--table", "scores", "--json", folder=files).stdout)
+    assert np.allclose(scores["columns"]["PC1"], pca.transform(numbers)[:, 0])
+    found = pca.tables.diagnose(numbers)
+    shown = run("inspect", "p.model", "wine.csv", "--table", "diagnose", folder=files).stdout
+    assert shown.strip() == str(found)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -228,6 +236,9 @@ def test_a_plot_of_two_tables_in_one_file(files, numbers):
         (["plot", "scree", "p.model", "-o", "-"], 1, "only tables can go to the standard output"),
         (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
         (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
+        (["inspect", "p.model", "--table", "scores"], 1, "is about rows: name their file after that of the model"),
+        (["inspect", "p.model", "wine.csv", "--table", "loadings"], 1, "is about the model alone"),
+        (["inspect", "p.model", "wine.csv"], 1, "say with --table which table"),
         (["fit", "nothing", "wine.csv"], 2, "No such command"),
         (["fit", "pca"], 2, "Missing argument"),
     ],
@@ -242,3 +253,34 @@ def test_errors_are_one_line(files, pca, arguments, code, said):
 def test_traceback_on_request(files):
     done = run_program("fit", "pca", "absent.csv", "--traceback", folder=files, check=False)
     assert done.returncode == 1 and "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plot", "scree", "p.model", "-o", "nowhere/picture.png"), "there is no directory"),
+        (("convert", "p.model", "-o", "nowhere/p.onnx"), "there is no directory"),
+        (("plot", "scores", "p.model", "-o", "picture.png"), "lowdim plot scores needs the rows"),
+    ],
+)
+def test_what_is_missing_is_said_in_the_words_of_the_command(files, pca, arguments, said):
+    done = run(*arguments, folder=files, check=False)
+    assert done.returncode == 1 and said in done.stderr and "unfinished" not in done.stderr
+
+
+def test_advice_on_holes_names_commands(tmp_path):
+    (tmp_path / "holes.csv").write_text("a,b\n1,2\n,3\n4,5\n")
+    done = run("fit", "pca", "holes.csv", folder=tmp_path, check=False)
+    assert done.returncode == 1 and "lowdim fit ppca --standardize, then lowdim impute" in done.stderr
+
+
+def test_closed_streams(files, pca, monkeypatch):
+    """Python has None in the place of streams that were closed before it started."""
+    from lowdim.cli.tables import paths_of
+
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(ValueError, match="the standard input is closed"), paths_of(["-"]):
+        pass
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(ValueError, match="the standard output is closed"):
+        pca.transform_to(lowdim.scan(files / "wine.csv", "numeric"), "-")

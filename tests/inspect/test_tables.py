@@ -181,6 +181,8 @@ def test_structure_and_tests_of_cca():
         found = cca.tables.structure(table, cross=cross)
         assert found.rows == list(rows.columns)
         np.testing.assert_allclose(found, np.corrcoef(rows.T, variates.T)[:3, 3:], atol=1e-10)
+    assert cca.tables.structure("X", cross=True).title == "Correlations with the variates of y: columns of X"
+    assert cca.tables.structure("y", cross=True).title == "Correlations with the variates of X: columns of y"
     tests = cca.tables.canonical_tests()
     np.testing.assert_allclose(tests["r"], cca.correlations_)
     np.testing.assert_allclose(tests["Wilks"], np.cumprod((1 - cca.correlations_**2)[::-1])[::-1])

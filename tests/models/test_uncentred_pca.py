@@ -301,3 +301,18 @@ def test_one_row_and_zero_rows():
         warnings.simplefilter("error")
         zero = PCA(2, center=False, solver=Krylov()).fit(np.zeros((20, 5)))
     np.testing.assert_array_equal(zero.explained_variance_, [0.0, 0.0])
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (4, 30)])
+@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram", "krylov"])
+@pytest.mark.parametrize("scale", [1e-158, 1e-200])
+def test_entries_whose_squares_underflow_are_refused(shape, solver, scale):
+    X = np.random.default_rng(0).normal(size=shape) * scale
+    for rows in (X, sparse.csr_array(X)):
+        with pytest.raises(ValueError, match="too small for their squares"):
+            PCA(2, center=False, solver=solver).fit(rows)
+
+
+@pytest.mark.parametrize("solver", ["covariance", "triangle", "gram", "krylov"])
+def test_a_table_of_zeros_has_no_second_moments(solver):
+    assert np.array_equal(PCA(2, center=False, solver=solver).fit(np.zeros((6, 4))).explained_variance_, [0.0, 0.0])

@@ -1,6 +1,7 @@
 """Groups, their ellipses and hulls, against definitions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -47,3 +48,15 @@ def test_groups_of_any_kind():
     found = groups_of(values, 5)
     assert {(group.name, tuple(group.rows)) for group in found} == {("1", (0, 4)), ("a", (1,)), ("no group", (2, 3))}
     assert [len(group.rows) for group in groups_of(None, 7)] == [7]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+def test_rows_without_a_group(nothing):
+    some = np.array(["b", nothing, "a", "b"], dtype=object)
+    assert [(group.name, group.rows.tolist()) for group in groups_of(some, 4)] == [
+        ("a", [2]),
+        ("b", [0, 3]),
+        ("no group", [1]),
+    ]
+    none = np.array([nothing, nothing], dtype=object)
+    assert [(group.name, group.rows.tolist()) for group in groups_of(none, 2)] == [("no group", [0, 1])]

@@ -27,6 +27,8 @@ def test_the_curve_is_the_likelihood_which_never_decreases(model):
     values = np.asarray(line.get_ydata())
     np.testing.assert_allclose(values, model.loglike_)
     assert np.all(np.diff(values) >= -1e-6 * np.abs(values[-1]))
+    line.axes.figure.draw_without_rendering()
+    assert line.axes.yaxis.get_offset_text().get_text() == ""
     ax = model.plot.convergence(gap=True)
     gaps = np.asarray(ax.lines[0].get_ydata())
     assert ax.get_yscale() == "log"

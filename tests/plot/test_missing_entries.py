@@ -48,6 +48,13 @@ def test_many_missing_entries_are_thinned_out():
     assert "15 of 20 columns" in note and "120 of " in note
 
 
+def test_columns_without_missing_entries_are_left_out_and_the_note_says_so():
+    rows = X.assign(a=X["a"].fillna(0.0))
+    ax = PPCA(2).fit(rows).plot.missing(rows)
+    assert [text.get_text() for text in ax.get_xticklabels()] == list("bcd")
+    assert ax.get_title(loc="right") == "3 of 4 columns have missing entries"
+
+
 def test_the_note_and_the_legend_do_not_overlap():
     rows = np.where(RNG.random((400, 20)) < 0.2, np.nan, RNG.standard_normal((400, 20)))
     ax = PPCA(1).fit(rows).plot.missing(rows)

@@ -39,3 +39,8 @@ def test_only_models_of_two_columns():
     assert "contours" not in dir(wide.plot)
     with pytest.raises(TypeError, match=r"plot.contours shows scores over the plane of two columns, and PCA has none"):
         plot.contours(wide, X)
+
+
+def test_rows_of_another_width_are_refused_as_by_transform():
+    with pytest.raises(ValueError, match="X has 1 features, but KernelPCA is expecting 2"):
+        KernelPCA(1).fit(X).plot.contours(X[:, :1])

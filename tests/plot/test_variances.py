@@ -55,6 +55,19 @@ def test_scree_without_a_summary_has_the_components_of_the_model():
         assert ax.get_legend() is None
 
 
+def test_without_centring_the_axes_are_about_mean_squares():
+    for center, what in ((True, "variance"), (False, "mean square")):
+        pca = PCA(3, center=center).fit(X)
+        assert pca.plot.scree().get_ylabel() == what
+        assert pca.plot.cumulative().get_ylabel() == f"cumulative proportion of {what}"
+
+
+def test_variances_that_differ_little_do_not_touch_the_frame():
+    kpca = KernelPCA(2, kernel="linear").fit(np.vstack([np.eye(3), -np.eye(3)]) * [1.0, 0.999, 0.1])
+    low, high = kpca.plot.scree().get_ylim()
+    assert low == 0.0 and high > 1.015 * kpca.explained_variance_[0]
+
+
 def test_scree_of_many_components_says_how_many_it_shows():
     wide = RNG.standard_normal((60, 300))
     ax = PCA().fit(wide).plot.scree()

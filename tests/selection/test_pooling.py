@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -70,6 +71,16 @@ def test_it_prints():
     text = str(pool(Q, U, names=["a", "b", "c"]))
     assert text.startswith("7 imputations, 95% intervals") and "missing information" in text
     assert repr(pool(Q, U)) == "Pooled(7 imputations, 3 estimate(s))" and isinstance(pool(Q, U), Pooled)
+
+
+def test_labels_of_pandas_are_the_names_and_must_agree():
+    draws = [pd.DataFrame(RNG.standard_normal((20, 3)), columns=["a", "b", "c"]) for _ in range(4)]
+    means, squares = [draw.mean() for draw in draws], [draw.var() / 20 for draw in draws]
+    assert pool(means, squares).table().rows == ["a", "b", "c"]
+    assert pool(means, squares, names=["u", "v", "w"]).table().rows == ["u", "v", "w"]
+    assert pool(np.array(means), np.array(squares)).table().rows == [0, 1, 2]
+    with pytest.raises(ValueError, match=r"the same ones in another order.*variance.loc\[estimate.index\]"):
+        pool(means, [square[["c", "a", "b"]] for square in squares])
 
 
 @pytest.mark.parametrize(

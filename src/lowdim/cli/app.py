@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .._version import __version__
 from . import applying, converting, fitting, looking, plotting, summarizing
 from .commands import group
+
+#: The verbs in the order in which one needs them.
+VERBS = ("choose", "fit", "cross-validate", "inspect", "plot", "transform", "inverse", "impute", "predict")
+
+
+class _Verbs(TyperGroup):
+    """The verbs, in their order; without it, those that have commands of their own would come last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the verbs."""
+        names = super().list_commands(ctx)
+        return [verb for verb in VERBS if verb in names] + [name for name in names if name not in VERBS]
 
 
 def run() -> None:
@@ -18,7 +31,7 @@ def run() -> None:
 
 def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
-    app = group("The few directions that explain a table of numbers.")
+    app = group("The few directions that explain a table of numbers.", cls=_Verbs)
     app.callback()(_about)
     for verbs in (fitting, applying, summarizing, looking, plotting, converting):
         verbs.add_to(app)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .terminal import Terminal, speaking_plainly
 
@@ -21,10 +22,11 @@ _COMMON = {
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def group(help: str) -> typer.Typer:
+def group(help: str, cls: type[TyperGroup] | None = None) -> typer.Typer:
     """An application to which commands can be added."""
     return typer.Typer(
         help=help,
+        cls=cls,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",

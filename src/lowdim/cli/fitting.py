@@ -40,7 +40,7 @@ Checkpoint = Annotated[
 ]
 Folds = Annotated[str, typer.Option("--cv", help="The number of folds, or a column with the fold of each row.")]
 Counts = Annotated[
-    str | None, typer.Option("--try", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
+    str | None, typer.Option("--try", "-k", help="The numbers of components to try, as in 5 (1 to 5) or 2,4,8.")
 ]
 Groups = Annotated[str | None, typer.Option("--groups", help="A column; rows of one group stay together.")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", "-r", help="A rule; the default is all. Can be repeated.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
 import typer
@@ -14,10 +15,15 @@ from ..tabular import Table, Tabular
 from .commands import add
 from .fitting import model_values
 from .summarizing import summary_values
-from .tables import saved_kind
+from .tables import paths_of, saved_kind
+from .tables import table as table_of
 from .terminal import Terminal
 
 File = Annotated[str, typer.Argument(help="A saved model, summary or result, or files with data.", show_default=False)]
+Data = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA", help="Rows, for tables of a model that are about rows.", show_default=False),
+]
 Which = Annotated[
     str | None, typer.Option("--table", "-t", help="One of the tables of a model; a wrong name lists them.")
 ]
@@ -29,13 +35,24 @@ def add_to(app: typer.Typer) -> None:
     add(app, "inspect", inspect)
 
 
-def inspect(terminal: Terminal, file: File, which: Which = None, max_rows: Rows = 40) -> None:
+def inspect(
+    terminal: Terminal,
+    file: File,
+    data: Data = [],  # noqa: B006 (typer reads the default, and nothing changes it)
+    which: Which = None,
+    max_rows: Rows = 40,
+) -> None:
     """Show what is in a file: a model, a summary, or the columns of data.
+
+    Some tables of a model are about rows, whose files follow the model.
+    Rows are numbered from 0.
 
     Example:
 
-    lowdim inspect pca.model --table loadings
+    lowdim inspect pca.model wine.csv --table diagnose
     """
+    if data and which is None:
+        raise ValueError("say with --table which table of the rows to show; without it, inspect takes one file.")
     kind = saved_kind(file)
     if kind is None:
         _show_data(terminal, file, max_rows)
@@ -45,9 +62,13 @@ def inspect(terminal: Terminal, file: File, which: Which = None, max_rows: Rows 
     if which is not None:
         if kind != "model":
             raise ValueError(f"{file} holds a {kind}; only models have tables.")
-        found = getattr(obj.tables, which)()
-        table = found if isinstance(found, Table) else found.table()
-        terminal.answer(table.text(max_rows=max_rows, width=terminal.width), table.to_dict())
+        with paths_of(data) as paths:
+            found = _table(obj, which, paths)
+        if isinstance(found, Table):
+            terminal.answer(found.text(max_rows=max_rows, width=terminal.width), found.to_dict())
+        else:
+            # It shows what matters of its table, such as the rows beyond a limit.
+            terminal.answer(str(found), found.table().to_dict())
     elif isinstance(obj, Summary):
         values = summary_values(obj)
         lines = [f"{values['summary']} of {values['rows']} rows, {values['n_features']} columns"]
@@ -64,6 +85,17 @@ def _result_values(result: Any) -> dict[str, Any]:
     if isinstance(result, Bootstrap):
         return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
     return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
+
+
+def _table(model: Any, name: str, paths: list[str]) -> Any:
+    """The table of a model with this name, of the rows in these files if there are any."""
+    make = getattr(model.tables, name)
+    rows = signature(model.tables.offers[name].function).parameters.get("X")
+    if paths and rows is None:
+        raise ValueError(f"the table {name!r} is about the model alone: leave out {', '.join(paths)}.")
+    if not paths and rows is not None and rows.default is Parameter.empty:
+        raise ValueError(f"the table {name!r} is about rows: name their file after that of the model.")
+    return make(table_of(paths)) if paths else make()
 
 
 def _about(about: dict[str, Any]) -> list[str]:

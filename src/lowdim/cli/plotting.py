@@ -93,6 +93,7 @@ def _drawing(name: str, parameters: Parameters) -> Any:
         fitted = load(model)
         values = parameters.values(given)
         second = second_table(y, y_data)
+        _require_tables(name, data, second)
         if second is not None:
             values["y"] = second
         with terminal.progress(), paths_of(data) as paths, pyplot.style.context(style or "default"):
@@ -105,6 +106,17 @@ def _drawing(name: str, parameters: Parameters) -> Any:
             terminal.remark(f"written to {output}")
 
     return draw
+
+
+def _require_tables(name: str, data: Any, second: Any) -> None:
+    """Refuse a plot without a table that it needs."""
+    takes = inspect.signature(PLOTS[name].function).parameters
+    for parameter, given, advice in (
+        ("X", bool(data), "the rows: name a file with them after the model."),
+        ("y", second is not None, "the second table: name its columns with --y, or its file with --y-data."),
+    ):
+        if parameter in takes and takes[parameter].default is inspect.Parameter.empty and not given:
+            raise ValueError(f"lowdim plot {name.replace('_', '-')} needs {advice}")
 
 
 def _pyplot() -> Any:

@@ -44,6 +44,8 @@ def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
 
 def _spooled(folder: Path) -> Path:
     """A file with all that comes from the standard input, named by what it is."""
+    if sys.stdin is None:
+        raise ValueError("the standard input is closed.")
     stream = sys.stdin.buffer
     beginning = stream.read(16)
     if not beginning:

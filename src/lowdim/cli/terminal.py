@@ -28,6 +28,10 @@ _PHRASES = {
     "lowdim.scan(..., --columns numeric)": "--columns numeric",
     "exclude=": "--exclude",
     "overwrite=True": "--overwrite",
+    "PPCA(k, standardize=True).fit(X).impute(X)": "lowdim fit ppca --standardize, then lowdim impute",
+    "PPCA(k, standardize=True).fit(A).impute(A) for A = all tables side by side": (
+        "lowdim fit ppca --standardize of all columns, then lowdim impute"
+    ),
     "standardize=True": "--standardize",
 }
 

@@ -68,9 +68,10 @@ def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table
         values = (covariances / np.sqrt(to_numpy(model.communalities_ + model.uniquenesses_))).T
     else:
         values = of_table(model, "cross_structure_" if cross else "structure_", i)
-    with_what = "factors" if has_attribute(model, "phi_") else "variates"
-    other = f" of {'Xy'[1 - i]}" if cross else ""
-    return columns_by_components(model, values, f"Correlations of columns with {with_what}{other}", i)
+    title = f"Correlations of columns with {'factors' if has_attribute(model, 'phi_') else 'variates'}"
+    if cross:
+        title = f"Correlations with the variates of {'yX'[i]}: columns"
+    return columns_by_components(model, values, title, i)
 
 
 def has_structure(model: Any) -> bool:

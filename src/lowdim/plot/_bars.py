@@ -59,8 +59,7 @@ def curve_over_columns(ax: Any, names: Sequence[Any], values: np.ndarray, interv
     ax.set_xlabel("column")
     if not numeric:
         few = np.unique(np.linspace(0, len(names) - 1, 6).round().astype(int))
-        column_ticks(ax.xaxis, [names[i] for i in few])
-        ax.set_xticks(few)
+        column_ticks(ax.xaxis, [names[i] for i in few], few)
 
 
 def positions_of(names: Sequence[Any]) -> tuple[np.ndarray, bool]:

@@ -39,17 +39,30 @@ def groups_of(values: np.ndarray | None, n: int) -> list[Group]:
     names, codes = _distinct(values[known])
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
-    found = [(legend_label(name), rows) for name, rows in zip(names, np.split(known[order], ends), strict=True)]
+    parts = np.split(known[order], ends) if names else []
+    found = [(legend_label(name), rows) for name, rows in zip(names, parts, strict=True)]
     if missing.any():
         found.append(("no group", np.flatnonzero(missing)))
     return [Group(name, rows, color(i), marker(i)) for i, (name, rows) in enumerate(found)]
 
 
 def _missing(values: np.ndarray) -> np.ndarray:
-    """Which entries are None or NaN."""
+    """Which entries are None, NaN, or NA of pandas."""
     if values.dtype.kind == "O":
-        return np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        # NA of pandas is neither equal to itself nor unequal.
+        return True
+    except ValueError:
+        return False
 
 
 def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:

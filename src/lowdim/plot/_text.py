@@ -62,12 +62,16 @@ def tick_labels(axis: Any, positions: Iterable[float], texts: Sequence[Any], **l
     axis.set_ticks(list(positions), labels(texts), **LITERAL, **look)
 
 
-def column_ticks(axis: Any, texts: Sequence[Any]) -> None:
-    """Ticks at 0, 1, ... with the names of columns or components, slanted on a horizontal axis if they are long."""
+def column_ticks(axis: Any, texts: Sequence[Any], positions: Iterable[float] | None = None) -> None:
+    """Ticks at 0, 1, ..., or at other positions, with the names of columns or components.
+
+    On a horizontal axis they are slanted if they are long.
+    """
     shown = labels(texts)
     crowded = axis.axis_name == "x" and sum(len(text) for text in shown) > 60
     look: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    axis.set_ticks(range(len(shown)), shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
+    where = range(len(shown)) if positions is None else list(positions)
+    axis.set_ticks(where, shown, fontsize=tick_size(len(shown)), **LITERAL, **look)
 
 
 def tick_size(n: int) -> str:

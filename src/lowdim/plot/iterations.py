@@ -38,6 +38,8 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     else:
         ax.plot(steps, values, **look)
         ax.set_ylabel("log-likelihood")
+        # Whole numbers at the ticks, not differences from a number in the corner.
+        ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("step")
     whole_ticks(ax.xaxis)
     status = model.status_.name.lower().replace("_", " ")

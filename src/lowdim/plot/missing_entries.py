@@ -89,7 +89,10 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     ax.set_ylabel("value" if alone else "standard deviations from the mean")
     # Above the axes, where it covers no entries; the note is above the legend.
     legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
-    remarks = [] if len(chosen) == len(names) or columns is not None else [f"{len(chosen)} of {len(names):,} columns"]
+    remarks = []
+    if columns is None and len(chosen) < len(names):
+        whole = len(chosen) == np.count_nonzero(holes.any(axis=0))
+        remarks.append(f"{len(chosen)} of {len(names):,} columns{' have missing entries' if whole else ''}")
     if drawn < holes[:, chosen].sum():
         remarks.append(f"{drawn:,} of {int(holes[:, chosen].sum()):,} missing entries, drawn at random")
     note(ax, remarks, above=1.5)

@@ -52,6 +52,8 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, False)
     found = read_rows(model, shown.X)
+    if found.shape[1] != len(inspect.column_names(model)):
+        scores_of(model, found)  # says what the model expects
     points = numbers_of(found)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, 1.0)

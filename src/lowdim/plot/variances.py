@@ -52,12 +52,20 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
         remarks += _mark_rules(ax, choices, chosen, variances[:shown], threshold)
         legend(ax, loc="upper right", title="components according to")
     ax.set_xlabel("component")
-    ax.set_ylabel("variance")
+    ax.set_ylabel(_measure(model))
     whole_ticks(ax.xaxis)
     ax.set_xlim(0.5, shown + 0.5)
-    ax.set_ylim(bottom=min(0.0, float(variances.min(initial=0.0))))
+    # Few variances that differ little would otherwise touch the frame: the margin is a share of their differences.
+    highest = max(ax.get_ylim()[1], 1.02 * float(variances.max(initial=0.0)))
+    ax.set_ylim(min(0.0, float(variances.min(initial=0.0))), highest)
     note(ax, remarks)
     return ax
+
+
+def _measure(model: Any) -> str:
+    """What components explain: without centring, mean squares about zero, as in the printed table."""
+    centred = model.eigenvalues.center if isinstance(model, Choices) else getattr(model, "center", True)
+    return "variance" if centred else "mean square"
 
 
 def _choices_of(model: Any) -> Choices | None:
@@ -137,7 +145,7 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
     ax.set_ylim(0.0, 1.04)
     ax.yaxis.set_major_formatter(_percent())
     ax.set_xlabel("number of components")
-    ax.set_ylabel("cumulative proportion of variance")
+    ax.set_ylabel(f"cumulative proportion of {_measure(model)}")
     whole_ticks(ax.xaxis)
     if len(curves) > 1:
         legend(ax, loc="lower right")

@@ -56,6 +56,7 @@ class Eigenvalues:
         """The eigenvalues of a summary: those of the scatter matrix of a Moments, or the squared singular values of the
         root of a Triangle, which are accurate also if they are small. Constant columns become zero."""
         require_seen(summary)
+        mean = _to_float64(summary.mean)
         summary = summary if center else summary.about_zero()
         n, p = float(summary.weight), summary.n_features
         _require_two_rows(summary.n_rows, n)
@@ -66,7 +67,7 @@ class Eigenvalues:
         else:
             root, S = None, _to_float64(summary.scatter)
             squares = np.diagonal(S)
-        require_size(squares, _to_float64(summary.mean), n, each=standardize)
+        require_size(squares, mean, n, each=standardize)
         deviation = np.sqrt(squares / per)
         varying = ~is_constant(deviation, _to_float64(summary.mean))
         if not varying.any():

@@ -42,7 +42,7 @@ _MOST_TRIED = 20
 _QUICK = EM(tol=1e-4, max_iter=200, n_init=0)
 #: Why a rule has no answer.
 UNDETERMINED = "it needs the covariance of all columns, which the observed entries do not determine"
-DERIVED_FOR_COMPLETE = "it is derived for complete rows; apply it to draws of impute(X, n_draws=...), or use bic or cv"
+DERIVED_FOR_COMPLETE = "derived for complete rows only; use bic or cv, or draws of impute(X, n_draws=...)"
 
 
 def complete_or_holes(

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from .._xp import to_numpy
+from ..sources.labels import row_labels
 from ..tabular import Table, Tabular
 from .resampling import check_level
 
@@ -141,7 +142,8 @@ def pool(
     level : float
         The level of the intervals.
     names : sequence of str, optional
-        The names of the quantities, for the table.
+        The names of the quantities, for the table; by default the labels of `estimates` if these are a list of columns
+        of pandas, such as `[draw.mean() for draw in draws]`.
 
     Returns
     -------
@@ -174,6 +176,7 @@ def pool(
     >>> float(found.estimate), round(float(found.total), 3)
     (11.0, 5.333)
     """
+    labels = _labels(estimates, variances)
     Q, U = (_as_floats(a) for a in (estimates, variances))
     if Q.ndim < 1 or Q.shape != U.shape:
         raise ValueError(
@@ -191,9 +194,29 @@ def pool(
     estimate = Q.mean(axis=0)
     if names is not None and len(names) != estimate.size:
         raise ValueError(f"names has {len(names)} entries, and there are {estimate.size} estimates in each imputation.")
-    labels = None if names is None else tuple(map(str, names))
+    if names is not None:
+        labels = tuple(map(str, names))
     within, between = U.mean(axis=0), Q.var(axis=0, ddof=1)
     return Pooled(np.asarray(estimate), np.asarray(within), np.asarray(between), m, complete_dof, float(level), labels)
+
+
+def _labels(estimates: Any, variances: Any) -> tuple[str, ...] | None:
+    """The labels of the quantities in lists of columns of pandas; None if there are none.
+
+    Quantities are matched by their positions, so that labels in another order are an error.
+    """
+    found = []
+    for table in (estimates, variances):
+        if isinstance(table, list | tuple):
+            found += [index for index in map(row_labels, table) if index is not None and np.ndim(table[0]) == 1]
+    if not found:
+        return None
+    if any(not index.equals(found[0]) for index in found[1:]):
+        raise ValueError(
+            "estimates and variances have different labels, or the same ones in another order: quantities are matched "
+            "by their positions. Bring all of them into one order, as with variance.loc[estimate.index]."
+        )
+    return tuple(map(str, found[0]))
 
 
 def _as_floats(values: Any) -> np.ndarray:

@@ -119,6 +119,8 @@ class StandardOutputSink(CsvSink):
         import pyarrow as pa
         from pyarrow.csv import CSVWriter
 
+        if sys.stdout is None:
+            raise ValueError("the standard output is closed: name a file to write to.")
         return CSVWriter(pa.PythonFile(sys.stdout.buffer, mode="w"), schema)
 
     def _end(self) -> None:

@@ -66,11 +66,12 @@ class Covariance(Solver):
 def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
     require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
+    mean = moments.mean
     moments = request.about(moments)
     S = moments.scatter
     xp = namespace(S)
     squares = xp.linalg.diagonal(S)
-    require_size(squares, moments.mean, moments.weight, each=request.standardize)
+    require_size(squares, mean, moments.weight, each=request.standardize)
     scale = scales(squares, moments.mean, moments.weight, request)
     if scale is not None:
         S = S / scale[:, None] / scale[None, :]

@@ -68,7 +68,9 @@ class Gram(Solver):
         values, vectors, tail, residual = _eigenpairs(product, request, most, self.root)
         k = values.shape[0] if request.share is not None else most if request.k is None else request.k
         W, mean, scale = _lift(rows, vectors, ddof, request.center, wide=self.root)
-        require_size(values[:1], mean, weight)
+        # Only the means tell squares that underflow from entries that are zero; without centring they are not computed.
+        lost = not request.center and float(values[0]) == 0.0
+        require_size(values[:1], rows.summarize(summaries.Columns(p)).mean if lost else mean, weight)
         # Sparse rows are multiplied in float64.
         narrow = rows.traits.itemsize < 8 and not rows.traits.sparse and not self.root and not request.standardize
         epsilon = FLOAT32_EPS if narrow else FLOAT64_EPS

@@ -88,8 +88,9 @@ class Krylov(Solver):
         assert k is not None, "refusal() rejects jobs without a number of components"
         columns = rows.summarize(Columns(p))
         require_rows(columns.n_rows, columns.weight, request.ddof, request.fixed_ddof)
+        mean = columns.mean
         columns = request.about(columns)
-        require_size(columns.squares, columns.mean, columns.weight, each=request.standardize)
+        require_size(columns.squares, mean, columns.weight, each=request.standardize)
         scale = scales(columns.squares, columns.mean, columns.weight, request)
         xp = namespace(columns.mean)
         if float(xp.max(columns.squares)) == 0.0:

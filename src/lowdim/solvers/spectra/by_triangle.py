@@ -38,11 +38,12 @@ class Triangle(Solver):
 
     def solve_summary(self, summary: summaries.Triangle, request: Request) -> Spectrum:
         require_rows(summary.n_rows, summary.weight, request.ddof, request.fixed_ddof)
+        mean = summary.mean
         summary = request.about(summary)
         R = summary.root
         xp = namespace(R)
         squares = xp.sum(R * R, axis=0)
-        require_size(squares, summary.mean, summary.weight, each=request.standardize)
+        require_size(squares, mean, summary.weight, each=request.standardize)
         scale = scales(squares, summary.mean, summary.weight, request)
         if scale is not None:
             R = R / scale[None, :]
