@@ -165,8 +165,18 @@ def test_inspect(files, pca):
     assert "PCA of 178 rows" in shown and "proline" in shown and lowdim.__version__ in shown
     values = json.loads(run("inspect", "wine.csv", "--json", folder=files).stdout)
     assert values["rows"][-1] == "class" and values["columns"]["number"] == [True] * 13 + [False]
+    piped = run("inspect", "-", "--json", folder=files, stdin=(files / "wine.csv").read_bytes()).stdout
+    assert json.loads(piped) == {**values, "title": "-: 14 columns, 13 of them numbers"}
     loadings = json.loads(run("inspect", "p.model", "--table", "loadings", "--json", folder=files).stdout)
     assert np.allclose(loadings["columns"]["PC1"], pca.loadings_[:, 0])
+
+
+def test_inspect_tables_of_rows(files, numbers, pca):
+    scores = json.loads(run("inspect", "p.model", "wine.csv", "--table", "scores", "--json", folder=files).stdout)
+    assert np.allclose(scores["columns"]["PC1"], pca.transform(numbers)[:, 0])
+    found = pca.tables.diagnose(numbers)
+    shown = run("inspect", "p.model", "wine.csv", "--table", "diagnose", folder=files).stdout
+    assert shown.strip() == str(found)
 
 
 def test_inspect_results(files, numbers):
@@ -216,14 +226,6 @@ def test_a_plot_of_two_tables_in_one_file(files, numbers):
     run("fit", "cca", "wine.csv", "-c", "numeric", *second, "-k", "1", "-o", "two.model", folder=files)
     run("plot", "variates", "two.model", "wine.csv", *second, "--groups", "class", "-o", "two.png", folder=files)
     assert (files / "two.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_inspect_tables_of_rows(files, numbers, pca):
-    scores = json.loads(run("inspect", "p.model", "wine.csv", "--table", "scores", "--json", folder=files).stdout)
-    assert np.allclose(scores["columns"]["PC1"], pca.transform(numbers)[:, 0])
-    found = pca.tables.diagnose(numbers)
-    shown = run("inspect", "p.model", "wine.csv", "--table", "diagnose", folder=files).stdout
-    assert shown.strip() == str(found)
 
 
 @pytest.mark.parametrize(

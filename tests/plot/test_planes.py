@@ -20,7 +20,11 @@ def test_contours_of_a_linear_score_are_straight_lines():
     for level, path in zip(lines.levels, lines.get_paths(), strict=True):
         if len(path.vertices):
             np.testing.assert_allclose(pca.transform(path.vertices)[:, 1], level, atol=1e-9)
-    assert filled.levels[0] == -filled.levels[-1]
+    assert filled.levels[0] == pytest.approx(-filled.levels[-1])
+    # Steps of the contours are round numbers.
+    step = np.diff(filled.levels)
+    np.testing.assert_allclose(step, step[0])
+    assert float(f"{step[0]:.2g}") == pytest.approx(step[0])
 
 
 def test_rows_are_drawn_with_their_groups_and_names():

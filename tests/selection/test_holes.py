@@ -29,7 +29,7 @@ def test_which_rules_are_available():
     for name, answer in choices.items():
         assert (answer.k is None) == (not APPLIED[name])
         if answer.k is None:
-            assert answer.note.startswith("it is derived for complete rows; apply it to draws of impute")
+            assert answer.note.startswith("derived for complete rows only; use bic or cv, or draws of impute")
     assert {choices[name].k for name in ("bic", "cv", "map")} == {2}
     assert "150 rows, 6 columns" in str(choices)
 
@@ -92,7 +92,7 @@ def test_weights_are_repetitions():
 
 def test_holes_after_the_first_rows_and_in_blocks():
     late = np.vstack([np.repeat(X, 300, axis=0), HOLES])
-    assert choose_n_components(late, ["kaiser", "minka"])["minka"].note.startswith("it is derived for complete rows")
+    assert choose_n_components(late, ["kaiser", "minka"])["minka"].note.startswith("derived for complete rows only")
     blocks = [HOLES[:70], HOLES[70:]]
     assert choose_n_components(blocks, ["bic", "kaiser"])["bic"].k == 2
     assert choose_n_components((block for block in blocks), "bic")["bic"].k == 2

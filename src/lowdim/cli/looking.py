@@ -80,13 +80,6 @@ def inspect(
         terminal.answer("\n".join([str(obj), *_about(about)]), values)
 
 
-def _result_values(result: Any) -> dict[str, Any]:
-    """The tables of a result as values of JSON; its text, if it has none."""
-    if isinstance(result, Bootstrap):
-        return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
-    return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
-
-
 def _table(model: Any, name: str, paths: list[str]) -> Any:
     """The table of a model with this name, of the rows in these files if there are any."""
     make = getattr(model.tables, name)
@@ -96,6 +89,13 @@ def _table(model: Any, name: str, paths: list[str]) -> Any:
     if not paths and rows is not None and rows.default is Parameter.empty:
         raise ValueError(f"the table {name!r} is about rows: name their file after that of the model.")
     return make(table_of(paths)) if paths else make()
+
+
+def _result_values(result: Any) -> dict[str, Any]:
+    """The tables of a result as values of JSON; its text, if it has none."""
+    if isinstance(result, Bootstrap):
+        return {"tables": {name: result.table(name).to_dict() for name in result.estimates}}
+    return {"table": result.table().to_dict()} if isinstance(result, Tabular) else {"text": str(result)}
 
 
 def _about(about: dict[str, Any]) -> list[str]:
@@ -112,12 +112,13 @@ def _origin(about: dict[str, Any]) -> dict[str, Any]:
 
 def _show_data(terminal: Terminal, file: str, max_rows: int) -> None:
     """The columns of files with data, known without reading the rows."""
-    found = scan(file)
-    numeric = set(found.numeric)
+    with paths_of([file]) as (path,):
+        found = scan(path)
+        columns, numeric = list(found.columns), set(found.numeric)
     table = Table(
-        {"number": [name in numeric for name in found.columns]},
-        [str(name) for name in found.columns],
-        title=f"{file}: {len(found.columns)} columns, {len(numeric)} of them numbers",
+        {"number": [name in numeric for name in columns]},
+        [str(name) for name in columns],
+        title=f"{file}: {len(columns)} columns, {len(numeric)} of them numbers",
         row_name="column",
     )
     terminal.answer(table.text(max_rows=max_rows, width=terminal.width), table.to_dict())

@@ -49,6 +49,8 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     -----
     The scores are computed at the 6,400 points of a grid.
     """
+    from matplotlib.ticker import MaxNLocator
+
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, False)
     found = read_rows(model, shown.X)
@@ -62,7 +64,8 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     on_grid = scores_of(model, named_rows(model, asarray_like(grid, found, dtype=found.dtype)))
     heights = on_grid[:, k].reshape(_GRID, _GRID)
     largest = float(np.abs(heights).max()) or 1.0
-    levels = np.linspace(-largest, largest, _LEVELS + 1)
+    # Round numbers, as many above zero as below, so that the colours say the sign.
+    levels = MaxNLocator(_LEVELS, symmetric=True).tick_values(-largest, largest)
     ax = make_axes(ax)
     filled = ax.contourf(x, y, heights, levels=levels, cmap=DIVERGING, alpha=0.7)
     ax.contour(x, y, heights, levels=levels, colors=[foreground()], linewidths=0.4, linestyles="solid")
