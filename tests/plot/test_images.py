@@ -68,3 +68,13 @@ def test_numbers_that_do_not_exist(counts):
 
 def test_only_models_whose_rows_are_sums():
     assert "reconstructions" not in dir(KernelPCA(2).fit(X).plot)
+
+
+def test_a_note_says_that_only_the_first_rows_are_drawn():
+    assert MODEL.plot.reconstructions(X, (2, 3)).get_title(loc="right") == "the first 10 rows"
+    assert MODEL.plot.reconstructions(X[:10], (2, 3)).get_title(loc="right") == ""
+
+
+def test_a_shape_of_negative_sides():
+    with pytest.raises(ValueError, match=r"shape=\(-2, -3\) must be \(height, width\)"):
+        MODEL.plot.reconstructions(X, (-2, -3))

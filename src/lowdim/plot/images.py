@@ -12,7 +12,7 @@ import numpy as np
 from .._xp import asarray_like
 from ..errors import wrong_image_shape
 from ..sources import row_labels
-from ._axes import foreground, make_axes
+from ._axes import foreground, make_axes, note
 from ._model import named_rows, numbers_of, read_rows
 from ._offered import has, shows
 from ._text import tick_labels
@@ -44,7 +44,7 @@ def reconstructions(
     ----------
     model : fitted model
     X : rows
-        Up to ten rows; of more, the first ten are drawn.
+        Up to ten rows; of more, the first ten are drawn, and a note says so.
     shape : (height, width) or (height, width, 3), optional
         The shape of the image in a row; by default a square.
     n_components : sequence of int, optional
@@ -58,7 +58,9 @@ def reconstructions(
     """
     counts = _counts(model, n_components)
     height, width, *colors = _shape(shape, int(model.n_features_in_))
-    rows = read_rows(model, X, _MOST_ROWS)
+    # One row more tells whether there are others.
+    found = read_rows(model, X, _MOST_ROWS + 1)
+    rows = found[:_MOST_ROWS, :]
     index = row_labels(X)
     n = rows.shape[0]
     names = list(range(n)) if index is None else list(index[:n])
@@ -86,6 +88,7 @@ def reconstructions(
     ax.xaxis.set_label_position("top")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
+    note(ax, [f"the first {n} rows"] if found.shape[0] > n else [])
     return ax
 
 
@@ -130,6 +133,11 @@ def _shape(shape: Any, p: int) -> tuple[int, ...]:
             raise wrong_image_shape(shape, p)
         return side, side
     found = tuple(int(n) for n in shape)
-    if len(found) not in (2, 3) or math.prod(found) != p or (len(found) == 3 and found[2] not in (3, 4)):
+    if (
+        len(found) not in (2, 3)
+        or min(found) < 1
+        or math.prod(found) != p
+        or (len(found) == 3 and found[2] not in (3, 4))
+    ):
         raise wrong_image_shape(shape, p)
     return found
