@@ -7,6 +7,7 @@ import sysconfig
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -14,8 +15,13 @@ from typer.testing import CliRunner
 from lowdim.cli.app import application
 
 #: The program that pip installed beside this Python; where there is none, the module that it runs.
-_SCRIPT = Path(sysconfig.get_path("scripts")) / "lowdim"
-COMMAND = [str(_SCRIPT)] if _SCRIPT.exists() else [sys.executable, "-m", "lowdim.cli"]
+SCRIPT = Path(sysconfig.get_path("scripts")) / "lowdim"
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "lowdim.cli"]
+
+
+def installed():
+    """Whether lowdim was installed by pip, and is not only on the path."""
+    return any(point.name == "lowdim" for point in entry_points(group="console_scripts"))
 
 
 @dataclass(frozen=True)

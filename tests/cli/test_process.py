@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import lowdim
-from command import COMMAND, environment, run
+from command import COMMAND, SCRIPT, environment, installed, run
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,11 @@ def left_behind(folder):
     return [name for name in os.listdir(folder) if "unfinished" in name]
 
 
+@pytest.mark.skipif(not installed(), reason="lowdim is not installed here, only on the path")
+def test_the_command_is_installed():
+    assert [str(SCRIPT)] == COMMAND and run("--version", folder=".").stdout.split() == ["lowdim", lowdim.__version__]
+
+
 def test_a_reader_that_goes_away(folder):
     command = [*COMMAND, "transform", "rows.model", "rows.parquet"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
@@ -45,9 +50,8 @@ def test_a_reader_that_goes_away(folder):
 def test_interrupted_while_writing(folder):
     command = [*COMMAND, "transform", "rows.model", *["rows.parquet"] * 60, "-o", "scores.csv"]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env=environment())
-    for _ in range(600):
-        if left_behind(folder):
-            break
+    while not left_behind(folder):
+        assert process.poll() is None, "it ended before it wrote anything"
         time.sleep(0.05)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

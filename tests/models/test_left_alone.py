@@ -13,12 +13,12 @@ from sklearn.exceptions import NotFittedError
 from examples import FINDS_ALL, KEEPS_NOTHING, MODELS, SPECTRAL
 from inputs import INPUTS, namespace
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
-from lowdim.errors import LowdimWarning, MissingValues, NoVariance
+from lowdim.errors import LowdimWarning, MissingValues, NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES
 from lowdim.solvers import EM, SOLVERS
 
 #: Errors that are meant for users.
-OURS = (ValueError, MissingValues, NoVariance)
+OURS = (ValueError, MissingValues, NoVariance, UndeterminedCovariance)
 X = np.round(8 * np.random.default_rng(0).standard_normal((12, 4)))
 
 
@@ -253,7 +253,7 @@ def test_a_clear_error_or_finite_results(name, kind, rows):
         try:
             model.fit(given_rows)
         except ValueError as error:
-            assert type(error) in (ValueError, MissingValues, NoVariance), (
+            assert type(error) in (ValueError, MissingValues, NoVariance, UndeterminedCovariance), (
                 f"{type(error).__name__} from the depths: {error}"
             )
             return
@@ -277,7 +277,7 @@ def test_the_same_in_other_namespaces(xp, rows):
         try:
             model.fit(rows)
         except ValueError as error:
-            assert type(error) in (ValueError, MissingValues, NoVariance), (
+            assert type(error) in (ValueError, MissingValues, NoVariance, UndeterminedCovariance), (
                 f"{type(error).__name__} from the depths: {error}"
             )
             continue
