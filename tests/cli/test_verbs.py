@@ -237,6 +237,7 @@ def test_a_plot_of_two_tables_in_one_file(files, numbers):
         (["fit", "pca", "wine.csv", "-c", "numeric", "-o", "-"], 1, "name a file with --output"),
         (["plot", "scree", "p.model", "-o", "-"], 1, "only tables can go to the standard output"),
         (["predict", "p.model", "wine.csv"], 1, "holds a PCA, which cannot predict"),
+        (["transform", "p.model", "wine.csv", "--json"], 1, "name a file with --output"),
         (["transform", "wine.csv", "wine.csv"], 1, "not a file that lowdim saved"),
         (["inspect", "p.model", "--table", "scores"], 1, "is about rows: name their file after that of the model"),
         (["inspect", "p.model", "wine.csv", "--table", "loadings"], 1, "is about the model alone"),

@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 
 from inputs import with_holes
 from lowdim import PPCA, FactorAnalysis, Moments, choose_n_components
-from lowdim.errors import UndeterminedCovariance
+from lowdim.errors import NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES, Choice
 from lowdim.solvers import EM
 from oracles import gaussian_with_holes, observed_loglike
@@ -160,3 +160,21 @@ def test_what_models_refuse():
         FactorAnalysis("parallel").fit(HOLES)
     with pytest.raises(ValueError, match="with prior='vb', components that are not needed are dropped anyway"):
         PPCA("bic", prior="vb").fit(HOLES)
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.errors.LowdimWarning")
+def test_columns_without_variance():
+    """A column whose observed entries are all the same leaves no largest likelihood if columns have own variances."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40, 4))
+    rows[::7, 2] = np.nan
+    rows[:, 3] = 5.0
+    with pytest.raises(ValueError, match="column 3 are all the same"):
+        FactorAnalysis("bic").fit(rows)
+    choices = choose_n_components(rows, ["bic", "kaiser"], standardize=True)
+    assert choices["bic"].k is None and "all the same" in choices["bic"].note
+    assert choose_n_components(rows, ["bic"])["bic"].k is not None
+    rows[:] = np.where(np.isnan(rows), np.nan, 1.0)
+    for model in (PPCA("bic"), FactorAnalysis("bic")):
+        with pytest.raises(NoVariance, match="all rows of X are the same"):
+            model.fit(rows)

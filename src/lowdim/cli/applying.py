@@ -153,6 +153,8 @@ def _write(
 ) -> None:
     """Apply a method of a model that writes its results, and say where they are."""
     where = STANDARD if output is None else output
+    if terminal.json and where == STANDARD:
+        raise ValueError("--json and the table cannot both go to the standard output: name a file with --output.")
     guard = escaped_formulas() if escape_formulas else nullcontext()
     more = {name: value for name, value in (more or {}).items() if value is not None}
     with terminal.progress(), paths_of(data) as paths, guard:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._threads import check_stop
 from .._xp import asarray_like, compute_lazy, namespace, to_numpy
-from ..errors import MissingValues, UndeterminedCovariance, holes_after_reading
+from ..errors import MissingValues, UndeterminedCovariance, constant_with_holes, holes_after_reading, no_variance
 from ..reading import Rows, check_weights, map_rows
 from ..solvers import EM, LatentFit, Status, latent, spectra
 from ..solvers.latent import LatentRequest
@@ -74,8 +74,16 @@ def eigenvalues_with_holes(
 
 
 def loglike_without_components(observed: Observed, tied: bool) -> float:
-    """The log-likelihood of the observed entries if columns are independent, with one variance for all if `tied`."""
+    """The log-likelihood of the observed entries if columns are independent, with one variance for all if `tied`.
+
+    A variance of zero, for which there is no largest likelihood, is an error.
+    """
     count, variances = _variances(observed, tied)
+    constant = np.flatnonzero(variances <= 0.0)
+    if len(constant) == len(variances):
+        raise no_variance("a model with noise")
+    if len(constant):
+        raise constant_with_holes([int(j) for j in constant], observed.names)
     return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
 
 
@@ -99,8 +107,7 @@ def choose_with_holes(
     answers = []
     for rule in rules:
         if rule.with_holes == "likelihood":
-            curve = fits.curve(rule.name)
-            answers.append(Choice(rule.name, int(np.argmin(curve)), curve, rule.assumes))
+            answers.append(_by_likelihood(rule, fits))
         elif rule.with_holes == "folds" and folds is not None:
             scorer = HolesScorer(standardize, options["seed"])
             result = CrossValidator([scorer], rows.source, folds, rows.weights, tables=(rows.source, None)).run()
@@ -112,6 +119,15 @@ def choose_with_holes(
             reason = reasons.get(rule.with_holes, DERIVED_FOR_COMPLETE)
             answers.append(Choice(rule.name, None, np.zeros(0), rule.assumes, reason))
     return Choices(fits.eigenvalues(ddof) if e is None else e, tuple(answers))
+
+
+def _by_likelihood(rule: Rule, fits: PpcaFits) -> Choice:
+    """The answer of a rule that needs the likelihoods of fits."""
+    try:
+        curve = fits.curve(rule.name)
+    except UndeterminedCovariance as reason:
+        return Choice(rule.name, None, np.zeros(0), rule.assumes, str(reason))
+    return Choice(rule.name, int(np.argmin(curve)), curve, rule.assumes)
 
 
 def _apply(rule: Rule, e: Eigenvalues, options: dict[str, Any]) -> Choice:
