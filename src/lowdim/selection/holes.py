@@ -83,7 +83,8 @@ def loglike_without_components(observed: Observed, tied: bool) -> float:
     if len(constant) == len(variances):
         raise no_variance("a model with noise")
     if len(constant):
-        raise constant_with_holes([int(j) for j in constant], observed.names)
+        names = None if observed.names is None else [str(name) for name in observed.names]
+        raise constant_with_holes([int(j) for j in constant], names)
     return -0.5 * float(count @ (math.log(2 * math.pi) + np.log(variances) + 1.0))
 
 
