@@ -49,7 +49,14 @@ def test_a_reader_that_goes_away(folder):
 
 def test_interrupted_while_writing(folder):
     command = [*COMMAND, "transform", "rows.model", *["rows.parquet"] * 60, "-o", "scores.csv"]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env=environment())
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        # A shell that runs the tests in the background has Ctrl-C ignored in all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not left_behind(folder):
         assert process.poll() is None, "it ended before it wrote anything"
         time.sleep(0.05)

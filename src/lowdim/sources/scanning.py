@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals as nw
+
 from .._memory import in_words
 from .arrow import ArrowObject, is_arrow_object
 from .base import Source
@@ -108,6 +110,9 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     >>> lowdim.PCA(1).fit(rooms).mean_
     array([ 33.33333333, 166.66666667])
     """
+    if nw.dependencies.is_polars_dataframe(where):
+        # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
+        where = where.to_arrow()
     found = ArrowObject(where) if is_arrow_object(where) else find_files(where)
     contents = found if isinstance(found, ArrowObject) else FILE_KINDS[found.kind].contents(found)
     choice = contents.choice.of(columns, exclude)
