@@ -101,6 +101,17 @@ def test_two_tables_in_two_files(files):
     assert np.allclose(read_csv(done.stdout), np.hstack(expected.transform(X, y)))
 
 
+def test_several_tables(files):
+    names = ("left.csv", "right.csv", "third.csv")
+    run("fit", "gcca", *names, "-k", "2", "-o", "g.model", folder=files)
+    tables = [pd.read_csv(files / name) for name in names]
+    expected = lowdim.GCCA(2).fit(tables)
+    done = run("transform", "g.model", *names, folder=files)
+    assert np.allclose(read_csv(done.stdout), np.hstack(expected.transform(tables)))
+    first = run("transform", "g.model", "left.csv", "-k", "1", folder=files)
+    assert np.allclose(read_csv(first.stdout), expected.transform(tables[0])[:, :1])
+
+
 def test_weights(files, numbers):
     done = run("fit", "pca", "wine.csv", "-c", "numeric", "-w", "proline", "-k", "1", "--json", folder=files)
     rows = numbers.drop(columns="proline")

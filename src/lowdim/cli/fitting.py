@@ -29,7 +29,7 @@ from .options import (
 )
 from .outputs import require_absent
 from .parameters import Parameters, plain_help
-from .tables import paths_of, saved_kind, second_table, table
+from .tables import paths_of, saved_kind, second_table, table, tables
 from .terminal import Terminal
 
 Checkpoint = Annotated[
@@ -53,8 +53,8 @@ def add_to(app: typer.Typer) -> None:
     for name in models.__all__:
         cls = getattr(models, name)
         parameters = Parameters(cls, heading=_HEADING)
-        second_table = get_tags(cls()).target_tags.required and cls is not models.GCCA
-        without = () if second_table else ("y", "y_data")
+        is_pair = get_tags(cls()).target_tags.required and cls is not models.GCCA
+        without = () if is_pair else ("y", "y_data")
         run = _fitting(cls, parameters)
         add(fits, command_name(name), run, parameters.options, _help(cls, _FIT_EXAMPLES), without)
         if hasattr(cls, "held_out_scorer"):
@@ -128,21 +128,14 @@ def _fitting(cls: Any, parameters: Parameters) -> Any:
             if len(paths) == 1 and saved_kind(paths[0]) == "summary":
                 model.fit_summary(load(paths[0]))
             else:
-                rows, second = _tables(cls, paths, columns, [*(exclude or []), *(ids or [])], y, y_data)
+                rows = tables(cls, paths, columns, [*(exclude or []), *(ids or [])])
                 more = {} if checkpoint is None else {"checkpoint": checkpoint}
-                model.fit(rows, second, sample_weight=weight, **more)
+                model.fit(rows, second_table(y, y_data), sample_weight=weight, **more)
         if output is not None:
             save(model, output)
         terminal.answer(_text(model, terminal, output), model_values(model, output))
 
     return fit
-
-
-def _tables(cls: Any, paths: list[str], columns: Any, left_out: list[str], y: Any, y_data: Any) -> tuple[Any, Any]:
-    """X and y of a fit: columns of one table, two tables, or a list of tables."""
-    if cls is models.GCCA:
-        return [table([path], columns, left_out) for path in paths], None
-    return table(paths, columns, left_out), second_table(y, y_data)
 
 
 def _text(model: Any, terminal: Terminal, output: str | None) -> str:
@@ -193,7 +186,8 @@ def _validating(cls: Any, parameters: Parameters) -> Any:
         model = cls(**parameters.values(given))
         tried = None if counts is None else _counts(counts)
         with terminal.progress(), paths_of(data) as paths:
-            rows, second = _tables(cls, paths, columns, [*(exclude or []), *(ids or [])], y, y_data)
+            rows = tables(cls, paths, columns, [*(exclude or []), *(ids or [])])
+            second = second_table(y, y_data)
             folds = None if groups is not None and cv == "5" else int(cv) if cv.isdigit() else cv
             result = cross_validate(
                 model, rows, second, cv=folds, n_components=tried, groups=groups, sample_weight=weight

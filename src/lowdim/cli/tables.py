@@ -12,6 +12,7 @@ from typing import Any
 
 from .._paths import local_path
 from ..files import header
+from ..models import GCCA
 from ..sources import scan
 
 STANDARD = "-"
@@ -68,6 +69,15 @@ def table(paths: Sequence[str], columns: Sequence[str] | None = None, exclude: S
         return scan(where, wanted)
     # A column that is left out may be named more than once, as an identifier for example.
     return scan(where, wanted, list(dict.fromkeys(exclude)))
+
+
+def tables(
+    cls: type, paths: Sequence[str], columns: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+) -> Any:
+    """What models of a class take as X: one table of all files or, for GCCA, a list with a table for each file."""
+    if not issubclass(cls, GCCA) or len(paths) == 1:
+        return table(paths, columns, exclude)
+    return [table([path], columns, exclude) for path in paths]
 
 
 def second_table(y: Sequence[str] | None, y_data: Sequence[str] | None) -> Any:
