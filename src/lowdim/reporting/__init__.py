@@ -1,0 +1,1 @@
+"""The report: one file that shows what is in a table."""

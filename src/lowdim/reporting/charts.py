@@ -1,0 +1,40 @@
+"""Small builders of Plotly figures as plain values, and the rules for text and colours in them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: Colours of categories that colour-blind readers tell apart, legible on white and on dark grey. Where more than one
+#: category is drawn, each has its symbol, too.
+COLORS = ("#3b7dd8", "#e07b00", "#1c9c75", "#c7529a", "#8a6fd1", "#b8a200", "#4aa8c8", "#d1495b", "#6d8a3c", "#9a6a4f")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "star", "x", "pentagon", "hexagon")
+
+#: Names longer than this are shortened in charts.
+_LONGEST = 40
+#: Control characters, and those that turn the direction of the text after them.
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
+
+
+def plain(text: Any, longest: int = _LONGEST) -> str:
+    """Text that Plotly draws as it is: without tags, entities or control characters, and shortened in its middle."""
+    clean = _INVISIBLE.sub(" ", str(text))
+    if len(clean) > longest:
+        half = (longest - 1) // 2
+        clean = f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def axis(title: str = "", **more: Any) -> dict[str, Any]:
+    """An axis with a title."""
+    return {"title": {"text": title}, **more}
+
+
+def color(i: int) -> str:
+    """The colour of category i."""
+    return COLORS[i % len(COLORS)]
+
+
+def symbol(i: int) -> str:
+    """The symbol of category i."""
+    return SYMBOLS[i % len(SYMBOLS)]
