@@ -1,0 +1,155 @@
+"""Everything that a report computes, each thing when it is first asked for. No words, no charts, no HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..models import PCA
+from ..sources import ArraySource, ColumnsSource, Source
+from ..summaries import Moments
+from ..summaries.base import union
+from .numbers.first_pass import FirstPass, first_pass, moments_of
+from .opening import LeftOut, Opened
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, beside the table."""
+
+    #: A model, fitted or not; None for PCA, or PPCA if entries are missing.
+    model: Any = None
+    n_components: int | None = None
+    #: None to decide by the scales of the columns.
+    standardize: bool | None = None
+    #: The shape of the image in each row; None to find out, False for none.
+    image_shape: Any = None
+    random_state: int = 0
+    #: The call or command that makes the same report.
+    command: str = ""
+
+
+class Analysis:
+    """What is known of a table. Attributes are computed when they are first asked for."""
+
+    def __init__(self, opened: Opened, request: Request) -> None:
+        self.opened = opened
+        self.request = request
+
+    @cached_property
+    def first(self) -> FirstPass:
+        """Counts, means, deviations and ranges of all columns that are numbers."""
+        opened = self.opened
+        return first_pass(opened.rows, opened.held, opened.weights, self.request.random_state)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.first.n
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """The positions of the columns that are analysed: those that vary."""
+        first = self.first
+        return np.flatnonzero((first.observed > 0) & (first.low < first.high))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns that are analysed."""
+        return [self.opened.names[j] for j in self.used]
+
+    @property
+    def p(self) -> int:
+        """The number of columns that are analysed."""
+        return len(self.used)
+
+    @cached_property
+    def left_out(self) -> list[LeftOut]:
+        """The columns that are not analysed, and why."""
+        first, out = self.first, list(self.opened.left_out)
+        for j in np.setdiff1d(np.arange(len(self.opened.names)), self.used):
+            why = "all its entries are missing" if first.observed[j] == 0 else f"all its entries are {first.low[j]:g}"
+            out.append(LeftOut(self.opened.names[j], why))
+        return out
+
+    @cached_property
+    def has_holes(self) -> bool:
+        """Whether entries of the columns that are analysed are missing."""
+        return bool(np.any(self.first.missing[self.used] > 0))
+
+    @cached_property
+    def given(self) -> Source:
+        """The rows of the columns that are analysed, in which entries may be missing."""
+        opened = self.opened
+        if opened.held:
+            (X,) = opened.rows.blocks(int(opened.rows.shape[0] or 1))
+            held = ArraySource(X if self.p == X.shape[1] else X[:, self.used])
+            held.names = self.names
+            return held
+        return self._named(
+            ColumnsSource(opened.rows, self.used.tolist()) if self.p < opened.rows.shape[1] else opened.rows
+        )
+
+    @cached_property
+    def rows(self) -> Source:
+        """The same rows, complete: missing entries are filled in."""
+        return self.given
+
+    @cached_property
+    def values(self) -> np.ndarray | None:
+        """The complete rows as an array, if they are in memory."""
+        if not self.opened.held:
+            return None
+        (X,) = self.rows.blocks(self.n)
+        return X
+
+    @cached_property
+    def pieces(self) -> list[Moments] | None:
+        """Moments of random pieces of the rows, if they are not in memory; see `first_pass`."""
+        pieces = self.first.pieces
+        return None if pieces is None else [moments_of(part, self.used, self.names) for part in pieces]
+
+    @cached_property
+    def standardize(self) -> bool:
+        """Whether the columns are divided by their standard deviations."""
+        if self.request.model is not None:
+            return bool(
+                getattr(self.request.model, "standardize", False) or getattr(self.request.model, "scale", False)
+            )
+        return self.request.standardize if self.request.standardize is not None else self.scales_differ
+
+    @cached_property
+    def scales_differ(self) -> bool:
+        """Whether the standard deviations of the columns differ so much that they probably have different units."""
+        deviations = np.sort(self.first.deviation[self.used])
+        edge = max(1, len(deviations) // 20)
+        return bool(deviations[-edge] > 5 * deviations[edge - 1])
+
+    @cached_property
+    def k(self) -> int:
+        """The number of components of the model."""
+        return min(self.request.n_components or 2, self.rank)
+
+    @property
+    def rank(self) -> int:
+        """The largest number of components that the rows can have."""
+        return max(1, min(self.n - 1, self.p))
+
+    @cached_property
+    def model(self) -> Any:
+        """The fitted model that the report is about."""
+        return self.fitted(PCA(self.k, standardize=self.standardize))
+
+    @cached_property
+    def full(self) -> Any:
+        """PCA with more components than `model`, for the spectrum and for rebuilding rows."""
+        return self.fitted(PCA(min(self.rank, 50), standardize=self.standardize))
+
+    def fitted(self, model: Any) -> Any:
+        """A model of one table fitted to the rows, from the pieces of the first pass where there are any."""
+        if self.pieces is not None:
+            return model.fit_summary(union(self.pieces))
+        return model.fit(self.rows, sample_weight=self.opened.weights)
