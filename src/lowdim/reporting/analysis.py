@@ -89,9 +89,7 @@ class Analysis:
             held = ArraySource(X if self.p == X.shape[1] else X[:, self.used])
             held.names = self.names
             return held
-        return self._named(
-            ColumnsSource(opened.rows, self.used.tolist()) if self.p < opened.rows.shape[1] else opened.rows
-        )
+        return opened.rows if self.p == opened.rows.shape[1] else ColumnsSource(opened.rows, self.used.tolist())
 
     @cached_property
     def rows(self) -> Source:
