@@ -17,6 +17,7 @@ from ..sources import (
     ArraySource,
     Scan,
     Source,
+    can_be_read_once,
     gather,
     named_table,
     open_source,
@@ -92,13 +93,19 @@ def open_table(
     supplementary : rows, optional
         Rows with the same columns.
     """
+    index, label = row_labels(X), _label_of(X)
+    if can_be_read_once(X):
+        # Labels and names are read beside the rows, which must be there for more than one reading.
+        X = gather(open_source(X), "for a report")
     table = named_table(X)
+    if table is not None and not table.names:
+        table = None
     found = _columns(X, table, (labels, ids, sample_weight, response, other))
     rows, held = _readable(found.source)
     if held:
         rows.names = found.names
     groups = _groups(labels, table)
-    named: Any = row_labels(X) if ids is None else _vector(ids, table, "ids")
+    named: Any = index if ids is None else _vector(ids, table, "ids")
     if held and table is not None:
         for column in found.left_out:
             entries = _entries(table.column(column.name))
@@ -119,7 +126,7 @@ def open_table(
         names=found.names,
         held=held,
         n_columns=found.n_columns,
-        label=_label_of(X),
+        label=label,
         groups=groups,
         ids=found_ids,
         left_out=found.left_out,
@@ -196,7 +203,7 @@ def _readable(source: Source) -> tuple[Source, bool]:
     gathered = gather(source, "for a report")
     blocks = [np.asarray(to_numpy(dense(block)), dtype=np.float64) for block in gathered.blocks(1 << 20)]
     held = ArraySource(blocks[0] if len(blocks) == 1 else np.concatenate(blocks))
-    held.table, held.origin = source.table, source
+    held.names, held.table, held.origin = source.names, source.table, source
     return held, True
 
 
