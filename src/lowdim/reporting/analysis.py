@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from ..inspect.limits import has_scores, q_limit, t2_limit
 from ..models import PCA
 from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
 from ..summaries.base import union
 from .numbers.first_pass import FirstPass, first_pass, moments_of
+from .numbers.groupings import Grouping, groupings
+from .numbers.scoring import Scoring
+from .numbers.seen import Seen, see
 from .opening import LeftOut, Opened
+
+#: The largest number of components that can be axes of the map.
+_MAPPED = 10
+#: The share of usual rows beyond the limits of T2 and Q.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,52 @@ class Analysis:
     def full(self) -> Any:
         """PCA with more components than `model`, for the spectrum and for rebuilding rows."""
         return self.fitted(PCA(min(self.rank, 50), standardize=self.standardize))
+
+    @cached_property
+    def subspace(self) -> Any:
+        """PCA with the components of the model, for T2, Q and the columns responsible for them: the model itself if its
+        components are orthonormal."""
+        if has_scores(self.model) and hasattr(self.model, "components_"):
+            return self.model
+        k = min(int(self.model.n_components_), self.rank)
+        return self.fitted(PCA(k, standardize=self.standardize))
+
+    @cached_property
+    def mapped(self) -> Any:
+        """The model whose components are the axes of the map: the one that was asked for, or PCA with more components
+        than `model`."""
+        return self.full if self.request.model is None else self.model
+
+    @cached_property
+    def n_mapped(self) -> int:
+        """The number of components that can be axes of the map."""
+        return min(_MAPPED, len(self.mapped.component_names_))
+
+    @cached_property
+    def groupings(self) -> list[Grouping]:
+        """The groups of the rows."""
+        return groupings(self.opened.groups)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """How rows are scored; limits are exceeded by 5% of usual rows, and infinite if there are too few rows."""
+        model = self.subspace
+        t2, q = np.inf, np.inf
+        if self.n > model.n_components_ + 1 and model.rank_ > 0:
+            t2 = t2_limit(model, ALPHA)
+            known = model.tail_.squares is not None
+            q = q_limit(model, ALPHA) if known else q_limit(model, ALPHA, self.rows, sample_weight=self.opened.weights)
+        return Scoring(self.mapped, self.n_mapped, model, t2, q)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The points of the map, the rows at the ends, and statistics of groups, from the second pass."""
+        opened = self.opened
+        return see(self.rows, self.n, self.scoring, self.groupings, opened.weights, self.request.random_state)
+
+    def row_name(self, number: int) -> str:
+        """What a row is called: its name, or its number, from 0."""
+        return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
 
     def fitted(self, model: Any) -> Any:
         """A model of one table fitted to the rows, from the pieces of the first pass where there are any."""
