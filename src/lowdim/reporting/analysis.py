@@ -12,6 +12,7 @@ from ..models import PCA
 from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
 from ..summaries.base import union
+from .given_model import columns_of, fit_given, is_fitted
 from .numbers.first_pass import FirstPass, first_pass, moments_of
 from .opening import LeftOut, Opened
 
@@ -38,6 +39,8 @@ class Analysis:
     def __init__(self, opened: Opened, request: Request) -> None:
         self.opened = opened
         self.request = request
+        #: How long each section took, in seconds, as far as they are made.
+        self.seconds: dict[str, float] = {}
 
     @cached_property
     def first(self) -> FirstPass:
@@ -52,7 +55,9 @@ class Analysis:
 
     @cached_property
     def used(self) -> np.ndarray:
-        """The positions of the columns that are analysed: those that vary."""
+        """The positions of the columns that are analysed: those that vary, or those of a model that is fitted."""
+        if is_fitted(self.request.model):
+            return columns_of(self.request.model, self.opened.names)
         first = self.first
         return np.flatnonzero((first.observed > 0) & (first.low < first.high))
 
@@ -129,6 +134,8 @@ class Analysis:
     @cached_property
     def k(self) -> int:
         """The number of components of the model."""
+        if is_fitted(self.request.model):
+            return int(self.request.model.n_components_)
         return min(self.request.n_components or 2, self.rank)
 
     @property
@@ -139,6 +146,10 @@ class Analysis:
     @cached_property
     def model(self) -> Any:
         """The fitted model that the report is about."""
+        given = self.request.model
+        if given is not None:
+            second = self.opened.response or self.opened.other
+            return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
         return self.fitted(PCA(self.k, standardize=self.standardize))
 
     @cached_property
