@@ -39,8 +39,6 @@ class Analysis:
     def __init__(self, opened: Opened, request: Request) -> None:
         self.opened = opened
         self.request = request
-        #: How long each section took, in seconds, as far as they are made.
-        self.seconds: dict[str, float] = {}
 
     @cached_property
     def first(self) -> FirstPass:

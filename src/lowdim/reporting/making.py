@@ -22,7 +22,7 @@ from .checks import check_request, check_table
 from .opening import open_table
 from .page import render
 from .page.packages import require_packages
-from .sections import SECTIONS
+from .sections import SECTIONS, computed
 from .words import count
 
 #: At most so many sentences are at the top of the page.
@@ -164,7 +164,7 @@ def report(
     check_request(request)
     # What a fit warns of is said on the page, where it matters.
     with without_warnings(LowdimWarning):
-        begin = perf_counter()
+        stopwatch = Stopwatch()
         opened = open_table(
             X,
             labels=labels,
@@ -176,8 +176,8 @@ def report(
         )
         a = Analysis(opened, request)
         check_table(a)
-        a.seconds["reading"] = perf_counter() - begin
-        document = _document(a, title or opened.label)
+        stopwatch.note("reading the table")
+        document = _document(a, title or opened.label, stopwatch)
     with moved_when_whole(where) as unfinished:
         unfinished.write_text(render(document), encoding="utf-8")
     return Report(os.fspath(where), tuple(document.sections), tuple(document.summary), a.model)
@@ -210,15 +210,15 @@ def _checked_path(path: Any, overwrite: bool) -> Any:
     return where
 
 
-def _document(a: Analysis, title: str) -> Document:
+def _document(a: Analysis, title: str, stopwatch: Stopwatch) -> Document:
     """The sections that have something to say, and what each of them gives to the top of the page."""
     sections = []
-    for key, make in SECTIONS.items():
-        begin = perf_counter()
+    for make in SECTIONS.values():
         section = make(a)
-        a.seconds[key] = perf_counter() - begin
         if section is not None:
+            stopwatch.note(section.title)
             sections.append(section)
+    sections.append(computed.section(a, sections, stopwatch.seconds))
     sentences = [section.summary for section in sections if section.summary]
     return Document(
         title=title,
@@ -228,3 +228,16 @@ def _document(a: Analysis, title: str) -> Document:
         downloads=[download for section in sections for download in section.downloads],
         generator=f"lowdim {__version__}",
     )
+
+
+class Stopwatch:
+    """The seconds that the parts of a report took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def note(self, part: str) -> None:
+        """The time since the last note was that of this part."""
+        now = perf_counter()
+        self.seconds[part], self._last = now - self._last, now
