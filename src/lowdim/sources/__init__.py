@@ -116,7 +116,7 @@ class SourceKind(NamedTuple):
 SOURCES: list[SourceKind] = [
     SourceKind(lambda X: isinstance(X, np.ndarray), ArraySource),
     SourceKind(is_sparse, SparseSource),
-    SourceKind(is_path, lambda X: scan(X).open(), lambda X: _named_table(scan(X))),
+    SourceKind(is_path, lambda X: scan(X).open(), lambda X: named_table(scan(X))),
     SourceKind(lambda X: isinstance(X, Scan), lambda X: X.open(), lambda X: ContentsTable(X.contents, X)),
     SourceKind(_is_nested_list, _open_list),
     SourceKind(is_dask, lambda X: DaskSource(X, open_source), _named_dask),
@@ -248,10 +248,10 @@ def by_name(
     """
     read = (lambda rows: entries_of(open_source(rows))) if hold else None
     check_row_labels(X, **vectors)
-    return columns_by_name(_named_table, X, y, vectors, wanted=wanted, hold=read)
+    return columns_by_name(named_table, X, y, vectors, wanted=wanted, hold=read)
 
 
-def _named_table(X: Any) -> NamedTable | None:
+def named_table(X: Any) -> NamedTable | None:
     """The columns of `X` by their names; None if they have no names."""
     if isinstance(X, Source):
         return SourceTable(X)
@@ -378,6 +378,7 @@ __all__ = [
     "gather",
     "hold_files",
     "holds_objects",
+    "named_table",
     "names_in",
     "open_keeping",
     "open_source",

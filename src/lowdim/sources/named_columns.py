@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import named_response_not_numbers, named_twice, needs_second_reading, unknown_column
 from .base import Source
-from .column_choice import check_columns
+from .column_choice import ColumnChoice, check_columns
 from .columns_of import ColumnsSource
 from .contents import Contents
 from .found_files import names_file
@@ -34,6 +34,20 @@ class NamedTable(ABC):
     def has_names(self) -> bool:
         """False for arrays in files, whose columns have numbers."""
         return True
+
+    @property
+    @abstractmethod
+    def numeric(self) -> list[str]:
+        """The names of the columns that are numbers."""
+
+    @property
+    def chosen(self) -> list[str] | None:
+        """The columns that the user has chosen, whatever they hold; None if no choice was made."""
+        return None
+
+    def nearly_numbers(self, names: Sequence[str]) -> str:
+        """Which of these columns would be numbers but for a few entries, and where those are; empty if none."""
+        return ""
 
     @abstractmethod
     def rows(self, names: Sequence[str]) -> Any:
@@ -62,6 +76,11 @@ class FrameTable(NamedTable):
         self._frame = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame, eager_only=True)
         self.names, self.n = [str(name) for name in self._frame.columns], len(self._frame)
 
+    @property
+    def numeric(self) -> list[str]:
+        kinds = zip(self.names, self._frame.schema.values(), strict=True)
+        return [name for name, kind in kinds if kind.is_numeric()]
+
     def rows(self, names: Sequence[str]) -> Any:
         # By number, since names may be anything in pandas.
         return self._frame[:, [self.names.index(name) for name in names]].to_native()
@@ -73,8 +92,7 @@ class FrameTable(NamedTable):
         kinds = dict(zip(self.names, self._frame.schema.values(), strict=True))
         text = [name for name in _listed(y) if kinds[name] == nw.String]
         if text:
-            numeric = [name for name, kind in kinds.items() if kind.is_numeric()]
-            raise named_response_not_numbers(self.label, text, numeric)
+            raise named_response_not_numbers(self.label, text, self.numeric)
         if not isinstance(y, str):
             return self.rows(x), self.rows(y)
         vector = open_table(self.rows([y]))
@@ -89,6 +107,11 @@ class DaskTable(NamedTable):
         self._frame, self._open = frame, open_rows
         self._own = {str(name): name for name in frame.columns}
         self.names = list(self._own)
+
+    @property
+    def numeric(self) -> list[str]:
+        kinds = nw.from_native(self._frame._meta).schema.values()
+        return [name for name, kind in zip(self.names, kinds, strict=True) if kind.is_numeric()]
 
     def rows(self, names: Sequence[str]) -> Any:
         return self._frame[[self._own[name] for name in names]]
@@ -112,6 +135,18 @@ class ContentsTable(NamedTable):
     @property
     def has_names(self) -> bool:
         return self._contents.has_names
+
+    @property
+    def numeric(self) -> list[str]:
+        return list(self._contents.numeric)
+
+    @property
+    def chosen(self) -> list[str] | None:
+        made = self._scan is not None and self._scan.choice != ColumnChoice()
+        return self._scan.choice.named_among(self._contents) if self._scan is not None and made else None
+
+    def nearly_numbers(self, names: Sequence[str]) -> str:
+        return self._contents.nearly_numbers(names)
 
     def rows(self, names: Sequence[str]) -> Source:
         check_columns(names, self._contents)
@@ -141,6 +176,10 @@ class SourceTable(NamedTable):
     def __init__(self, source: Source) -> None:
         self._source = source
         self.names, self.n = list(source.names or []), source.shape[0]
+
+    @property
+    def numeric(self) -> list[str]:
+        return list(self.names)
 
     def rows(self, names: Sequence[str]) -> Any:
         return ColumnsSource(self._source, [self.names.index(name) for name in names])

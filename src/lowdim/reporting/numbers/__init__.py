@@ -1,0 +1,1 @@
+"""What a report computes, one file a subject. Nothing here knows words, charts or HTML."""

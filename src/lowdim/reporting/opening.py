@@ -1,0 +1,265 @@
+"""The table of a report: which of its columns are used, which are left out and why, labels and names of its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._memory import memory_bytes
+from .._xp import dense, to_numpy
+from ..errors import no_columns_left, not_one_for_each_row, unknown_column
+from ..sources import (
+    ArraySource,
+    Scan,
+    Source,
+    can_be_read_once,
+    gather,
+    named_table,
+    open_source,
+    open_target,
+    row_labels,
+    with_known_length,
+)
+
+#: Tables up to this size are held in memory as float64.
+_HELD_BYTES = 1 << 30
+#: A column of text with at most this many different entries can colour the rows.
+_MOST_LEVELS = 50
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that is no part of the analysis, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What the user gave, opened."""
+
+    #: The rows of all columns that are numbers; they can be read again, and may hold NaN.
+    rows: Source
+    #: The names of these columns.
+    names: list[str]
+    #: Whether the rows are in memory.
+    held: bool
+    #: The number of all columns of the table.
+    n_columns: int
+    #: What the table is called, such as the name of its file.
+    label: str
+    #: Columns whose entries are categories, which can colour the rows.
+    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: The name of each row, or None.
+    ids: np.ndarray | None = None
+    left_out: Sequence[LeftOut] = ()
+    weights: np.ndarray | None = None
+    #: Responses, a second table, and rows that are shown but not fitted.
+    response: Source | None = None
+    other: Source | None = None
+    supplementary: Source | None = None
+
+
+def open_table(
+    X: Any,
+    *,
+    labels: Any = None,
+    ids: Any = None,
+    sample_weight: Any = None,
+    response: Any = None,
+    other: Any = None,
+    supplementary: Any = None,
+) -> Opened:
+    """The table of a report.
+
+    Parameters
+    ----------
+    X : rows
+        Anything that `open_source` reads. Columns that are not numbers are left out; those with few different entries
+        can colour the rows, and the first one whose entries are all different names them.
+    labels : vector, str, or list of str, optional
+        Categories of the rows: a vector, or columns of `X` by their names.
+    ids : vector or str, optional
+        The name of each row, or the name of a column of `X`.
+    sample_weight : vector or str, optional
+    response, other : table, str, or list of str, optional
+        Responses and a second table: tables with the same rows, or columns of `X` by their names.
+    supplementary : rows, optional
+        Rows with the same columns.
+    """
+    index, label = row_labels(X), _label_of(X)
+    if can_be_read_once(X):
+        # Labels and names are read beside the rows, which must be there for more than one reading.
+        X = gather(open_source(X), "for a report")
+    table = named_table(X)
+    if table is not None and not table.names:
+        table = None
+    found = _columns(X, table, (labels, ids, sample_weight, response, other))
+    rows, held = _readable(found.source)
+    if held:
+        rows.names = found.names
+    groups = _groups(labels, table)
+    named: Any = index if ids is None else _vector(ids, table, "ids")
+    if held and table is not None:
+        for column in found.left_out:
+            entries = _entries(table.column(column.name))
+            levels = len(set(entries.tolist()))
+            if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
+                groups.setdefault(column.name, entries)
+            elif named is None and levels == len(entries):
+                named = entries
+    found_ids = None if named is None else _entries(named)
+    weights = None if sample_weight is None else np.asarray(_vector(sample_weight, table, "sample_weight"), dtype=float)
+    n = rows.shape[0]
+    vectors = [*(("labels", values) for values in groups.values()), ("ids", found_ids), ("sample_weight", weights)]
+    for what, vector in vectors:
+        if vector is not None and n is not None and len(vector) != n:
+            raise not_one_for_each_row(what, len(vector), n)
+    return Opened(
+        rows=rows,
+        names=found.names,
+        held=held,
+        n_columns=found.n_columns,
+        label=label,
+        groups=groups,
+        ids=found_ids,
+        left_out=found.left_out,
+        weights=weights,
+        response=_second(response, table, "the response"),
+        other=_second(other, table, "the other table"),
+        supplementary=None if supplementary is None else _supplementary(supplementary, found.names, table is not None),
+    )
+
+
+class _Columns(NamedTuple):
+    """The columns of the table."""
+
+    #: The rows of the columns that are numbers, and the names of these columns.
+    source: Source
+    names: list[str]
+    left_out: list[LeftOut]
+    n_columns: int
+
+
+def _columns(X: Any, table: Any, named: Sequence[Any]) -> _Columns:
+    """The columns that are numbers, except those that are `named` for another purpose."""
+    if table is None:
+        source = open_source(X)
+        return _Columns(source, [f"x{j + 1}" for j in range(source.shape[1])], [], source.shape[1])
+    special = [name for given in named for name in _names(given, table.names)]
+    for name in special:
+        if name not in table.names:
+            raise unknown_column(table.label, name, list(table.names))
+    chosen = [name for name in (table.chosen or table.names) if name not in special]
+    numeric = set(table.numeric)
+    names = [name for name in chosen if name in numeric]
+    if not names:
+        raise no_columns_left(table.label, chosen, names)
+    left_out = [LeftOut(name, _why_not_numbers(table, name)) for name in chosen if name not in numeric]
+    return _Columns(open_source(table.rows(names)), names, left_out, len(table.names))
+
+
+def _label_of(X: Any) -> str:
+    """What to call the table in sentences."""
+    if isinstance(X, Scan):
+        return _label_of(getattr(X.found, "where", "a table"))
+    if isinstance(X, str | os.PathLike):
+        return PurePath(os.fspath(X)).name
+    if isinstance(X, list) and X and all(isinstance(part, str | os.PathLike) for part in X):
+        return f"{_label_of(X[0])} and {len(X) - 1} more files" if len(X) > 1 else _label_of(X[0])
+    return "a table"
+
+
+def _names(given: Any, known: Sequence[str]) -> list[str]:
+    """The names of columns that an argument stands for; none if it is a vector or a table."""
+    if isinstance(given, str):
+        return [given]
+    listed = isinstance(given, list | tuple) and given and all(isinstance(name, str) for name in given)
+    return list(given) if listed and set(given) & set(known) else []
+
+
+def _why_not_numbers(table: Any, name: str) -> str:
+    nearly = table.nearly_numbers([name])
+    return f"not all of its entries are numbers: {nearly}" if nearly else "its entries are not numbers"
+
+
+def _readable(source: Source) -> tuple[Source, bool]:
+    """A source that can be read again, as float64 in memory if it is small; and whether it is in memory."""
+    n, p = source.shape
+    limit = min(_HELD_BYTES, memory_bytes() // 8 or _HELD_BYTES)
+    if n is not None:
+        small = 8 * n * p <= limit
+    else:
+        sizes = [os.path.getsize(path) * (4 if str(path).endswith(".gz") else 1) for path in source.files]
+        small = not source.traits.rereadable or not sizes or sum(sizes) <= limit
+    if not small:
+        return with_known_length(source, "for a report") if not source.traits.rereadable else source, False
+    gathered = gather(source, "for a report")
+    blocks = [np.asarray(to_numpy(dense(block)), dtype=np.float64) for block in gathered.blocks(1 << 20)]
+    held = ArraySource(blocks[0] if len(blocks) == 1 else np.concatenate(blocks))
+    held.names, held.table, held.origin = source.names, source.table, source
+    return held, True
+
+
+def _groups(labels: Any, table: Any) -> dict[str, np.ndarray]:
+    """The labels of the rows by name."""
+    if labels is None:
+        return {}
+    names = _names(labels, () if table is None else table.names)
+    if names and not (isinstance(labels, str) and table is None):
+        return {name: _entries(table.column(name)) for name in names}
+    return {str(getattr(labels, "name", None) or "label"): _entries(_vector(labels, table, "labels"))}
+
+
+def _vector(given: Any, table: Any, what: str) -> Any:
+    """A vector, which may be the name of a column."""
+    if not isinstance(given, str):
+        return given
+    if table is None:
+        raise ValueError(f"{what}={given!r} names a column, and the columns of X have no names; pass a vector.")
+    return table.column(given)
+
+
+def _entries(values: Any) -> np.ndarray:
+    """A vector of anything, as objects of Python."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    listed = to_numpy(values).tolist() if hasattr(values, "shape") else list(values)
+    out = np.empty(len(listed), dtype=object)
+    out[:] = listed
+    return out
+
+
+def _second(given: Any, table: Any, what: str) -> Source | None:
+    """A second table, which may be columns of the first."""
+    if given is None:
+        return None
+    names = _names(given, () if table is None else table.names)
+    source = open_target(table.rows(names) if names else given, table=what)
+    if names:
+        source.names = names
+    return _readable(source)[0]
+
+
+def _supplementary(given: Any, names: Sequence[str], named: bool) -> Source:
+    """Rows with the same columns as the table."""
+    found = named_table(given) if named else None
+    if found is not None:
+        for name in names:
+            if name not in found.names:
+                raise unknown_column("supplementary", name, list(found.names))
+        source = open_source(found.rows(names))
+    else:
+        source = open_source(given)
+    if source.shape[1] != len(names):
+        raise ValueError(
+            f"supplementary has {source.shape[1]} columns, and X has {len(names)} that are numbers; pass rows with the "
+            "same columns."
+        )
+    return _readable(source)[0]

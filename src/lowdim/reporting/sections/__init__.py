@@ -1,0 +1,11 @@
+"""The sections of a report, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..analysis import Analysis
+from ..blocks import Section
+
+#: Each section by its key. A section that has nothing to say of a table is None.
+SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {}

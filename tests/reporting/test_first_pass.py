@@ -1,0 +1,90 @@
+"""The first pass: what it finds in memory, from files and from Dask, and that its pieces add up to all rows."""
+
+import numpy as np
+import pytest
+
+from lowdim import Moments, summarize
+from lowdim.reporting.numbers.first_pass import Ranges, first_pass, moments_of
+from lowdim.sources import open_source
+from lowdim.summaries.base import union
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.normal(size=(700, 5)) * [1, 10, 1e-3, 1e3, 1] + [0, 1e8, 0, 5, -2]
+HOLES = np.where(RANDOM.random(X.shape) < 0.1, np.nan, X)
+HOLES[:, 4] = np.nan
+
+
+def _facts(found):
+    return (found.observed, found.mean, found.deviation, found.low, found.high)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom", "ignore:All-NaN")
+def _expected(table):
+    known = np.count_nonzero(~np.isnan(table), axis=0)
+    empty = known == 0
+    filled = np.where(empty, 0.0, table)
+    facts = (np.nanmean(filled, axis=0), np.nanstd(filled, axis=0, ddof=1), np.nanmin(filled, axis=0))
+    return (known, *(np.where(empty, np.nan, f) for f in (*facts, np.nanmax(filled, axis=0))))
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("table", [X, HOLES], ids=["complete", "holes"])
+def test_facts_of_columns(table, held):
+    found = first_pass(open_source(table), held, None, 0)
+    for got, expected in zip(_facts(found), _expected(table), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+    assert found.n == 700
+    np.testing.assert_array_equal(found.missing, 700 - found.observed)
+
+
+def test_facts_of_dask_and_of_rows_whose_number_is_not_known():
+    dask = pytest.importorskip("dask.array")
+    for rows, passes in ((dask.from_array(X, chunks=(150, 5)), 1), (lambda: iter(np.array_split(X, 9)), 2)):
+        found = first_pass(open_source(rows), False, None, 0)
+        assert found.n == 700 and found.passes == passes
+        for got, expected in zip(_facts(found), _expected(X), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-9)
+
+
+def test_pieces_are_the_moments_of_all_rows():
+    pieces = first_pass(open_source(X), False, None, 0).pieces
+    assert len(pieces) > 90
+    total, expected = union(pieces), summarize(X, Moments(5))
+    assert total.n_rows == 700
+    np.testing.assert_allclose(total.scatter, expected.scatter, rtol=1e-9, atol=1e-6)
+    few = moments_of(total, np.array([3, 1]), ["d", "b"])
+    np.testing.assert_array_equal(few.scatter, total.scatter[np.ix_([3, 1], [3, 1])])
+    assert list(few.names) == ["d", "b"]
+
+
+def test_pieces_follow_the_seed_and_not_the_blocks():
+    dask = pytest.importorskip("dask.array")
+    one = first_pass(open_source(X), False, None, 5).pieces
+    other = first_pass(open_source(dask.from_array(X, chunks=(64, 5))), False, None, 5).pieces
+    assert [piece.n_rows for piece in one] == [piece.n_rows for piece in other]
+    np.testing.assert_allclose(one[7].mean, other[7].mean, rtol=1e-12)
+
+
+def test_weights_count_rows():
+    weights = RANDOM.integers(0, 3, len(X))
+    found = first_pass(open_source(X), False, weights.astype(float), 0)
+    repeated = np.repeat(X, weights, axis=0)
+    np.testing.assert_allclose(found.mean, repeated.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.deviation, repeated.std(axis=0, ddof=1), rtol=1e-9)
+
+
+def test_ranges_merge():
+    both, first, second = Ranges(5), Ranges(5), Ranges(5)
+    both.update(HOLES)
+    first.update(HOLES[:100])
+    second.update(HOLES[100:])
+    first.merge(second)
+    for name in ("low", "high", "count"):
+        np.testing.assert_array_equal(getattr(both, name), getattr(first, name))
+
+
+def test_infinity_is_an_error_that_names_the_place():
+    table = X.copy()
+    table[5, 2] = np.inf
+    with pytest.raises(ValueError, match="row 5"):
+        first_pass(open_source(table), False, None, 0)

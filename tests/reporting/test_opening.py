@@ -1,0 +1,137 @@
+"""The table of a report: columns of every kind of input, labels, ids, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from lowdim import scan
+from lowdim.reporting import opening
+from lowdim.reporting.opening import open_table
+
+N = 12
+NUMBERS = {"a": np.arange(N) * 1.5, "b": np.cos(np.arange(N)), "c": np.arange(N) % 5}
+TEXT = {"kind": ["x", "y", "z"] * (N // 3), "who": [f"person {i}" for i in range(N)], "note": ["same"] * N}
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "people.csv"
+    pd.DataFrame({**TEXT, **NUMBERS}).to_csv(path, index=False)
+    return path
+
+
+def _array(source):
+    return np.concatenate([np.asarray(block) for block in source.blocks(5)])
+
+
+def _inputs(csv):
+    columns = {**TEXT, **NUMBERS}
+    return {"csv": csv, "text path": str(csv), "pandas": pd.DataFrame(columns), "polars": pl.DataFrame(columns)}
+
+
+@pytest.mark.parametrize("kind", ["csv", "text path", "pandas", "polars"])
+def test_numbers_are_rows_and_text_names_or_colours_them(csv, kind):
+    opened = open_table(_inputs(csv)[kind])
+    assert opened.names == list(NUMBERS) and opened.n_columns == 6 and opened.held
+    np.testing.assert_allclose(_array(opened.rows), np.column_stack(list(NUMBERS.values())), rtol=1e-15)
+    assert list(opened.groups) == ["kind"] and opened.groups["kind"].tolist() == TEXT["kind"]
+    assert opened.ids.tolist() == TEXT["who"]
+    assert [column.name for column in opened.left_out] == list(TEXT)
+
+
+def test_dask(csv):
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(pd.DataFrame({**TEXT, **NUMBERS}), npartitions=3)
+    opened = open_table(frame, labels="kind")
+    assert opened.names == list(NUMBERS) and opened.groups["kind"].tolist() == TEXT["kind"]
+    np.testing.assert_allclose(_array(opened.rows), np.column_stack(list(NUMBERS.values())))
+
+
+def test_an_array_has_numbered_columns_and_vectors_for_labels():
+    X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
+    opened = open_table(X, labels=TEXT["kind"], ids=TEXT["who"], sample_weight=np.arange(N))
+    assert opened.names == ["x1", "x2", "x3"] and opened.label == "a table"
+    assert opened.groups["label"].tolist() == TEXT["kind"] and opened.ids.tolist() == TEXT["who"]
+    np.testing.assert_array_equal(opened.weights, np.arange(N))
+    np.testing.assert_array_equal(_array(opened.rows), X.astype(float))
+
+
+def test_columns_that_are_named_for_a_purpose_are_no_rows(csv):
+    opened = open_table(csv, labels=["kind", "c"], ids="note", sample_weight="a")
+    assert opened.names == ["b"] and list(opened.groups) == ["kind", "c"]
+    assert opened.ids.tolist() == TEXT["note"]
+    np.testing.assert_allclose(opened.weights, NUMBERS["a"])
+
+
+def test_a_response_and_another_table_are_read_from_columns_or_files(csv, tmp_path):
+    opened = open_table(csv, response=["b", "c"], other=np.ones((N, 2)))
+    assert opened.names == ["a"] and opened.response.names == ["b", "c"]
+    np.testing.assert_allclose(_array(opened.response)[:, 0], NUMBERS["b"])
+    assert opened.other.shape == (N, 2)
+
+
+def test_the_choice_of_a_scan_is_kept(csv):
+    opened = open_table(scan(csv, columns=["b", "kind", "a"]))
+    assert opened.names == ["b", "a"] and list(opened.groups) == ["kind"]
+    assert opened.label == "people.csv"
+
+
+def test_columns_that_are_nearly_numbers_say_why(tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{i},{i * 2}" for i in range(40)]
+    lines[30] = "30,?"
+    path.write_text("\n".join(["a,b", *lines]))
+    opened = open_table(path)
+    assert opened.names == ["a"]
+    (b,) = opened.left_out
+    assert b.name == "b" and "?" in b.why
+
+
+def test_the_index_of_a_frame_names_the_rows():
+    frame = pd.DataFrame(NUMBERS, index=TEXT["who"])
+    assert open_table(frame).ids.tolist() == TEXT["who"]
+
+
+def test_a_stream_is_held_and_a_large_file_is_not(csv, monkeypatch):
+    blocks = np.random.default_rng(0).normal(size=(4, 6, 3))
+    opened = open_table(iter(blocks))
+    assert opened.held
+    np.testing.assert_array_equal(_array(opened.rows), blocks.reshape(24, 3))
+    monkeypatch.setattr(opening, "_HELD_BYTES", 10)
+    assert not open_table(csv).held
+    assert not open_table(np.ones((N, 3))).held
+
+
+def test_supplementary_rows_are_found_by_name(csv):
+    more = pd.DataFrame({"c": [1.0, 2.0], "a": [3.0, 4.0], "b": [5.0, 6.0], "further": [0, 0]})
+    opened = open_table(csv, supplementary=more)
+    np.testing.assert_array_equal(_array(opened.supplementary), [[3, 5, 1], [4, 6, 2]])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"labels": "sort"}, "sort"),
+        ({"ids": "sort"}, "sort"),
+        ({"response": "sort"}, "sort"),
+        ({"labels": ["x"] * 3}, "labels"),
+        ({"ids": ["x"] * 3}, "ids"),
+        ({"sample_weight": np.ones(3)}, "sample_weight"),
+        ({"supplementary": pd.DataFrame({"a": [1.0]})}, "'b'"),
+        ({"supplementary": np.ones((2, 5))}, "5 columns"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_name(csv, options, said):
+    with pytest.raises(ValueError, match=said):
+        open_table(csv, **options)
+
+
+def test_names_without_columns_are_refused():
+    with pytest.raises(ValueError, match="no names"):
+        open_table(np.ones((N, 3)), labels="kind")
+
+
+def test_a_table_without_numbers_is_refused():
+    with pytest.raises(ValueError, match="kind"):
+        open_table(pd.DataFrame(TEXT))
