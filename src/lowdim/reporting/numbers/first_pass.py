@@ -40,7 +40,7 @@ class FirstPass:
     deviation: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from each row to the next.
+    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
     whole: np.ndarray
     numbering: np.ndarray
     #: A random sample of the rows, in the order of the table; all rows if they are in memory.

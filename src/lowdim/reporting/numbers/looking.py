@@ -1,4 +1,4 @@
-"""What a look at all rows finds: ranges of the columns, whether they hold whole numbers or count the rows, and a sample.
+"""What a look at all rows finds: ranges of columns, whether they hold whole numbers or count the rows, and a sample.
 
 These summaries are made for one pass over a table whose rows come with their numbers.
 """
@@ -18,8 +18,8 @@ from ...summaries.base import Changes, Layout, check_columns
 
 class Ranges(Summary):
     """Of the observed entries of each column: how many there are, the smallest and the largest, and whether all are
-    whole numbers. Last, the smallest and the largest difference from the number of the row, if the row numbers are given
-    in a last column: a column that counts the rows has but one.
+    whole numbers. If the numbers of the rows are given, also the smallest and the largest difference from them: these
+    are equal for a column that counts the rows.
 
     Parameters
     ----------
