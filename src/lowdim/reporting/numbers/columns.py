@@ -43,7 +43,7 @@ class Columns:
     sequences: np.ndarray
 
 
-def columns_of(first: FirstPass, names: Sequence[str]) -> Columns:
+def column_facts(first: FirstPass, names: Sequence[str]) -> Columns:
     """Facts of the columns, from the first pass and its sample; columns that identify rows are known by their names,
     too."""
     sample = first.sample
