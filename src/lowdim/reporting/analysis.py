@@ -14,6 +14,7 @@ from ..models import PCA
 from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
 from ..summaries.base import union
+from .given_model import columns_of, fit_given, is_fitted
 from .numbers.components import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
 from .numbers.first_pass import FirstPass, first_pass, moments_of
 from .numbers.groupings import Grouping, groupings
@@ -71,7 +72,9 @@ class Analysis:
 
     @cached_property
     def used(self) -> np.ndarray:
-        """The positions of the columns that are analysed: those that vary."""
+        """The positions of the columns that are analysed: those that vary, or those of a model that is fitted."""
+        if is_fitted(self.request.model):
+            return columns_of(self.request.model, self.opened.names)
         first = self.first
         return np.flatnonzero((first.observed > 0) & (first.low < first.high))
 
@@ -173,6 +176,8 @@ class Analysis:
     @cached_property
     def k(self) -> int:
         """The number of components of the model."""
+        if is_fitted(self.request.model):
+            return int(self.request.model.n_components_)
         return min(self.request.n_components or 2, self.rank)
 
     @property
@@ -183,6 +188,10 @@ class Analysis:
     @cached_property
     def model(self) -> Any:
         """The fitted model that the report is about."""
+        given = self.request.model
+        if given is not None:
+            second = self.opened.response or self.opened.other
+            return given if is_fitted(given) else fit_given(given, self.rows, second, self.opened.weights)
         return self.fitted(PCA(self.k, standardize=self.standardize))
 
     @cached_property
