@@ -153,7 +153,7 @@ class Analysis:
             # Some rows are enough: of those in memory from all over the table, otherwise the first ones.
             X = np.asarray(to_numpy(dense(next(iter(self.given.blocks(self.n if self.opened.held else _LOOK))))))
             found = correlations_of_rows(X[:: -(-len(X) // _LOOK)].astype(np.float64), self.used, p)
-        layout = found_layout(found, self.n, p)
+        layout = found_layout(found, np.nan_to_num(self.first.deviation), self.n)
         return None if asked is False and layout is not None and not layout.is_curve else layout
 
     @property
