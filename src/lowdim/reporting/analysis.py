@@ -217,9 +217,9 @@ class Analysis:
 
     @cached_property
     def variance_shares(self) -> np.ndarray | None:
-        """The share of the variance of each component of the map; None if the model does not know it."""
+        """The share of the variance of each component of `mapped`; None if the model does not know it."""
         shares = getattr(self.mapped, "explained_variance_ratio_", None)
-        return None if shares is None else np.asarray(to_numpy(shares), dtype=np.float64)[: self.n_mapped]
+        return None if shares is None else np.asarray(to_numpy(shares), dtype=np.float64)
 
     @cached_property
     def n_mapped(self) -> int:

@@ -132,4 +132,3 @@ def _or_ones(covariance: np.ndarray | None, k: int) -> np.ndarray:
 
 def _numbers(array: Any) -> np.ndarray:
     return np.asarray(to_numpy(array), dtype=np.float64)
-

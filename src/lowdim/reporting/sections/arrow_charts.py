@@ -11,12 +11,16 @@ from ..analysis import Analysis
 from ..blocks import Chart
 from ..charts import COLORS, axis, color, plain, symbol
 from ..words import count
-from .loading_charts import component_title
+from .naming import component_title
 
 #: Arrows of the biplot and of the correlation circle.
 _ARROWS, _CIRCLE_ARROWS = 12, 25
 #: Points of the biplot.
 _POINTS = 1500
+#: Arrows whose ends are nearer to each other than this fraction of the longest arrow are drawn once.
+_NEAR = 0.03
+#: Of a plot of common size, the pixels across it, and the pixels of a letter.
+_PIXELS, _WIDE, _HIGH = 420.0, 6.3, 13.0
 #: The colour of arrows.
 _ARROW = COLORS[7]
 
@@ -48,14 +52,20 @@ def biplot(a: Analysis) -> Chart:
                     "y": Z[members, 1].astype(np.float32),
                     "text": [labels[i] for i in members],
                     "hovertemplate": "%{text}<extra></extra>",
-                    "marker": {"color": color(max(level, 0)), "symbol": symbol(max(level, 0)), "size": 5, "opacity": 0.5},
+                    "marker": {
+                        "color": color(max(level, 0)),
+                        "symbol": symbol(max(level, 0)),
+                        "size": 5,
+                        "opacity": 0.5,
+                    },
                 }
             )
     arrows = found.loadings[:, :2]
+    longest = _chosen(arrows, _ARROWS)
+    reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0))
     lengths = np.sqrt((arrows**2).sum(axis=1))
-    longest = np.argsort(-lengths, kind="stable")[:_ARROWS]
-    reach = 0.9 * float(np.sqrt((Z**2).sum(axis=1)).max(initial=1.0)) / (float(lengths.max(initial=0.0)) or 1.0)
-    data += _arrows(a, arrows * reach, longest)
+    arrows_drawn = arrows * (reach / (float(lengths.max(initial=0.0)) or 1.0))
+    data += _arrows(a, arrows_drawn, longest, 1.3 * reach)
     left_out = a.p - len(longest)
     return Chart(
         key="biplot",
@@ -72,7 +82,11 @@ def biplot(a: Analysis) -> Chart:
         caption=(
             "A row has large entries in the columns whose arrows point towards it. Columns whose arrows point in the "
             "same direction rise together, as far as these two components show."
-            + (f" {count(left_out, 'column')} with shorter arrows are left out." if left_out else "")
+            + (
+                f" {count(left_out, 'column')} are left out: those with shorter arrows, or nearly the same."
+                if left_out
+                else ""
+            )
         ),
     )
 
@@ -81,13 +95,13 @@ def circle(a: Analysis) -> Chart:
     """Correlations of the columns with the first two components, as arrows within the unit circle."""
     found = a.meaning
     arrows = found.correlations[:, :2]
-    longest = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:_CIRCLE_ARROWS]
+    longest = _chosen(arrows, _CIRCLE_ARROWS)
     left_out = a.p - len(longest)
     return Chart(
         key="correlation-circle",
         title="Correlation circle",
         alt=f"Correlations of {count(len(longest), 'column')} with {found.names[0]} and {found.names[1]} as arrows.",
-        data=_arrows(a, arrows, longest),
+        data=_arrows(a, arrows, longest, 1.25),
         layout={
             "xaxis": axis(f"correlation with {found.names[0]}", range=[-1.25, 1.25], zeroline=True),
             "yaxis": axis(f"correlation with {found.names[1]}", range=[-1.25, 1.25], zeroline=True, scaleanchor="x"),
@@ -101,22 +115,38 @@ def circle(a: Analysis) -> Chart:
         caption=(
             "An arrow that reaches the circle belongs to a column that these two components describe completely; a "
             "short one to a column that they hardly describe."
-            + (f" Of {a.p:,} columns, the {len(longest)} with the longest arrows are shown." if left_out else "")
+            + (
+                f" {count(left_out, 'column')} are left out: those with shorter arrows, or nearly the same."
+                if left_out
+                else ""
+            )
         ),
     )
 
 
-def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray) -> list[dict[str, Any]]:
-    """Lines from the middle to the ends, with the names of the columns beside these."""
-    lines_x = np.column_stack([np.zeros(len(chosen)), ends[chosen, 0], np.full(len(chosen), np.nan)]).ravel()
-    lines_y = np.column_stack([np.zeros(len(chosen)), ends[chosen, 1], np.full(len(chosen), np.nan)]).ravel()
-    angles = np.degrees(np.arctan2(ends[chosen, 1], ends[chosen, 0]))
+def _chosen(arrows: np.ndarray, most: int) -> np.ndarray:
+    """The columns with the longest arrows, without those that end where the arrow of another one does."""
+    lengths = np.sqrt((arrows**2).sum(axis=1))
+    near = _NEAR * float(lengths.max(initial=0.0))
+    chosen: list[int] = []
+    for j in np.argsort(-lengths, kind="stable"):
+        if len(chosen) < most and all(np.hypot(*(arrows[j] - arrows[i])) > near for i in chosen):
+            chosen.append(int(j))
+    return np.array(chosen, dtype=int)
+
+
+def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray, reach: float) -> list[dict[str, Any]]:
+    """Lines from the middle to the ends, with the names of the columns beside these where there is room for them."""
+    ends = ends[chosen]
+    angles = np.degrees(np.arctan2(ends[:, 1], ends[:, 0]))
+    names = [plain(a.names[j], 22) for j in chosen]
+    places = _places(ends, names, reach)
     return [
         {
             "type": "scatter",
             "mode": "lines",
-            "x": lines_x,
-            "y": lines_y,
+            "x": _broken(ends[:, 0]),
+            "y": _broken(ends[:, 1]),
             "line": {"color": _ARROW, "width": 1.6},
             "hoverinfo": "skip",
             "showlegend": False,
@@ -124,13 +154,13 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray) -> list[dict[str,
         {
             "type": "scatter",
             "mode": "markers+text",
-            "x": ends[chosen, 0],
-            "y": ends[chosen, 1],
-            "text": [plain(a.names[j], 22) for j in chosen],
-            "textposition": [_beside(angle) for angle in angles],
+            "x": ends[:, 0],
+            "y": ends[:, 1],
+            "text": [name if place else "" for name, place in zip(names, places, strict=True)],
+            "textposition": [place or "middle right" for place in places],
             "textfont": {"size": 11},
             "cliponaxis": False,
-            # The marker is turned to point away from the middle, upwards without a turn.
+            # The marker is turned to point away from the middle; without a turn it points upwards.
             "marker": {"color": _ARROW, "symbol": "triangle-up", "size": 9, "angle": 90.0 - angles},
             "customdata": [plain(a.names[j], 80) for j in chosen],
             "hovertemplate": "%{customdata}: %{x:.2f}, %{y:.2f}<extra></extra>",
@@ -139,13 +169,36 @@ def _arrows(a: Analysis, ends: np.ndarray, chosen: np.ndarray) -> list[dict[str,
     ]
 
 
-def _beside(angle: float) -> str:
-    """Where the name of an arrow goes that points in this direction."""
-    if abs(angle) <= 45:
-        return "middle right"
-    if abs(angle) >= 135:
-        return "middle left"
-    return "top center" if angle > 0 else "bottom center"
+def _broken(ends: np.ndarray) -> np.ndarray:
+    """Coordinates of lines from zero to each end, with a gap after each."""
+    return np.column_stack([np.zeros(len(ends)), ends, np.full(len(ends), np.nan)]).ravel()
+
+
+def _places(ends: np.ndarray, names: list[str], reach: float) -> list[str]:
+    """Where each name goes so that none is over another; empty for a name without room, which the pointer shows.
+
+    Sizes are estimated for a plot of common size, `reach` on each side of the middle.
+    """
+    unit = _PIXELS / (2 * reach)
+    taken: list[tuple[float, float, float, float]] = []
+    places = []
+    for (x, y), name in zip(ends * unit, names, strict=True):
+        width, height = _WIDE * len(name), _HIGH
+        aside = ["middle right", "top right", "bottom right"]
+        if x < 0:
+            aside = [place.replace("right", "left") for place in aside]
+        upright = ["top center" if y > 0 else "bottom center"]
+        for place in aside + upright if abs(x) >= abs(y) else upright + aside:
+            left = {"right": x + 6, "left": x - 6 - width, "center": x - width / 2}[place.split()[1]]
+            low = {"middle": y - height / 2, "top": y + 4, "bottom": y - 4 - height}[place.split()[0]]
+            box = (left, low, left + width, low + height)
+            if all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken):
+                taken.append(box)
+                places.append(place)
+                break
+        else:
+            places.append("")
+    return places
 
 
 def _arrow_table(a: Analysis, arrows: np.ndarray, chosen: np.ndarray, title: str) -> Table:

@@ -10,7 +10,8 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Chart
 from ..charts import COLORS, axis, color, plain
-from ..words import count, share
+from ..words import count
+from .naming import component_title
 
 #: Of each sign, this many columns are shown as bars.
 _BARS = 20
@@ -145,7 +146,9 @@ def pictures(a: Analysis, n: int) -> Chart:
     images = W.reshape(n, height, width, -1).mean(axis=3)
     across = min(4, n)
     down = -(-n // across)
-    data, layout = [], {"annotations": [], "showlegend": False}  # type: ignore[var-annotated]
+    data: list[dict[str, Any]] = []
+    titles: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {"annotations": titles, "showlegend": False}
     for k, image in enumerate(images):
         i, j = divmod(k, across)
         end = "" if k == 0 else str(k + 1)
@@ -172,7 +175,7 @@ def pictures(a: Analysis, n: int) -> Chart:
             "constrain": "domain",
             **hidden,
         }
-        layout["annotations"].append(
+        titles.append(
             {
                 "text": component_title(a, k),
                 "x": (left + right) / 2,
@@ -199,12 +202,6 @@ def pictures(a: Analysis, n: int) -> Chart:
         caption="Where a picture is blue, pixels are larger in rows at the high end of the component; where it is "
         "orange, they are smaller.",
     )
-
-
-def component_title(a: Analysis, k: int) -> str:
-    """The name of a component with its share of the variance."""
-    name, shares = a.mapped.component_names_[k], a.variance_shares
-    return name if shares is None or k >= len(shares) else f"{name} ({share(shares[k])})"
 
 
 def loading_table(a: Analysis, k: int, order: np.ndarray) -> Table:

@@ -16,7 +16,7 @@ from ..numbers.groupings import Grouping, measures
 from ..numbers.scoring import SomeRows, largest
 from ..numbers.seen import Seen, Spread
 from ..words import count, listed, number, share
-from .naming import called
+from .naming import called, component_title
 
 #: The fraction of a Gaussian group within its ellipse.
 _LEVEL = 0.95
@@ -41,8 +41,8 @@ def section(a: Analysis) -> Section | None:
     blocks.append(_widget(a, seen))
     names = a.mapped.component_names_
     lead = (
-        f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and {names[1]}. "
-        "Rows that lie close together are alike in what these components describe. Choose other axes, or colour and "
+        f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
+        f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or colour and "
         "size by any column; draw a box or a lasso around points to list their rows."
     )
     return Section("map", "The map", lead, blocks)
@@ -52,7 +52,6 @@ def _widget(a: Analysis, seen: Seen) -> Widget:
     rows, further = seen.rows, a.further
     shown = rows if further is None else SomeRows.joined([rows, further])
     names = a.mapped.component_names_[: a.n_mapped]
-    shares = a.variance_shares
     columns, note = _columns(a, shown)
     codes = [np.append(g.codes[rows.numbers], np.full(len(shown) - len(rows), -1)) for g in a.groupings]
     values: dict[str, Any] = {
@@ -60,7 +59,7 @@ def _widget(a: Analysis, seen: Seen) -> Widget:
         "components": [
             {
                 "name": name,
-                "title": name if shares is None else f"{name} ({share(shares[k])})",
+                "title": component_title(a, k),
                 "scores": shown.scores[:, k].astype(np.float32),
             }
             for k, name in enumerate(names)

@@ -10,8 +10,8 @@ from ..blocks import Block, Listing, Menu, Prose, Section
 from ..numbers.scoring import largest
 from ..words import count, listed, number, share
 from .arrow_charts import biplot, circle
-from .loading_charts import bars, component_title, curve, pictures
-from .naming import called
+from .loading_charts import bars, curve, pictures
+from .naming import called, component_title
 
 #: The columns that matter for a component: those of the largest weights, which together hold this share of it, without
 #: those below a fraction of the largest weight.
@@ -29,6 +29,7 @@ _ROUGH, _LOOSE = 15.0, 30.0
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
 _ENDS, _PICTURES = 3, 12
+_PLACES = ("farthest", "second", "third")
 
 
 def section(a: Analysis) -> Section | None:
@@ -45,9 +46,10 @@ def section(a: Analysis) -> Section | None:
         charts = {component_title(a, k): draw(a, k, f"Loadings on {name}") for k, name in enumerate(found.names)}
         blocks.append(Menu("loadings", "Component", charts))
         blocks += [biplot(a), circle(a)]
-    blocks.append(Listing(_ends(a)))
+    blocks.append(Listing(_ends(a), shown=2 * a.n_explained))
+    thing = "columns" if a.image_shape is None else "pixels"
     lead = (
-        "Each component is a weighted sum of the columns. Rows at its high end are large in the columns with positive "
+        f"Each component is a weighted sum of the {thing}. Rows at its high end are large in the {thing} with positive "
         "loadings and small in those with negative ones; rows at its low end are the opposite. Which end is high is a "
         "convention."
     )
@@ -179,12 +181,15 @@ def _determined(a: Analysis) -> list[str]:
 
 def _ends(a: Analysis) -> Table:
     """The rows at both ends of each component, with their scores."""
-    rows, found = a.seen.rows, a.meaning
-    columns: dict[str, list[str]] = {"lowest": [], "highest": []}
-    for k in range(len(found.names)):
-        for end, sign in (("lowest", -1.0), ("highest", 1.0)):
-            scores = rows.scores[:, k]
-            best = largest(sign * scores, min(_ENDS, len(rows)), rows.numbers)
-            columns[end].append(", ".join(f"{called(a, rows.numbers[i])} {number(scores[i])}" for i in best))
-    title = "The rows at both ends of each component, with their scores"
-    return Table(columns, [component_title(a, k) for k in range(len(found.names))], title=title, row_name="component")
+    rows = a.seen.rows
+    size = min(_ENDS, len(rows))
+    columns: dict[str, list[str]] = {"end": [], **{place: [] for place in _PLACES[:size]}}
+    labels = []
+    for k in range(a.n_explained):
+        scores = rows.scores[:, k]
+        for end, sign in (("high", 1.0), ("low", -1.0)):
+            labels.append(component_title(a, k))
+            columns["end"].append(end)
+            for place, i in zip(_PLACES, largest(sign * scores, size, rows.numbers), strict=False):
+                columns[place].append(f"{called(a, rows.numbers[i])}: {number(scores[i])}")
+    return Table(columns, labels, title="The rows at both ends of each component", row_name="component")

@@ -39,9 +39,9 @@ def section(a: Analysis) -> Section | None:
     blocks += [Prose(" ".join(texts)) for texts in (_worst(a, order, found), _over_represented(a)) if texts]
     blocks.append(_widget(a, order, found))
     lead = (
-        f"T2 is the distance of a row from the mean within the {count(k, 'component')} of the model, and Q its distance "
-        "from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a row with a "
-        "large Q is unlike the others. Choose a point to see the columns responsible."
+        f"T2 is the distance of a row from the mean within the {count(k, 'component')} of the model, and Q its "
+        "distance from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a "
+        "row with a large Q is unlike the others. Choose a point to see the columns responsible."
     )
     return Section("misfits", "Which rows do not fit", lead, blocks)
 
@@ -51,10 +51,11 @@ def _counts(a: Analysis) -> list[str]:
     seen = a.seen
     expected = ALPHA * seen.n
     both = ((seen.t2_beyond, "T2"), (seen.q_beyond, "Q"))
+    by_chance = number(expected, 2) if expected < 10 else f"{expected:,.0f}"
     told = [f"{count(found, 'row')} ({share(found / seen.n)}) beyond the limit of {name}" for found, name in both]
     return [
         f"There {'is' if seen.t2_beyond == 1 else 'are'} {told[0]} and {told[1]}. Of Gaussian rows, about "
-        f"{number(expected, 2) if expected < 10 else f'{expected:,.0f}'} ({ALPHA:.0%}) would be beyond each of them by chance."
+        f"{by_chance} ({ALPHA:.0%}) would be beyond each of them by chance."
     ]
 
 
@@ -69,8 +70,8 @@ def _many(a: Analysis) -> list[str]:
     sentences = []
     if more:
         sentences.append(
-            f"There are clearly more than that beyond the limit of {listed(more)}: rows are farther out than those of a "
-            "Gaussian, or they form groups."
+            f"There are clearly more than that beyond the limit of {listed(more)}: rows are farther out than those of "
+            "a Gaussian, or they form groups."
         )
     if fewer:
         sentences.append(
@@ -124,8 +125,8 @@ def _over_represented(a: Analysis) -> list[str]:
             often = found[i] * n >= _OFTEN * total * sizes[i]
             if often and chance[i] < _CHANCE / len(chance):
                 sentences.append(
-                    f"{group.levels[i]} ({group.name}) is over-represented: it has {share(found[i] / total)} of the rows "
-                    f"beyond a limit, and {share(sizes[i] / n)} of all rows."
+                    f"{group.levels[i]} ({group.name}) is over-represented: it has {share(found[i] / total)} of the "
+                    f"rows beyond a limit, and {share(sizes[i] / n)} of all rows."
                 )
     return sentences
 

@@ -12,7 +12,7 @@ from ..blocks import Block, Chart, Prose, Section, Widget
 from ..charts import axis, color
 from ..numbers.rebuilding import ChosenRow, Rebuilding
 from ..words import count, number, share
-from .naming import called
+from .naming import group_of
 
 #: Why a row was chosen, in words.
 _WHY = {"typical": "typical", "other": "", "best": "best rebuilt", "worst": "worst rebuilt"}
@@ -27,9 +27,9 @@ def section(a: Analysis) -> Section | None:
     thing = "picture" if pictures else "row"
     blocks: list[Block] = [Prose(_in_words(a, found)), _errors(a, found), _widget(a, found)]
     lead = (
-        f"A {thing} can be rebuilt from the mean and its scores on the first K components. The more components are used, "
-        f"the closer the rebuilt {thing} is to the original. The curve shows what is lost on average; below it, choose a "
-        f"{thing} and a number of components."
+        f"A {thing} can be rebuilt from the mean and its scores on the first K components. The more components are "
+        f"used, the closer the rebuilt {thing} is to the original. The curve shows what is lost on average; below it, "
+        f"choose a {thing} and a number of components."
     )
     return Section("rebuilding", "Rebuilding", lead, blocks)
 
@@ -77,7 +77,7 @@ def _errors(a: Analysis, found: Rebuilding) -> Chart:
         alt=f"A curve that falls from 100% at no component to {share(found.lost[-1])} at {len(counts) - 1} components.",
         data=[trace | {"hovertemplate": f"{hover}<extra></extra>"}],
         layout={
-            "xaxis": axis("number of components K"),
+            "xaxis": axis("number of components K", **({"dtick": 1} if len(counts) <= 16 else {})),
             "yaxis": axis("share of the variance that is lost", tickformat=".0%", rangemode="tozero"),
             "shapes": [
                 {
@@ -100,10 +100,11 @@ def _errors(a: Analysis, found: Rebuilding) -> Chart:
 
 def _widget(a: Analysis, found: Rebuilding) -> Widget:
     shape = a.image_shape
+    names = [_called(a, row) for row in found.chosen]
     values = {
         "shape": None if shape is None else list(shape),
         "columns": [a.opened.names[j] for j in found.columns],
-        "ids": [_called(a, row) for row in found.chosen],
+        "ids": names,
         "mean": found.mean.astype(np.float32),
         "scale": None if found.scale is None else found.scale.astype(np.float32),
         "components": found.components.ravel().astype(np.float32),
@@ -122,7 +123,7 @@ def _widget(a: Analysis, found: Rebuilding) -> Widget:
         values=values,
         table=Table(
             {f"kept by {len(found.components)} components": kept},
-            values["ids"],
+            names,
             title=f"The share of the squared distance from the mean that is kept of each of these {what}",
             row_name="row",
         ),
@@ -143,5 +144,5 @@ def _lost(found: Rebuilding, i: int) -> float:
 
 def _called(a: Analysis, row: ChosenRow) -> str:
     """The name of a row, with the reason why it was chosen."""
-    why = _WHY[row.kind]
-    return f"{called(a, row.number)}, {why}" if why else called(a, row.number)
+    notes = [note for note in (group_of(a, row.number), _WHY[row.kind]) if note]
+    return f"{a.row_name(row.number)} ({', '.join(notes)})" if notes else a.row_name(row.number)
