@@ -8,13 +8,29 @@ from typing import Any
 
 import numpy as np
 
+from .._xp import dense, to_numpy
+from ..inspect.limits import has_scores, q_limit, t2_limit
 from ..models import PCA
 from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
 from ..summaries.base import union
 from .given_model import columns_of, fit_given, is_fitted
+from .numbers.components import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
 from .numbers.first_pass import FirstPass, first_pass, moments_of
+from .numbers.groupings import Grouping, groupings
+from .numbers.layout import ColumnLayout, correlations_of_rows, correlations_of_scatter, found_layout, layout_given
+from .numbers.scoring import Scoring
+from .numbers.seen import Seen, see
 from .opening import LeftOut, Opened
+
+#: The largest number of components that can be axes of the map.
+_MAPPED = 10
+#: The largest number of components from which rows are rebuilt: of tables, and of pictures.
+_OF_TABLES, _OF_PICTURES = 50, 100
+#: The number of rows that tell whether the columns are pixels.
+_LOOK = 1000
+#: The share of usual rows beyond the limits of T2 and Q.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -123,8 +139,33 @@ class Analysis:
         return self.request.standardize if self.request.standardize is not None else self.scales_differ
 
     @cached_property
+    def layout(self) -> ColumnLayout | None:
+        """Whether the columns are the pixels of a picture or the points of a curve; None if they are neither."""
+        asked, p = self.request.image_shape, len(self.opened.names)
+        if asked is not None and asked is not False:
+            return layout_given(asked, p)
+        if self.pieces is not None:
+            found = correlations_of_scatter(to_numpy(union(self.pieces).scatter), self.used, p)
+        else:
+            # Some rows are enough: of those in memory from all over the table, otherwise the first ones.
+            X = np.asarray(to_numpy(dense(next(iter(self.given.blocks(self.n if self.opened.held else _LOOK))))))
+            found = correlations_of_rows(X[:: -(-len(X) // _LOOK)].astype(np.float64), self.used, p)
+        layout = found_layout(found, self.n, p)
+        return None if asked is False and layout is not None and not layout.is_curve else layout
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """The shape of the picture in each row, or None."""
+        return None if self.layout is None else self.layout.shape
+
+    @cached_property
     def scales_differ(self) -> bool:
-        """Whether the standard deviations of the columns differ so much that they probably have different units."""
+        """Whether the standard deviations of the columns differ so much that they probably have different units.
+
+        Pixels and points of a curve have the same units.
+        """
+        if self.layout is not None:
+            return False
         deviations = np.sort(self.first.deviation[self.used])
         edge = max(1, len(deviations) // 20)
         return bool(deviations[-edge] > 5 * deviations[edge - 1])
@@ -153,7 +194,71 @@ class Analysis:
     @cached_property
     def full(self) -> Any:
         """PCA with more components than `model`, for the spectrum and for rebuilding rows."""
-        return self.fitted(PCA(min(self.rank, 50), standardize=self.standardize))
+        most = _OF_TABLES if self.image_shape is None else _OF_PICTURES
+        return self.fitted(PCA(max(self.k, min(self.rank, most)), standardize=self.standardize))
+
+    @cached_property
+    def subspace(self) -> Any:
+        """PCA with the components of the model, for T2, Q and the columns responsible for them: the model itself if its
+        components are orthonormal."""
+        if has_scores(self.model) and hasattr(self.model, "components_"):
+            return self.model
+        k = min(int(self.model.n_components_), self.rank)
+        return self.fitted(PCA(k, standardize=self.standardize))
+
+    @cached_property
+    def mapped(self) -> Any:
+        """The model whose components are the axes of the map: the one that was asked for, or PCA with more components
+        than `model`."""
+        return self.full if self.request.model is None else self.model
+
+    @cached_property
+    def n_mapped(self) -> int:
+        """The number of components that can be axes of the map."""
+        return min(_MAPPED, len(self.mapped.component_names_))
+
+    @cached_property
+    def groupings(self) -> list[Grouping]:
+        """The groups of the rows."""
+        return groupings(self.opened.groups)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        """How rows are scored; limits are exceeded by 5% of usual rows, and infinite if there are too few rows."""
+        model = self.subspace
+        t2, q = np.inf, np.inf
+        if self.n > model.n_components_ + 1 and model.rank_ > 0:
+            t2 = t2_limit(model, ALPHA)
+            known = model.tail_.squares is not None
+            q = q_limit(model, ALPHA) if known else q_limit(model, ALPHA, self.rows, sample_weight=self.opened.weights)
+        return Scoring(self.mapped, self.n_mapped, model, t2, q)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The points of the map, the rows at the ends, and statistics of groups, from the second pass."""
+        opened = self.opened
+        return see(self.rows, self.n, self.scoring, self.groupings, opened.weights, self.request.random_state)
+
+    @cached_property
+    def n_explained(self) -> int:
+        """The number of components whose meaning is told: those of the model, but at least two and at most ten."""
+        return min(self.n_mapped, max(2, int(getattr(self.model, "n_components_", 2))))
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What the columns have to do with the first components."""
+        model, count = self.mapped, self.n_explained
+        if not isinstance(model, PCA):
+            return meaning_of_other(model, count, self.seen)
+        draws = None
+        if self.image_shape is None:
+            seed = self.request.random_state
+            draws = bootstrapped(model, count, self.rows, self.pieces, self.opened.weights, seed)
+        return meaning_of_principal(model, count, self.first.deviation[self.used], self.standardize, draws)
+
+    def row_name(self, number: int) -> str:
+        """What a row is called: its name, or its number, from 0."""
+        return f"row {number}" if self.opened.ids is None else str(self.opened.ids[number])
 
     def fitted(self, model: Any) -> Any:
         """A model of one table fitted to the rows, from the pieces of the first pass where there are any."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from .words import visible
 
 #: Colours of categories that colour-blind readers tell apart, legible on white and on dark grey. Where more than one
 #: category is drawn, each has its symbol, too.
@@ -12,13 +13,11 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down
 
 #: Names longer than this are shortened in charts.
 _LONGEST = 40
-#: Control characters, and those that turn the direction of the text after them.
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 
 
 def plain(text: Any, longest: int = _LONGEST) -> str:
     """Text that Plotly draws as it is: without tags, entities or control characters, and shortened in its middle."""
-    clean = _INVISIBLE.sub(" ", str(text))
+    clean = visible(text)
     if len(clean) > longest:
         half = (longest - 1) // 2
         clean = f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"

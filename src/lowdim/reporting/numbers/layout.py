@@ -1,0 +1,156 @@
+"""Whether the columns are the pixels of a picture or the points of a curve, from correlations of neighbouring columns.
+
+Neighbouring pixels are much more alike than pixels far from each other, in both directions of the picture: columns j
+and j + 1 within a line, and columns j and j + width. This tells the width. The last pixel of a line and the first of
+the next one are not neighbours, and neither are pixels half a line apart.
+
+Neighbouring points of a curve, such as a spectrum, are nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import wrong_image_shape
+
+#: Fewer rows than this tell nothing of the columns; and the smallest height and width of a picture, and the largest
+#: ratio of the two.
+_ROWS, _SIDE, _RATIO = 20, 4, 4
+#: How much more alike neighbours have to be than columns that are not.
+_MORE = 0.2
+#: The smallest number of points of a curve, and the median correlation of neighbouring ones.
+_POINTS, _SMOOTH = 20, 0.95
+#: The number of pairs of columns that are drawn at random.
+_PAIRS = 3000
+
+#: The correlations of pairs of columns, given by their positions; NaN for columns that do not vary.
+Correlations = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ColumnLayout:
+    """What the columns are, side by side."""
+
+    #: (height, width) or (height, width, 3) of the picture in each row; None for a curve.
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the columns are points of a curve."""
+        return self.shape is None
+
+
+def layout_given(image_shape: Any, p: int) -> ColumnLayout:
+    """The layout that the user has told; an error if the shape is not that of p columns."""
+    shape = tuple(int(side) for side in image_shape)
+    if len(shape) not in (2, 3) or prod(shape) != p or (len(shape) == 3 and shape[2] != 3) or min(shape) < 1:
+        raise wrong_image_shape(shape, p)
+    return ColumnLayout(shape)
+
+
+def found_layout(correlations: Correlations, n: int, p: int) -> ColumnLayout | None:
+    """The layout that n rows of p columns show; None if the columns are in no particular order."""
+    if n < _ROWS or p < min(_SIDE**2, _POINTS):
+        return None
+    random = np.random.default_rng(0)
+    first, second = random.integers(0, p, (2, _PAIRS))
+    apart = _mean(correlations(first[first != second], second[first != second]))
+    found = [(score, shape) for shape in _shapes(p) if (score := _alike(correlations, shape, apart)) is not None]
+    if found:
+        return ColumnLayout(max(found)[1])
+    steps = correlations(np.arange(p - 1), np.arange(1, p))
+    steps = steps[np.isfinite(steps)]
+    smooth = len(steps) >= _POINTS and np.median(steps) > _SMOOTH and np.mean(steps) > apart + _MORE
+    return ColumnLayout() if smooth else None
+
+
+def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Correlations:
+    """The correlations of columns from rows of the columns `used`, in which entries may be missing."""
+    known = ~np.isnan(X)
+    counts = np.maximum(known.sum(axis=0), 1)
+    centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / counts, 0.0)
+    lengths = np.sqrt((centred**2).sum(axis=0))
+    units = centred / np.where(lengths > 0, lengths, 1.0)
+    place = _places(used[lengths > 0], np.flatnonzero(lengths > 0), p)
+
+    def correlations(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return _where_known(place, i, j, lambda a, b: np.einsum("nj,nj->j", units[:, a], units[:, b]))
+
+    return correlations
+
+
+def correlations_of_scatter(scatter: np.ndarray, used: np.ndarray, p: int) -> Correlations:
+    """The same from the scatter matrix of the columns `used`."""
+    lengths = np.sqrt(np.diagonal(scatter))
+    place = _places(used, np.arange(len(used)), p)
+
+    def correlations(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return _where_known(place, i, j, lambda a, b: scatter[a, b] / (lengths[a] * lengths[b]))
+
+    return correlations
+
+
+def _places(used: np.ndarray, at: np.ndarray, p: int) -> np.ndarray:
+    """For each of p columns its place among those that are known, or -1."""
+    place = np.full(p, -1)
+    place[used] = at
+    return place
+
+
+def _where_known(place: np.ndarray, i: np.ndarray, j: np.ndarray, function: Any) -> np.ndarray:
+    a, b = place[i], place[j]
+    known = (a >= 0) & (b >= 0)
+    out = np.full(len(i), np.nan)
+    out[known] = function(a[known], b[known])
+    return out
+
+
+def _shapes(p: int) -> Iterator[tuple[int, ...]]:
+    """The shapes that a picture of p numbers can have."""
+    for colours in (1, 3):
+        pixels, left = divmod(p, colours)
+        for width in range(_SIDE, pixels // _SIDE + 1) if left == 0 else ():
+            height, rest = divmod(pixels, width)
+            if rest == 0 and max(height, width) <= _RATIO * min(height, width):
+                yield (height, width) if colours == 1 else (height, width, 3)
+
+
+def _alike(correlations: Correlations, shape: tuple[int, ...], apart: float) -> float | None:
+    """How alike neighbours in a picture of this shape are; None if the rows do not look like such pictures."""
+    p = prod(shape)
+    step = shape[2] if len(shape) == 3 else 1
+    line = shape[1] * step
+    column = np.arange(p) // step % shape[1]
+    last = column == shape[1] - 1
+
+    def lag(distance: int, some: np.ndarray | None = None) -> float:
+        at = np.arange(p - distance)
+        at = at if some is None else at[some[: p - distance]]
+        return _mean(correlations(at, at + distance))
+
+    across, down = lag(step, ~last), lag(line)
+    if not min(across, down) > apart + _MORE:
+        return None
+    # Down is a direction only if the pixels beside those one line below are less alike, and so are those half a line
+    # away; and the picture ends at its right side.
+    if not (down > max(lag(line - step), lag(line + step)) and down > lag(line // 2) + _MORE):
+        return None
+    over_the_edge = lag(step, last)
+    if over_the_edge > across - _MORE / 2:
+        return None
+    if step == 3:
+        colours = np.arange(p) % 3 < 2
+        if not lag(1, colours) > apart + _MORE:
+            return None
+    return across + down
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean of the correlations that are known; NaN if there are hardly any."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) >= _SIDE else np.nan
