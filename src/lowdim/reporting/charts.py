@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .words import visible
@@ -37,3 +38,20 @@ def color(i: int) -> str:
 def symbol(i: int) -> str:
     """The symbol of category i."""
     return SYMBOLS[i % len(SYMBOLS)]
+
+
+def labels(names: Sequence[Any], longest: int = 24) -> list[str]:
+    """Names as categories of an axis: shortened, and made different where Plotly would take them for the same."""
+    found: dict[str, int] = {}
+    out = []
+    for name in names:
+        text = plain(name, longest)
+        found[text] = found.get(text, 0) + 1
+        # A blank of no width: it is not seen, but makes the categories different.
+        out.append(text + "\u200b" * (found[text] - 1))
+    return out
+
+
+def diverging() -> list[list[Any]]:
+    """A colour scale for numbers of both signs, which is nearly transparent at zero, on light and on dark pages."""
+    return [[0.0, COLORS[0]], [0.5, "rgba(128,128,128,0.06)"], [1.0, COLORS[1]]]
