@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import dense, to_numpy
-from ..inspect.limits import has_scores, q_limit, t2_limit
+from ..inspect.limits import q_limit, t2_limit
 from ..models import PCA
 from ..selection.choices import Choices
 from ..sources import ArraySource, ColumnsSource, Source
@@ -25,7 +25,8 @@ from .numbers.groupings import Grouping, groupings
 from .numbers.holes import Holes, fill_holes
 from .numbers.layout import ColumnLayout, correlations_of_rows, correlations_of_scatter, found_layout, layout_given
 from .numbers.missing import Missing, missing_in
-from .numbers.scoring import Scoring
+from .numbers.rebuilding import Rebuilding, rebuilding
+from .numbers.scoring import Scoring, SomeRows
 from .numbers.seen import Seen, see
 from .opening import LeftOut, Opened
 
@@ -35,6 +36,8 @@ _MAPPED = 10
 _OF_TABLES, _OF_PICTURES = 50, 100
 #: The number of rows that tell whether the columns are pixels.
 _LOOK = 1000
+#: The largest number of supplementary rows that are shown.
+_FURTHER = 2000
 #: The share of usual rows beyond the limits of T2 and Q.
 ALPHA = 0.05
 
@@ -214,7 +217,7 @@ class Analysis:
             # Some rows are enough: of those in memory from all over the table, otherwise the first ones.
             X = np.asarray(to_numpy(dense(next(iter(self.given.blocks(self.n if self.opened.held else _LOOK))))))
             found = correlations_of_rows(X[:: -(-len(X) // _LOOK)].astype(np.float64), self.used, p)
-        layout = found_layout(found, self.n, p)
+        layout = found_layout(found, np.nan_to_num(self.first.deviation), self.n)
         return None if asked is False and layout is not None and not layout.is_curve else layout
 
     @property
@@ -275,9 +278,9 @@ class Analysis:
 
     @cached_property
     def subspace(self) -> Any:
-        """PCA with the components of the model, for T2, Q and the columns responsible for them: the model itself if its
-        components are orthonormal."""
-        if has_scores(self.model) and hasattr(self.model, "components_"):
+        """PCA with the components of the model, for T2, Q and the columns responsible for them: the model itself if it
+        is a PCA."""
+        if isinstance(self.model, PCA):
             return self.model
         k = min(int(self.model.n_components_), self.rank)
         return self.fitted(PCA(k, standardize=self.standardize))
@@ -287,6 +290,12 @@ class Analysis:
         """The model whose components are the axes of the map: the one that was asked for, or PCA with more components
         than `model`."""
         return self.full if self.request.model is None else self.model
+
+    @cached_property
+    def variance_shares(self) -> np.ndarray | None:
+        """The share of the variance of each component of `mapped`; None if the model does not know it."""
+        shares = getattr(self.mapped, "explained_variance_ratio_", None)
+        return None if shares is None else np.asarray(to_numpy(shares), dtype=np.float64)
 
     @cached_property
     def n_mapped(self) -> int:
@@ -331,6 +340,22 @@ class Analysis:
             seed = self.request.random_state
             draws = bootstrapped(model, count, self.rows, self.pieces, self.opened.weights, seed)
         return meaning_of_principal(model, count, self.first.deviation[self.used], self.standardize, draws)
+
+    @cached_property
+    def rebuilding(self) -> Rebuilding:
+        """Some rows, and what is needed to rebuild them from more and more components."""
+        whole = self.image_shape is not None
+        return rebuilding(self.full, self.first, self.used, whole, self.seen, self.groupings)
+
+    @cached_property
+    def further(self) -> SomeRows | None:
+        """The first supplementary rows, which were not part of the fit; those with missing entries are left out."""
+        source = self.opened.supplementary
+        if source is None:
+            return None
+        X = np.asarray(to_numpy(dense(next(iter(source.blocks(_FURTHER))))), dtype=np.float64)[:, self.used]
+        complete = np.flatnonzero(np.isfinite(X).all(axis=1))
+        return self.scoring(X[complete], complete) if len(complete) else None
 
     def row_name(self, number: int) -> str:
         """What a row is called: its name, or its number, from 0."""

@@ -6,6 +6,13 @@ from collections.abc import Callable
 
 from ..analysis import Analysis
 from ..blocks import Section
+from . import map as map_section
+from . import meaning, misfits, rebuilding
 
 #: Each section by its key. A section that has nothing to say of a table is None.
-SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {}
+SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
+    "map": map_section.section,
+    "meaning": meaning.section,
+    "misfits": misfits.section,
+    "rebuilding": rebuilding.section,
+}
