@@ -11,6 +11,8 @@ from .words import visible
 #: category is drawn, each has its symbol, too.
 COLORS = ("#3b7dd8", "#e07b00", "#1c9c75", "#c7529a", "#8a6fd1", "#b8a200", "#4aa8c8", "#d1495b", "#6d8a3c", "#9a6a4f")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "star", "x", "pentagon", "hexagon")
+#: The colour of lines that only guide the eye, on light and on dark pages.
+GREY = "#8a8a8a"
 
 #: Names longer than this are shortened in charts.
 _LONGEST = 40
