@@ -102,7 +102,9 @@ def _picture(a: Analysis) -> Chart:
     }
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
-    hidden = {"showticklabels": not many, "type": "category", "automargin": True}
+    hidden = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    if not many:
+        hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
     some = ""
     if len(found.among) < a.p:
         some = f" of {len(found.among):,} columns at equal distances"
@@ -117,10 +119,10 @@ def _picture(a: Analysis) -> Chart:
         data=[trace],
         layout={
             "xaxis": axis(**hidden, tickangle=-45 if len(names) > 6 else 0),
-            "yaxis": axis(**hidden, autorange="reversed", **({} if many else {"scaleanchor": "x", "constrain": "domain"})),
+            "yaxis": axis(**hidden, autorange="reversed"),
         },
         table=Table({name: column for name, column in zip(_unique(names), found.matrix.T, strict=True)}, names),
-        height=min(760, max(360, 26 * len(names) + 160)),
+        height=min(760, max(320, 26 * len(names) + 160)),
         caption=(
             "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour along "
             f"the diagonal is a group of columns that go together.{some}"

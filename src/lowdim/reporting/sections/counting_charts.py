@@ -39,6 +39,10 @@ def rule_name(rule: str) -> str:
     return _NAMES.get(rule, rule)
 
 
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def scree(a: Analysis) -> Chart:
     """The eigenvalues, the thresholds of rules above, and the answers of all rules below."""
     e, answers = a.choices.eigenvalues, [answer for answer in a.choices.answers if answer.k is not None]
@@ -112,13 +116,19 @@ def scree(a: Analysis) -> Chart:
         data=data,
         layout={
             "xaxis": axis("number of components", range=[-0.6, m + 0.6], anchor="y2", dtick=1 if m <= 20 else 5),
-            "yaxis": axis("eigenvalue", domain=[0.46, 1.0], rangemode="tozero"),
-            "yaxis2": axis(type="category", domain=[0.0, 0.4], automargin=True),
+            "yaxis": axis("eigenvalue", domain=[0.5, 1.0], rangemode="tozero"),
+            "yaxis2": axis(type="category", domain=[0.0, 0.44], automargin=True, dtick=1),
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
             "margin": {"t": 120},
         },
-        table=Table(table, K, title="Eigenvalues and thresholds", row_name="component"),
-        height=720,
+        table=Table(
+            table,
+            K,
+            title="Eigenvalues and thresholds",
+            notes=[f"{_capital(rule_name(answer.rule))}: {answer.assumes}" for answer in a.choices.answers],
+            row_name="component",
+        ),
+        height=780,
         caption=(
             "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an eigenvalue "
             "has to exceed, or an upright line at the number. Below: the number that each rule says; the diamond is the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose, Section
 from ..charts import axis, color, labels
-from ..numbers.columns import BINARY, COUNTS, DECIMAL, FEW, WHOLE, equal_rows
+from ..numbers.columns import BINARY, COUNTS, DECIMAL, FEW, WHOLE, equal_rows, thinned
 from ..words import count, listed, number, share
 from .correlations import correlation_blocks
 from .missing_entries import missing_blocks
@@ -70,15 +70,24 @@ def _size(a: Analysis) -> str:
         told = f"Of these, {listed(parts)}"
     which = "all" if a.p == a.opened.n_columns else f"{a.p:,}"
     columns = f"{count(a.opened.n_columns, 'column')}, of which {which} {'is' if a.p == 1 else 'are'} analysed"
-    weights = " Rows are counted by their weights." if a.opened.weights is not None else ""
-    return f"The table has {count(a.n, 'row')} and {columns}. {told}.{weights}"
+    said = [f"The table has {count(a.n, 'row')} and {columns}.", f"{told}."]
+    groups = [
+        f"{grouping.name} ({count(len(grouping.levels), 'group')})"
+        for grouping in a.groupings
+        if grouping.name not in {column.name for column in a.left_out}
+    ]
+    if groups:
+        said.append(f"The rows are labelled by {listed(groups)}.")
+    if a.opened.weights is not None:
+        said.append("Rows are counted by their weights.")
+    return " ".join(said)
 
 
 def _left_out(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
     groups = set(a.opened.groups)
     reasons = {
-        column.name: column.why + ("; it tells groups of rows apart" if column.name in groups else "")
+        column.name: column.why + (", but they tell groups of rows apart" if column.name in groups else "")
         for column in a.left_out
     }
     if not reasons:
@@ -88,7 +97,16 @@ def _left_out(a: Analysis) -> list[Block]:
         same = Counter(reasons.values()).most_common(1)[0]
         most = f" Of {same[1]:,} of them, {same[0]}." if same[1] > _TOLD else ""
         return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
-    return [Prose(" ".join(f"{name} is not analysed: {why}." for name, why in reasons.items()))]
+    same: defaultdict[str, list[str]] = defaultdict(list)
+    for name, why in reasons.items():
+        same[why].append(name)
+    said = [
+        f"{names[0]} is not analysed: {why}."
+        if len(names) == 1
+        else f"{listed(names)} are not analysed: for each of them, {why}."
+        for why, names in same.items()
+    ]
+    return [Prose(" ".join(said))]
 
 
 def _identifiers(a: Analysis) -> list[str]:
@@ -159,12 +177,12 @@ def _scales(a: Analysis) -> str:
         return f"{said} The columns look like {what}, which have the same units, so {divided}."
     if a.standardize:
         return (
-            f"{said} The columns probably have different units, so {divided}: all columns then count the same, and "
-            "components are those of the correlations."
+            f"{said} The columns may well have different units, so {divided}: all columns then count the same, and "
+            "components are those of the correlations. If the units are the same, ask for standardize=False."
         )
     return (
         f"{said} That is no sign of different units, so {divided}, and columns that vary more count more. If the "
-        "units do differ, ask for standardize."
+        "units do differ, ask for standardize=True."
     )
 
 
@@ -189,7 +207,7 @@ def _distributions(a: Analysis) -> Chart:
     skewness = np.nan_to_num(np.abs(a.columns.skewness[a.used]))
     shown = np.sort(np.argsort(-skewness, kind="stable")[:_DRAWN])
     at = a.used[shown]
-    sample = a.first.sample[:, at]
+    sample = thinned(a.first.sample)[:, at]
     quantiles = np.nanquantile(sample, [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
     mean, deviation = a.first.mean[at], a.first.deviation[at]
     low, q1, middle, q3, high = (quantiles - mean) / deviation
@@ -235,7 +253,13 @@ def _distributions(a: Analysis) -> Chart:
         alt=f"Box plots of {count(len(names), 'column')}, in standard deviations from the mean of each column.",
         data=data,
         layout={
-            "xaxis": axis(type="category", tickangle=-45 if len(names) > 8 else 0, automargin=True),
+            "xaxis": axis(
+                type="category",
+                tickangle=-45 if len(names) > 8 else 0,
+                tickfont={"size": 12 if len(names) <= 12 else 9},
+                dtick=1,
+                automargin=True,
+            ),
             "yaxis": axis("standard deviations from the mean"),
             "legend": {"orientation": "h", "y": 1.08},
         },

@@ -7,9 +7,9 @@ import numpy as np
 from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Menu, Prose, Section
-from ..charts import axis, color, labels, symbol
+from ..charts import axis, color, labels
 from ..numbers.holes import NORMAL_95, Hidden, Holes
-from ..words import count, listed, number, share
+from ..words import count, listed, share
 
 #: The largest numbers of columns in the menu, and of entries in a chart and in the table.
 _COLUMNS, _DRAWN, _LISTED = 20, 200, 30
@@ -25,6 +25,8 @@ def section(a: Analysis) -> Section | None:
     if found is None:
         return None
     blocks: list[Block] = [Prose(_how(a, found)), Prose(_widths(a, found))]
+    impossible = _impossible(a, found)
+    blocks += [Prose(impossible)] if impossible else []
     if found.hidden is not None:
         blocks += [Prose(_check(found.hidden)), _hidden_chart(a, found.hidden)]
     else:
@@ -82,13 +84,13 @@ def _how(a: Analysis, found: Holes) -> str:
     chosen = ""
     if found.tried:
         chosen = (
-            f" Of {min(found.tried):,} to {max(found.tried):,} components, this number found entries again best that had "
-            "been hidden."
+            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which entries "
+            "that had been hidden were found again best."
         )
     return (
         f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by probabilistic "
-        f"PCA with {count(k, 'component')}{units}{rows}.{chosen} The filled-in value is the expectation given the observed "
-        "entries of the row."
+        f"PCA with {count(k, 'component')}{units}{rows}, with a prior that shrinks what the rows do not support "
+        f"(variational Bayes).{chosen} The filled-in value is the expectation given the observed entries of the row."
     )
 
 
@@ -101,7 +103,7 @@ def _widths(a: Analysis, found: Holes) -> str:
     typical = float(np.median(relative))
     known = max(0.0, 1.0 - typical**2)
     said = (
-        f"The standard deviation of a filled-in entry is typically {number(typical, 2)} times that of its column, so the "
+        f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the "
         f"other columns account for about {share(known)} of its variance."
     )
     columns = np.unique(found.entries.columns)
@@ -110,10 +112,25 @@ def _widths(a: Analysis, found: Holes) -> str:
         best, worst = columns[np.argmin(medians)], columns[np.argmax(medians)]
         if medians.max() > 1.1 * medians.min():
             said += (
-                f" It is smallest for {a.names[best]} ({number(medians.min(), 2)}) and largest for {a.names[worst]} "
-                f"({number(medians.max(), 2)})."
+                f" It is smallest for {a.names[best]} ({medians.min():.2f}) and largest for {a.names[worst]} "
+                f"({medians.max():.2f})."
             )
     return said
+
+
+def _impossible(a: Analysis, found: Holes) -> str:
+    """Columns that are never negative, with filled-in entries below zero."""
+    below = np.bincount(found.entries.columns[found.entries.values < 0], minlength=a.p)
+    columns = np.flatnonzero((below > 0) & (a.first.low[a.used] >= 0))
+    if len(columns) == 0:
+        return ""
+    total, one = int(below[columns].sum()), len(columns) == 1
+    return (
+        f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([a.names[j] for j in columns])} "
+        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no such "
+        f"limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
+        f"{'its logarithm' if one else 'their logarithms'} instead."
+    )
 
 
 def _check(hidden: Hidden) -> str:
@@ -121,8 +138,8 @@ def _check(hidden: Hidden) -> str:
     gain, n = _gain(hidden), len(hidden.truth)
     said = (
         f"As a check, {count(n, 'observed entry', 'observed entries')} were hidden at random, and filled in by a model that "
-        f"had not seen them. The error was {number(hidden.error, 2)} standard deviations of a column (root mean square), "
-        f"against {number(hidden.error_of_means, 2)} if the mean of the column is filled in. "
+        f"had not seen them. The error was {hidden.error:.2f} standard deviations of a column (root mean square), "
+        f"against {hidden.error_of_means:.2f} if the mean of the column is filled in. "
     )
     if gain < 0:
         said += "So filling in is no better than means here. "

@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from ...selection.choices import Choice
+from ...selection.rules import rule_of
 from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Listing, Prose, Section
@@ -89,11 +90,19 @@ def _followed(a: Analysis) -> str:
     if answer.rule == "parallel":
         first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
         return (
-            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than those of unrelated columns with "
-            "the same numbers of rows and columns would be, in 95% of simulated tables. The report follows this rule "
-            "because it asks neither for a share of the variance nor for equal noise in all columns."
+            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than in 95% of simulated tables of the "
+            "same size whose columns have nothing to do with each other. The report follows this rule because it asks "
+            f"neither for a share of the variance nor for equal noise in all columns. {_caveat(answer)}"
         )
-    return f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which comes first, has no answer for this table."
+    return (
+        f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which would come first, has no answer for this table. "
+        f"{_caveat(answer)}"
+    )
+
+
+def _caveat(answer: Choice) -> str:
+    """What the rule assumes, and where it fails."""
+    return answer.assumes.replace("Assumes", "It assumes", 1)
 
 
 def _agreement(answered: list[Choice]) -> str:
@@ -130,11 +139,16 @@ def _rules(a: Analysis) -> Table:
     answers = a.choices.answers
     columns = {
         "components": [answer.k for answer in answers],
-        "what it assumes": [
-            answer.assumes if answer.k is not None else f"No answer: {answer.note}." for answer in answers
-        ],
+        "what it assumes, in short": [rule_of(answer.rule).brief for answer in answers],
     }
-    return Table(columns, [rule_name(answer.rule) for answer in answers], title="What each rule says", row_name="rule")
+    silent: defaultdict[str, list[str]] = defaultdict(list)
+    for answer in answers:
+        if answer.k is None:
+            silent[answer.note].append(rule_name(answer.rule))
+    notes = [f"No answer from {listed(names, 12)}: {why}." for why, names in silent.items()]
+    notes.append("What each assumes and where it fails is told in full below the numbers of the chart.")
+    names = [rule_name(answer.rule) for answer in answers]
+    return Table(columns, names, title="What each rule says", notes=notes, row_name="rule")
 
 
 def _variance(a: Analysis) -> str:

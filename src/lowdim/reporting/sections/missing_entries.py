@@ -22,7 +22,11 @@ def missing_blocks(a: Analysis) -> list[Block]:
     missing = a.missing
     if missing is None:
         return []
-    blocks: list[Block] = [Prose(_where(a, missing)), _by_column(a, missing), _pattern_picture(a, missing)]
+    blocks: list[Block] = [Prose(_where(a, missing)), _by_column(a, missing)]
+    repeated = [i for i in range(len(missing.counts)) if missing.counts[i] > 1][:_PATTERNS]
+    # A pattern says something if rows have it in common.
+    if any(missing.patterns[i].any() for i in repeated):
+        blocks.append(_pattern_picture(a, missing, repeated))
     blocks.append(Prose(_whether_random(a, missing)))
     if len(missing.differences) > _TOLD:
         blocks.append(Listing(_table(a, missing), shown=6))
@@ -53,6 +57,8 @@ def _where(a: Analysis, missing: Missing) -> str:
         i = together[0]
         names = [a.names[j] for j in np.flatnonzero(missing.patterns[i])]
         said.append(f"In {count(int(missing.counts[i]), 'row')}, {listed(names)} are missing together.")
+    elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
+        said.append("No two of the others miss the same entries.")
     return " ".join(said)
 
 
@@ -81,9 +87,10 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
         "marker": {"color": color(1)},
         "hovertemplate": f"%{{{'y' if few else 'x'}}}: %{{{'x' if few else 'y'}}}%<extra></extra>",
     }
-    along, across = axis(type="category", automargin=True), axis("missing entries, percent", rangemode="tozero")
+    along = axis(type="category", automargin=True, showgrid=False, ticklabelstandoff=6, dtick=1)
+    across = axis("missing entries, percent", rangemode="tozero")
     layout = {
-        "xaxis": across if few else along | {"tickangle": -45},
+        "xaxis": across if few else along | {"tickangle": -45, "tickfont": {"size": 9}},
         "yaxis": along | {"autorange": "reversed"} if few else across,
         "showlegend": False,
     }
@@ -100,11 +107,9 @@ def _by_column(a: Analysis, missing: Missing) -> Chart:
     )
 
 
-def _pattern_picture(a: Analysis, missing: Missing) -> Chart:
-    patterns, counts = missing.patterns[:_PATTERNS], missing.counts[:_PATTERNS]
+def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
+    patterns, counts = missing.patterns[which], missing.counts[which]
     columns = np.flatnonzero(patterns.any(axis=0))[:_COLUMNS]
-    if len(columns) == 0:
-        columns = np.flatnonzero(missing.by_column)[:_COLUMNS]
     names = labels([a.names[j] for j in columns])
     rows = labels([f"{count(int(n), 'row')}" for n in counts])
     z = patterns[:, columns].astype(np.float32)
@@ -131,15 +136,15 @@ def _pattern_picture(a: Analysis, missing: Missing) -> Chart:
         row_name="pattern",
     )
     beside = len(missing.counts) - len(counts)
-    further = f" There are {count(beside, 'further pattern')}." if beside else ""
+    further = f" There {'is' if beside == 1 else 'are'} {count(beside, 'further pattern')}." if beside else ""
     return Chart(
         key="missing-patterns",
         title="Which entries are missing together",
         alt=f"A picture of the {count(len(counts), 'most frequent pattern')} of missing entries.",
         data=[trace],
         layout={
-            "xaxis": axis(type="category", tickangle=-45 if len(names) > 6 else 0, automargin=True),
-            "yaxis": axis(type="category", autorange="reversed", automargin=True),
+            "xaxis": axis(type="category", tickangle=-45 if len(names) > 6 else 0, automargin=True, showgrid=False),
+            "yaxis": axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6),
         },
         table=table,
         height=max(220, 26 * len(counts) + 130),
@@ -155,8 +160,8 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             "needed."
         )
     how = (
-        f"({count(missing.tests, 'comparison')} of ranks between rows with and without an entry, by Welch's test at a level "
-        "of 5% for all together, by Holm's method)"
+        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a level of "
+        "5% for all together by Holm's method)"
     )
     if not missing.differences:
         return (
