@@ -106,7 +106,7 @@ class Analysis:
             if first.numbering[j]:
                 why = f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
             elif first.low[j] < first.high[j]:
-                why = "it holds different whole numbers that grow from row to row, and its name says that it names them"
+                why = "it holds different whole numbers that grow from row to row, and its name says what for"
             out.append(LeftOut(self.opened.names[j], why))
         return out
 
