@@ -110,14 +110,15 @@ def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
 def bootstrapped(
     model: Any, count: int, rows: Source, pieces: list[Moments] | None, weights: Any, seed: int
 ) -> Bootstrap | None:
-    """The bootstrap of PCA with `count` components and a few more, with which they might mix. None for too few rows.
+    """The bootstrap of PCA with `count` components, a few more than are told of, since these might mix with others.
+    None for too few rows.
 
     Pieces of the rows of which the moments are known need no further pass.
     """
     n, p = rows.shape
     smaller = min(p, n or p)
     n_boot = int(np.clip(_DRAWS * (_SMALL / smaller) ** 1.5, _FEWEST, _DRAWS))
-    fixed = clone(model).set_params(n_components=min(count + 2, int(model.n_components_)))
+    fixed = clone(model).set_params(n_components=count)
     if pieces is not None:
         drawn = summed_pieces("block", pieces, pieces[0].fresh())
         return bootstrap_pieces(fixed, drawn, n_boot, np.random.RandomState(seed))

@@ -42,8 +42,8 @@ def section(a: Analysis) -> Section | None:
     names = a.mapped.component_names_
     lead = (
         f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
-        f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or colour and "
-        "size by any column; draw a box or a lasso around points to list their rows."
+        f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
+        "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
     return Section("map", "The map", lead, blocks)
 
