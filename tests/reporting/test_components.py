@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, named
 
 from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
 from lowdim.reporting import opening
+from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(400)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, pictures
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from lowdim.reporting import opening
 from lowdim.reporting.numbers.layout import correlations_of_rows, correlations_of_scatter
+from reporting.tables import analysis, clusters, pictures
 
 RANDOM = np.random.default_rng(5)
 WAVES = np.linspace(0, 3, 96)

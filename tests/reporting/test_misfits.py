@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, named
 
 from lowdim import PCA
 from lowdim.inspect import diagnose, hotelling_t2, q_residuals
 from lowdim.reporting.blocks import Prose, Widget
 from lowdim.reporting.numbers.misfits import contributions
 from lowdim.reporting.sections.misfits import section
+from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(300)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, named, pictures
 
 from lowdim.reporting.blocks import Chart, Prose, Widget
 from lowdim.reporting.numbers import rebuilding as rebuilding_module
 from lowdim.reporting.sections.rebuilding import section
+from reporting.tables import analysis, clusters, named, pictures
 
 X, GROUPS = clusters(300)
 

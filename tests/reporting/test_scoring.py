@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, named
 
 from lowdim import ICA, PCA, PPCA, FactorAnalysis, KernelPCA
 from lowdim.inspect import diagnose
 from lowdim.reporting.numbers.scoring import largest
+from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(200)
 

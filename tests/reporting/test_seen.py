@@ -3,7 +3,6 @@ finds the same in memory, from files, from Dask, and for any cut of the rows."""
 
 import numpy as np
 import pytest
-from reporting.tables import analysis, clusters, named
 from scipy import stats
 
 from lowdim.inspect import diagnose
@@ -11,6 +10,7 @@ from lowdim.reporting import opening
 from lowdim.reporting.numbers import seen as seen_module
 from lowdim.reporting.numbers.groupings import groupings
 from lowdim.reporting.numbers.seen import REACH, SeenRows, chosen_rows, points_of_map
+from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(900)
 FIELDS = ("numbers", "entries", "scores", "t2", "q", "misfit", "kept")

@@ -61,7 +61,7 @@ def rebuilding(
     """Rows rebuilt by a fitted PCA of the columns `used`, together with all other columns if `whole`."""
     p = len(first.mean)
     columns = np.arange(p) if whole else used
-    where = np.searchsorted(columns, used)
+    where = used if whole else np.arange(len(used))
     most = max(1, min(int(model.n_components_), _ENTRIES // len(columns)))
     W = _numbers(model.components_)[:most]
     mean = _spread_out(_numbers(model.mean_), where, np.nan_to_num(first.low[columns]))

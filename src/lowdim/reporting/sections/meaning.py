@@ -8,10 +8,10 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Listing, Menu, Prose, Section
 from ..numbers.scoring import largest
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 from .arrow_charts import biplot, circle
 from .loading_charts import bars, curve, pictures
-from .naming import called, component_title
+from .naming import called, columns_called, component_title
 
 #: The columns that matter for a component: those of the largest weights, which together hold this share of it, without
 #: those below a fraction of the largest weight.
@@ -72,15 +72,15 @@ def _columns(a: Analysis, k: int) -> str:
     values, weights = found.loadings[:, k], found.weights[:, k]
     if a.layout is not None and a.layout.is_curve:
         high, low = int(np.argmax(values)), int(np.argmin(values))
-        turns = [f"rises most at {a.names[high]}"] if values[high] > 0 else []
-        turns += [f"falls most at {a.names[low]}"] if values[low] < 0 else []
+        turns = [f"rises most at {brief(a.names[high])}"] if values[high] > 0 else []
+        turns += [f"falls most at {brief(a.names[low])}"] if values[low] < 0 else []
         return " and ".join(turns)
     correlations, uncertain = found.correlations[:, k], found.uncertain[:, k]
     order = np.argsort(-weights, kind="stable")
     same_sign = np.all(values > 0) or np.all(values < 0)
     if a.p >= 3 and same_sign and not uncertain.any() and np.abs(correlations).min() >= _LEVEL:
         everything = "both columns" if a.p == 2 else f"all {a.p:,} columns"
-        most = listed([a.names[j] for j in order[:3]])
+        most = listed(columns_called(a, order[:3]))
         what = f"is an overall level: {everything} {'rise' if values[0] > 0 else 'fall'} with it"
         return what if a.p <= 3 else f"{what}, most of all {most}"
     sums = np.cumsum(weights[order])
@@ -91,7 +91,7 @@ def _columns(a: Analysis, k: int) -> str:
     main = order[: int(np.searchsorted(sums, _SHARE)) + 1]
     main = main[weights[main] >= _FRACTION * weights[main[0]]]
     text = _ends_of_columns(a, k, main)
-    doubtful = [a.names[j] for j in main if uncertain[j]]
+    doubtful = columns_called(a, main[uncertain[main]])
     if doubtful:
         text += f" (the sign of {listed(doubtful)} is uncertain)"
     return text
@@ -100,8 +100,7 @@ def _columns(a: Analysis, k: int) -> str:
 def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
     """ "rises with A and B", or "contrasts A and B with C"."""
     values = a.meaning.loadings[columns, k]
-    rising = [a.names[j] for j in columns[values > 0]]
-    falling = [a.names[j] for j in columns[values <= 0]]
+    rising, falling = (columns_called(a, columns[some]) for some in (values > 0, values <= 0))
     together = " together" if len(columns) > 1 else ""
     if not falling:
         return f"rises with {listed(rising, _FEW)}{together}"
@@ -119,7 +118,7 @@ def _groups(a: Analysis, k: int) -> str:
         if a.seen.between(g)[k] < _BETWEEN:
             continue
         means = {
-            group.levels[i]: (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
+            brief(group.levels[i]): (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
             for i, part in enumerate(a.seen.groups[g])
             if part.mean is not None and part.rows >= 3
         }

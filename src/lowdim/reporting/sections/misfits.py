@@ -10,11 +10,10 @@ from scipy import special
 from ...tabular import Table
 from ..analysis import ALPHA, Analysis
 from ..blocks import Block, Prose, Section, Widget
-from ..charts import plain
 from ..numbers.misfits import Contributions, contributions
 from ..numbers.scoring import SomeRows, largest
-from ..words import count, listed, number, share
-from .naming import called
+from ..words import brief, count, listed, number, share
+from .naming import LONGEST, called
 
 #: The columns responsible are told of this many rows, and of each row this many columns.
 _EXPLAINED, _COLUMNS = 200, 12
@@ -107,7 +106,7 @@ def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> 
     order = np.argsort(-squares, kind="stable")[:_NAMED]
     large = order[squares[order] >= 0.1 * squares.sum()]
     high, low = ("high", "low") if of_t2 else ("higher than expected", "lower than expected")
-    named = [f"{a.names[j]} ({high if roots[j] > 0 else low})" for j in (large if len(large) else order)]
+    named = [f"{brief(a.names[j])} ({high if roots[j] > 0 else low})" for j in (large if len(large) else order)]
     return f", mostly by {listed(named)}" if len(large) else f", by many columns, first of all {listed(named)}"
 
 
@@ -124,9 +123,10 @@ def _over_represented(a: Analysis) -> list[str]:
         for i in np.argsort(chance, kind="stable")[:2]:
             often = found[i] * n >= _OFTEN * total * sizes[i]
             if often and chance[i] < _CHANCE / len(chance):
+                name = f"{brief(group.levels[i])} ({brief(group.name)})"
                 sentences.append(
-                    f"{group.levels[i]} ({group.name}) is over-represented: it has {share(found[i] / total)} of the "
-                    f"rows beyond a limit, and {share(sizes[i] / n)} of all rows."
+                    f"{name} is over-represented: it has {share(found[i] / total)} of the rows beyond a limit, and "
+                    f"{share(sizes[i] / n)} of all rows."
                 )
     return sentences
 
@@ -138,7 +138,7 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         "q": rows.q.astype(np.float32),
         "t2_limit": float(a.scoring.t2_limit),
         "q_limit": float(a.scoring.q_limit),
-        "ids": None if a.opened.ids is None else [str(a.opened.ids[i]) for i in rows.numbers],
+        "ids": None if a.opened.ids is None else [brief(a.opened.ids[i], LONGEST) for i in rows.numbers],
         "numbers": rows.numbers.astype(np.int32),
         "explained": [
             {"point": int(i), "t2": _bars(a, found.t2[place]), "q": _bars(a, found.q[place])}
@@ -165,7 +165,7 @@ def _bars(a: Analysis, roots: np.ndarray) -> list[list[Any]]:
     squares = roots**2
     order = np.argsort(-squares, kind="stable")
     shown = order[:_COLUMNS]
-    bars = [[plain(a.names[j]), float(np.float32(squares[j]))] for j in shown]
+    bars = [[brief(a.names[j]), float(np.float32(squares[j]))] for j in shown]
     if len(order) > len(shown):
         rest = squares[order[len(shown) :]].sum()
         bars.append([f"{count(len(order) - len(shown), 'other column')}", float(np.float32(rest))])

@@ -11,8 +11,8 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Prose, Section, Widget
 from ..charts import axis, color
 from ..numbers.rebuilding import ChosenRow, Rebuilding
-from ..words import count, number, share
-from .naming import group_of
+from ..words import brief, count, number, share
+from .naming import LONGEST, group_of
 
 #: Why a row was chosen, in words.
 _WHY = {"typical": "typical", "other": "", "best": "best rebuilt", "worst": "worst rebuilt"}
@@ -103,7 +103,7 @@ def _widget(a: Analysis, found: Rebuilding) -> Widget:
     names = [_called(a, row) for row in found.chosen]
     values = {
         "shape": None if shape is None else list(shape),
-        "columns": [a.opened.names[j] for j in found.columns],
+        "columns": [brief(a.opened.names[j], LONGEST) for j in found.columns],
         "ids": names,
         "mean": found.mean.astype(np.float32),
         "scale": None if found.scale is None else found.scale.astype(np.float32),
@@ -145,4 +145,5 @@ def _lost(found: Rebuilding, i: int) -> float:
 def _called(a: Analysis, row: ChosenRow) -> str:
     """The name of a row, with the reason why it was chosen."""
     notes = [note for note in (group_of(a, row.number), _WHY[row.kind]) if note]
-    return f"{a.row_name(row.number)} ({', '.join(notes)})" if notes else a.row_name(row.number)
+    name = brief(a.row_name(row.number), LONGEST)
+    return f"{name} ({', '.join(notes)})" if notes else name
