@@ -5,6 +5,7 @@ import pytest
 
 from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
 from lowdim.reporting import opening
+from lowdim.reporting.numbers.components import equal_variances
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(400)
@@ -61,6 +62,17 @@ def test_directions_of_clear_and_of_equal_variances():
     # The second and the third direction are arbitrary within their plane.
     assert found.turns[1] > 15 and found.turns[2] > 15
     assert found.mixes_with[1:3].tolist() == [2, 1]
+
+
+def test_the_test_of_equal_variances_keeps_its_level():
+    random = np.random.default_rng(8)
+    found = []
+    for _ in range(400):
+        values = np.linalg.eigvalsh(np.cov(random.standard_normal((300, 2)).T))[::-1]
+        found.append(equal_variances(values, 300.0)[0])
+    assert 0.005 < np.mean(np.array(found) < 0.05) < 0.09
+    # Variances that are clearly different, and a variance of zero.
+    assert np.all(equal_variances(np.array([4.0, 2.0, 0.0]), 300.0) < 1e-6)
 
 
 def test_intervals_of_columns_without_a_part_hold_zero():

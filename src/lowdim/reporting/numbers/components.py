@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 from sklearn.base import clone
 
 from ..._xp import to_numpy
@@ -45,6 +46,9 @@ class Meaning:
     #: The component, among those after the first ones as well, with which the bootstrap samples mix each one most.
     mixes_with: np.ndarray | None
     n_boot: int
+    #: The probability of so different variances of each component and the next one if they were equal; see
+    #: `equal_variances`. Empty for models other than PCA.
+    equal_to_next: np.ndarray
 
     @property
     def weights(self) -> np.ndarray:
@@ -83,6 +87,7 @@ def meaning_of_principal(
         turns=turns,
         mixes_with=mixes,
         n_boot=0 if draws is None else len(draws.replicates["loadings"]),
+        equal_to_next=equal_variances(to_numpy(model.explained_variance_)[: count + 1], float(model.total_weight_)),
     )
 
 
@@ -104,7 +109,26 @@ def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
         turns=None,
         mixes_with=None,
         n_boot=0,
+        equal_to_next=np.zeros(0),
     )
+
+
+def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
+    """The p-values of the hypotheses that neighbouring variances l and m of components are equal.
+
+    The likelihood ratio statistic n ln((l + m)^2 / (4 l m)) is about chi-square with 2 degrees of freedom for Gaussian
+    rows [1]_. Where variances are equal, the bootstrap is overconfident: it takes the variances of the sample, which
+    always differ, for the true ones.
+
+    References
+    ----------
+    .. [1] Anderson (1963), Asymptotic theory for principal component analysis, sec. 3.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    large, small = values[:-1], values[1:]
+    known = small > 0
+    ratio = np.where(known, (large + small) ** 2 / np.where(known, 4 * large * small, 1.0), np.inf)
+    return np.asarray(special.chdtrc(2, n * np.log(ratio)))
 
 
 def bootstrapped(

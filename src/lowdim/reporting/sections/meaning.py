@@ -25,6 +25,8 @@ _LEVEL = 0.25
 _BETWEEN, _AWAY = 0.3, 0.5
 #: Median angles in degrees from which on a direction is not well determined, and from which on it is hardly determined.
 _ROUGH, _LOOSE = 15.0, 30.0
+#: Variances of neighbouring components may be equal if a test of it has a larger p-value.
+_EQUAL = 0.01
 #: The share of the variance of a component that is due to a single row, from which on this is told.
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
@@ -153,9 +155,13 @@ def _determined(a: Analysis) -> list[str]:
     if found.turns is None or found.mixes_with is None:
         return []
     sentences = []
-    good = [found.names[k] for k in np.flatnonzero(found.turns < _ROUGH)]
+    names, count_all = a.mapped.component_names_, len(found.names)
+    ties = [k for k in np.flatnonzero(found.equal_to_next > _EQUAL) if k + 1 < len(names)]
+    tied = np.isin(np.arange(count_all), [*ties, *(k + 1 for k in ties)])
+    clear = (found.turns < _ROUGH) & ~tied
+    good = [found.names[k] for k in np.flatnonzero(clear)]
     if good:
-        most = max(float(t) for t in found.turns if t < _ROUGH)
+        most = float(found.turns[clear].max())
         verb = "is" if len(good) == 1 else "are"
         what = "direction" if len(good) == 1 else "directions"
         angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
@@ -163,7 +169,6 @@ def _determined(a: Analysis) -> list[str]:
             f"The {what} of {listed(good, 10)} {verb} well determined: a typical bootstrap sample turns "
             f"{'it' if len(good) == 1 else 'them'} by {angle}."
         )
-    names = a.mapped.component_names_
     for some, how in (
         ((found.turns >= _ROUGH) & (found.turns < _LOOSE), "only roughly determined"),
         (found.turns >= _LOOSE, "hardly determined"),
@@ -175,7 +180,13 @@ def _determined(a: Analysis) -> list[str]:
         if loose:
             which = "The direction of one component is" if len(loose) == 1 else f"{len(loose)} directions are"
             sentences.append(f"{which} {how}: a typical sample turns {'; '.join(loose)}.")
-    return [" ".join(sentences)]
+    if ties:
+        pairs = listed([f"{names[k]} and {names[k + 1]}" for k in ties], 4)
+        sentences.append(
+            f"The variances of {pairs} are so similar that they may be equal; their directions within the plane that "
+            "they span may then be chance."
+        )
+    return [" ".join(sentences)] if sentences else []
 
 
 def _ends(a: Analysis) -> Table:
