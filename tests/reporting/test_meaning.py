@@ -80,7 +80,7 @@ def test_how_well_directions_are_determined():
         text = " ".join(block.text for block in found.blocks if isinstance(block, Prose))
         assert "The direction of PC1 is well determined" in text
         assert ("mostly towards PC3" in text and "mostly towards PC2" in text) == turned
-        assert "The variances of PC2 and PC3 are so similar that they may be equal" in text
+        assert "so similar that they may be equal (PC2 with PC3)" in text
 
 
 def test_bars_are_the_loadings_in_order():

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 from sklearn.base import clone
 
-from ..._xp import to_numpy
 from ...inspect import loadings
 from ...inspect.components import has_loadings
 from ...inspect.limits import has_scores
@@ -19,6 +18,7 @@ from ...selection.bootstrapping import Bootstrap, bootstrap_pieces
 from ...selection.pieces import summed_pieces
 from ...sources import Source
 from ...summaries import Moments
+from .arrays import floats
 from .seen import Seen
 
 #: The number of bootstrap samples; fewer if the smaller one of rows and columns is above the second number, but not
@@ -70,7 +70,7 @@ def meaning_of_principal(
 ) -> Meaning:
     """The meaning of the first components of PCA. A loading is w_jk sqrt(lambda_k): the correlation of column j with
     component k if columns are standardized, and otherwise this correlation times the deviation of the column."""
-    values = to_numpy(model.loadings_).astype(np.float64)[:, :count]
+    values = floats(model.loadings_)[:, :count]
     low = high = turns = mixes = None
     if draws is not None:
         low, high = draws.interval("loadings")[:, :, :count]
@@ -78,7 +78,7 @@ def meaning_of_principal(
     units = np.ones(len(values)) if standardized else np.where(deviations > 0, deviations, 1.0)
     return Meaning(
         names=list(model.component_names_[:count]),
-        shares=to_numpy(model.explained_variance_ratio_).astype(np.float64)[:count],
+        shares=floats(model.explained_variance_ratio_)[:count],
         loadings=values,
         low=low,
         high=high,
@@ -87,7 +87,7 @@ def meaning_of_principal(
         turns=turns,
         mixes_with=mixes,
         n_boot=0 if draws is None else len(draws.replicates["loadings"]),
-        equal_to_next=equal_variances(to_numpy(model.explained_variance_)[: count + 1], float(model.total_weight_)),
+        equal_to_next=equal_variances(floats(model.explained_variance_)[: count + 1], float(model.total_weight_)),
     )
 
 
@@ -100,7 +100,7 @@ def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
     shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
     return Meaning(
         names=list(model.component_names_[:count]),
-        shares=None if shares is None else to_numpy(shares).astype(np.float64)[:count],
+        shares=None if shares is None else floats(shares)[:count],
         loadings=loadings(model).values[:, :count] if with_loadings else correlations,
         low=None,
         high=None,
@@ -124,7 +124,6 @@ def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
     ----------
     .. [1] Anderson (1963), Asymptotic theory for principal component analysis, sec. 3.
     """
-    values = np.asarray(values, dtype=np.float64)
     large, small = values[:-1], values[1:]
     known = small > 0
     ratio = np.where(known, (large + small) ** 2 / np.where(known, 4 * large * small, 1.0), np.inf)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import wrong_image_shape
+from ...inspect.image_shapes import checked_image_shape
 
 #: Fewer rows than this tell nothing of the columns; and the smallest height and width of a picture, and the largest
 #: ratio of the two.
@@ -49,10 +49,7 @@ class ColumnLayout:
 
 def layout_given(image_shape: Any, p: int) -> ColumnLayout:
     """The layout that the user has told; an error if the shape is not that of p columns."""
-    shape = tuple(int(side) for side in image_shape)
-    if len(shape) not in (2, 3) or prod(shape) != p or (len(shape) == 3 and shape[2] != 3) or min(shape) < 1:
-        raise wrong_image_shape(shape, p)
-    return ColumnLayout(shape)
+    return ColumnLayout(checked_image_shape(image_shape, p, colours=(3,)))
 
 
 def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> ColumnLayout | None:

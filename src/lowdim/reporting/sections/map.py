@@ -36,7 +36,8 @@ def section(a: Analysis) -> Section | None:
     if a.n_mapped < 2:
         return None
     seen = a.seen
-    sentences = [*_variance(a), *_groups(a), *_farthest(a), *_sample(a), *_supplementary(a)]
+    of_groups = _groups(a)
+    sentences = [*_variance(a), *of_groups, *_farthest(a), *_sample(a), *_supplementary(a)]
     blocks: list[Block] = [Prose(" ".join(sentences))] if sentences else []
     blocks.append(_widget(a, seen))
     names = a.mapped.component_names_
@@ -45,7 +46,7 @@ def section(a: Analysis) -> Section | None:
         f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
         "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
-    return Section("map", "The map", lead, blocks)
+    return Section("map", "The map", lead, blocks, of_groups[0] if of_groups else "")
 
 
 def _widget(a: Analysis, seen: Seen) -> Widget:
@@ -220,11 +221,15 @@ def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
     elif apart:
         verb = "lies" if len(apart) == 1 else "lie"
         sentences.append(f"In the plane of {plane}, {listed(apart)} {verb} apart from all others.")
-    if overlap:
+    where = "there" if apart else f"in the plane of {plane}"
+    if len(overlap) == len(distances):
+        sentences.append(f"{'Both' if len(found) == 2 else 'All'} groups overlap {where}.")
+    elif len(overlap) == 1:
+        sentences.append(f"{names[overlap[0][0]]} and {names[overlap[0][1]]} overlap {where}.")
+    elif overlap:
         pairs = [f"{names[i]} with {names[j]}" for i, j in overlap[:3]]
         more = f", and {count(len(overlap) - 3, 'more pair')}" if len(overlap) > 3 else ""
-        where = " there" if apart else f" in the plane of {plane}"
-        sentences.append(f"Some overlap{where}: {', '.join(pairs)}{more}.")
+        sentences.append(f"Some overlap {where}: {', '.join(pairs)}{more}.")
     return sentences
 
 

@@ -31,6 +31,8 @@ _EQUAL = 0.01
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
 _ENDS, _PICTURES = 3, 12
+#: A sentence up to this length may stand at the top of the page.
+_SHORT = 240
 _PLACES = ("farthest", "second", "third")
 
 
@@ -55,7 +57,8 @@ def section(a: Analysis) -> Section | None:
         "loadings and small in those with negative ones; rows at its low end are the opposite. Which end is high is a "
         "convention."
     )
-    return Section("meaning", "What each component means", lead, blocks)
+    first = in_words(a, 0)
+    return Section("meaning", "What each component means", lead, blocks, first if len(first) <= _SHORT else "")
 
 
 def in_words(a: Analysis, k: int) -> str:
@@ -181,10 +184,10 @@ def _determined(a: Analysis) -> list[str]:
             which = "The direction of one component is" if len(loose) == 1 else f"{len(loose)} directions are"
             sentences.append(f"{which} {how}: a typical sample turns {'; '.join(loose)}.")
     if ties:
-        pairs = listed([f"{names[k]} and {names[k + 1]}" for k in ties], 4)
+        pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
         sentences.append(
-            f"The variances of {pairs} are so similar that they may be equal; their directions within the plane that "
-            "they span may then be chance."
+            f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
+            "such a pair may then be chance."
         )
     return [" ".join(sentences)] if sentences else []
 

@@ -19,6 +19,8 @@ from .naming import LONGEST, called
 _EXPLAINED, _COLUMNS = 200, 12
 #: The rows that are told in words, and the columns of each.
 _WORST, _NAMED = 3, 3
+#: The row that fits worst stands at the top of the page if T2 or Q is so many times its limit.
+_CLEAR = 2.0
 #: The largest number of rows of the table.
 _TABLE_ROWS = 300
 #: A group is over-represented if its share of the rows beyond a limit is so many times its share of all rows, and if
@@ -35,14 +37,16 @@ def section(a: Analysis) -> Section | None:
     found = contributions(a.subspace, rows.entries[order])
     sentences = [*_counts(a), *_many(a)]
     blocks: list[Block] = [Prose(" ".join(sentences))]
-    blocks += [Prose(" ".join(texts)) for texts in (_worst(a, order, found), _over_represented(a)) if texts]
+    worst = _worst(a, order, found)
+    blocks += [Prose(" ".join(texts)) for texts in (worst, _over_represented(a)) if texts]
     blocks.append(_widget(a, order, found))
     lead = (
         f"T2 is the distance of a row from the mean within the {count(k, 'component')} of the model, and Q its "
         "distance from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a "
         "row with a large Q is unlike the others. Choose a point to see the columns responsible."
     )
-    return Section("misfits", "Which rows do not fit", lead, blocks)
+    clear = worst and a.seen.rows.misfit[order[0]] > _CLEAR
+    return Section("misfits", "Which rows do not fit", lead, blocks, worst[0] if clear else "")
 
 
 def _counts(a: Analysis) -> list[str]:

@@ -25,13 +25,14 @@ def section(a: Analysis) -> Section | None:
     found = a.rebuilding
     pictures = a.image_shape is not None
     thing = "picture" if pictures else "row"
-    blocks: list[Block] = [Prose(_in_words(a, found)), _errors(a, found), _widget(a, found)]
+    text = _in_words(a, found)
+    blocks: list[Block] = [Prose(text), _errors(a, found), _widget(a, found)]
     lead = (
         f"A {thing} can be rebuilt from the mean and its scores on the first K components. The more components are "
         f"used, the closer the rebuilt {thing} is to the original. The curve shows what is lost on average; below it, "
         f"choose a {thing} and a number of components."
     )
-    return Section("rebuilding", "Rebuilding", lead, blocks)
+    return Section("rebuilding", "Rebuilding", lead, blocks, text if pictures else "")
 
 
 def _in_words(a: Analysis, found: Rebuilding) -> str:
