@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .words import visible
+from .words import brief
 
 #: Colours of categories that colour-blind readers tell apart, legible on white and on dark grey. Where more than one
 #: category is drawn, each has its symbol, too.
@@ -20,11 +20,7 @@ _LONGEST = 40
 
 def plain(text: Any, longest: int = _LONGEST) -> str:
     """Text that Plotly draws as it is: without tags, entities or control characters, and shortened in its middle."""
-    clean = visible(text)
-    if len(clean) > longest:
-        half = (longest - 1) // 2
-        clean = f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"
-    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return brief(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
