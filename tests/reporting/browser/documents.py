@@ -143,7 +143,9 @@ def rich(**changes):
             "The table has 150 rows and 4 columns of numbers. Dark fields mark columns that say the same.",
             [Prose("No entry is missing, and no column is constant."), Listing(long), heatmap()],
         ),
-        Section("how-many", "How many components", "Rules for the number of components, over their variances.", [scree()]),
+        Section(
+            "how-many", "How many components", "Rules for the number of components, over their variances.", [scree()]
+        ),
         Section(
             "map",
             "The map",

@@ -6,6 +6,10 @@ from collections.abc import Callable
 
 from ..analysis import Analysis
 from ..blocks import Section
+from . import beyond, two_tables
 
 #: Each section by its key. A section that has nothing to say of a table is None.
-SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {}
+SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
+    "two-tables": two_tables.section,
+    "beyond": beyond.section,
+}

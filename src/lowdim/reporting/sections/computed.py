@@ -32,7 +32,7 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
     blocks: list[Block] = [
         Prose(_solved(a)),
         Listing(_facts(a), shown=20),
-        Prose(f"The same page is made by:  {a.request.command}"),
+        Prose(f"The same page is made by: {a.request.command}"),
         Listing(_times(seconds), shown=20),
         Prose(said),
         Prose(_held(a, others)),
@@ -40,7 +40,7 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
             f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
             "are described in:"
         ),
-        Listing(references_of(a.model, [other.key for other in others]), shown=40),
+        Listing(references_of(a.model, [*(other.key for other in others), *_second_tables(a)]), shown=40),
     ]
     return Section(
         key="computed",
@@ -49,6 +49,11 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
         blocks=blocks,
         downloads=[] if stored is None else [stored],
     )
+
+
+def _second_tables(a: Analysis) -> list[str]:
+    given = {"response": a.opened.response, "other": a.opened.other}
+    return [name for name, table in given.items() if table is not None]
 
 
 def _solved(a: Analysis) -> str:
