@@ -25,6 +25,8 @@ _ROWS, _SIDE, _RATIO = 20, 4, 4
 _MORE = 0.2
 #: The smallest number of points of a curve, and the median correlation of neighbouring ones.
 _POINTS, _SMOOTH = 20, 0.95
+#: The standard deviations of neighbouring points of a curve differ by less than this factor.
+_JUMP = 5.0
 #: The number of pairs of columns that are drawn at random.
 _PAIRS = 3000
 
@@ -53,8 +55,9 @@ def layout_given(image_shape: Any, p: int) -> ColumnLayout:
     return ColumnLayout(shape)
 
 
-def found_layout(correlations: Correlations, n: int, p: int) -> ColumnLayout | None:
-    """The layout that n rows of p columns show; None if the columns are in no particular order."""
+def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> ColumnLayout | None:
+    """The layout that n rows show of columns with these standard deviations; None if they are in no order."""
+    p = len(deviations)
     if n < _ROWS or p < min(_SIDE**2, _POINTS):
         return None
     random = np.random.default_rng(0)
@@ -66,7 +69,10 @@ def found_layout(correlations: Correlations, n: int, p: int) -> ColumnLayout | N
     steps = correlations(np.arange(p - 1), np.arange(1, p))
     steps = steps[np.isfinite(steps)]
     smooth = len(steps) >= _POINTS and np.median(steps) > _SMOOTH and np.mean(steps) > apart + _MORE
-    return ColumnLayout() if smooth else None
+    scales = deviations[deviations > 0]
+    jumps = np.abs(np.diff(np.log(scales)))
+    # A column of other units beside the curve is not a point of it.
+    return ColumnLayout() if smooth and jumps.max(initial=0.0) < np.log(_JUMP) else None
 
 
 def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Correlations:

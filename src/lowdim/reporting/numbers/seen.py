@@ -262,7 +262,7 @@ class SeenRows(Summary):
             Density(x, y, edges * units[x], edges * units[y], counts.reshape(BINS, BINS))
             for (x, y), counts in zip(self.pairs, self.histograms, strict=True)
         ]
-        rows = SomeRows.joined([*self.kept, *self.waiting]).ordered()
+        rows = SomeRows.joined([*self.kept, *_at_the_ends(self.waiting)]).ordered()
         by_group = np.split(self.beyond[3:], np.cumsum(self.counts)[:-1]) if self.counts else []
         return Seen(
             rows=rows,
@@ -290,8 +290,12 @@ def _deviations(scoring: Scoring, rows: Source) -> np.ndarray:
 
 def _settled(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
     """Of the rows that wait, those that are at an end of all of them, once there are many."""
-    if sum(map(len, waiting)) < _WAITING:
-        return waiting
+    return waiting if sum(map(len, waiting)) < _WAITING else _at_the_ends(waiting)
+
+
+def _at_the_ends(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
+    if not waiting:
+        return ()
     rows = SomeRows.joined(waiting)
     return (rows.take(rows.extremes()),)
 

@@ -13,11 +13,13 @@ from ..blocks import Chart, Document, Listing, Menu, Prose, Widget
 from ..charts import COLORS, SYMBOLS
 from ..words import visible
 from .encoding import chart_json, values_json
+from .points import FEW, has_many_points
 from .policy import policy
 from .tables import shown_table
 
 #: The scripts in the order in which they run; each adds its functions to the object `report`. Plotly comes first.
 SCRIPTS = (
+    "report.js",
     "text.js",
     "decoding.js",
     "csv.js",
@@ -38,6 +40,9 @@ SCRIPTS = (
     "rebuilding.js",
     "start.js",
 )
+
+#: The parts of the style sheet, in their order.
+STYLES = ("layout.css", "charts.css", "tables.css", "screens.css", "print.css")
 
 #: The kinds of blocks by the names that the template knows.
 _KINDS = {Prose: "prose", Listing: "listing", Chart: "chart", Menu: "menu", Widget: "widget"}
@@ -65,14 +70,14 @@ def render(document: Document) -> str:
     )
     plotly = _plotly()
     scripts = [plotly, *(_text(f"scripts/{name}") for name in SCRIPTS)]
-    style = _text("report.css")
+    style = "".join(_text(f"styles/{name}") for name in STYLES)
     return environment.get_template("template.html").render(
         document=document,
-        policy=policy(scripts, style),
+        policy=policy(scripts, style, compiles=has_many_points(document)),
         style=Markup(style),
         style_ids=_style_ids(plotly),
         scripts=[Markup(script) for script in scripts],
-        look=Markup(values_json({"colors": list(COLORS), "symbols": list(SYMBOLS)})),
+        look=Markup(values_json({"colors": list(COLORS), "symbols": list(SYMBOLS), "few": FEW})),
         stored=[(key, Markup(text)) for key, text in _stored(document)],
         kind_of=lambda block: _KINDS[type(block)],
         shown_table=shown_table,

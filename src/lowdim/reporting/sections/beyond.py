@@ -16,7 +16,7 @@ from ..numbers.nonlinear import NEIGHBOURS, Beyond, Flat, Sources
 from ..words import count, listed, number, share
 
 #: A difference counts from so many standard errors on, if it is at least so large.
-_CERTAIN, _LARGE = 2.5, 0.03
+_CERTAIN, _LARGE = 3.0, 0.03
 #: A gain from here on is said at the top of the page.
 _WORTH_SAYING = 0.1
 #: The sources of ICA count as less Gaussian than the components if they are so many times as far from Gaussian.

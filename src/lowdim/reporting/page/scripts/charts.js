@@ -1,5 +1,4 @@
 // Charts: drawn when they come near the part of the page that is seen, and again when their look changes.
-"use strict";
 
 ((report) => {
   /** Browsers keep about 16 drawings of WebGL, and a chart of Plotly needs two. */
@@ -48,22 +47,22 @@
 
   report.refreshAll = () => charts.forEach(report.refresh);
 
-  /** Draws a chart now. Without `webgl`, it is drawn as SVG. */
-  function show(chart, webgl = report.hasWebgl()) {
+  /** Draws a chart now. Points are drawn as SVG if `asSvg`, or if the browser has no WebGL. */
+  function show(chart, asSvg = false) {
     const { div } = chart;
     const { data, layout } = chart.make();
+    const way = report.wayToDraw(data);
     chart.stale = false;
     chart.seen = ++clock;
     chart.width = div.clientWidth;
-    const wanted = report.needsWebgl(data);
-    if (!webgl && report.isSpatial(data)) {
+    if (way === "not") {
       remark(chart, "This chart can be turned in space, for which this browser lacks WebGL.");
       return;
     }
-    chart.webgl = wanted && webgl;
+    chart.webgl = way === "webgl" && (!asSvg || report.isSpatial(data));
     if (chart.webgl) makeRoom(chart);
     const isNew = !div.classList.contains("js-plotly-plot");
-    Plotly.react(div, chart.webgl || report.isSpatial(data) ? data : report.asSvg(data), complete(chart, layout), config(div));
+    Plotly.react(div, chart.webgl ? data : report.asSvg(data), complete(chart, layout), config(div));
     if (isNew) for (const [name, handler] of Object.entries(chart.handlers)) div.on(name, handler);
   }
 
@@ -121,4 +120,4 @@
       report.chart(div, figure);
     }
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

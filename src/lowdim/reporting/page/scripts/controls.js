@@ -1,5 +1,4 @@
 // Elements of the page: native controls with labels, tables, and what is said to a reader who does not see them.
-"use strict";
 
 ((report) => {
   let made = 0;
@@ -20,7 +19,7 @@
   }
 
   /** A menu with a label. Options are [value, text], or [heading, [options]] for a group of them. */
-  report.select = (label, options, chosen, onChange) => {
+  report.select = (label, options, chosen, onChange, kind = "") => {
     const input = report.element("select");
     for (const [value, text] of options) {
       if (Array.isArray(text)) {
@@ -31,7 +30,7 @@
     }
     input.value = chosen;
     input.addEventListener("change", () => onChange(input.value));
-    return { element: labelled(input, label), input };
+    return { element: labelled(input, label, kind), input };
   };
 
   function option([value, text]) {
@@ -55,7 +54,12 @@
 
   /** A field for text, with a label. */
   report.field = (label, hint) => {
-    const input = report.element("input", { type: "text", placeholder: hint, autocomplete: "off", spellcheck: "false" });
+    const input = report.element("input", {
+      type: "text",
+      placeholder: hint,
+      autocomplete: "off",
+      spellcheck: "false",
+    });
     return { element: labelled(input, label), input };
   };
 
@@ -85,4 +89,4 @@
       return copied;
     }
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Tables as text that spreadsheets read (CSV).
-"use strict";
 
 ((report) => {
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
@@ -14,4 +13,4 @@
 
   /** Rows of cells as lines of CSV. */
   report.csv = (rows) => rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Values that are stored in the page: JSON in which arrays of numbers are base64.
-"use strict";
 
 ((report) => {
   const KINDS = {
@@ -37,4 +36,4 @@
 
   /** The values that the page stores under a name. */
   report.stored = (name) => report.decode(JSON.parse(document.getElementById(name).textContent));
-})((globalThis.report ??= {}));
+})(globalThis.report);

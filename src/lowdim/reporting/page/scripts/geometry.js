@@ -1,5 +1,4 @@
 // Outlines of clouds of points: convex hulls and ellipses; and counts in a grid.
-"use strict";
 
 ((report) => {
   /** The corners of the convex hull of points [x, y], against the clock (Andrew's monotone chain). */
@@ -41,7 +40,7 @@
   };
 
   /** The numbers of points in the cells of a grid: {x, y: centres, counts: one array for each y}. */
-  report.binned = (xs, ys, bins = 40) => {
+  report.binned = (xs, ys, bins) => {
     const [x, y] = [grid(xs, bins), grid(ys, bins)];
     const counts = Array.from({ length: bins }, () => new Float64Array(bins));
     for (let i = 0; i < xs.length; i++) {
@@ -63,4 +62,4 @@
       cell: (value) => (Number.isFinite(value) ? Math.min(bins - 1, Math.floor((value - low) / step)) : -1),
     };
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

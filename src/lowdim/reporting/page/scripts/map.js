@@ -1,9 +1,6 @@
 // The map: rows as points of any two or three components, with colours, outlines, a density and a selection.
-"use strict";
 
 ((report) => {
-  report.widgets ??= {};
-
   report.widgets.map = (figure, values) => {
     const plot = figure.querySelector(".plot");
     const count = values.components.length;
@@ -102,8 +99,9 @@
 
   function remarks(values) {
     const texts = [values.note];
-    if (!report.hasWebgl())
-      texts.push("This browser has no WebGL: at most 3,000 points are drawn, and the map cannot be turned in space.");
+    if (!report.hasWebgl()) texts.push("This browser has no WebGL, so the map cannot be turned in space.");
+    if (values.numbers.length > report.mostAsSvg && !report.hasPointWebgl())
+      texts.push(`Without WebGL, ${report.mostAsSvg} of the points are drawn.`);
     return texts.filter(Boolean).map((text) => report.element("p", { class: "note" }, report.visible(text)));
   }
 
@@ -111,7 +109,12 @@
   function finder(values, select) {
     const hint = values.ids ? "an id, or 3, 10-12" : "3, 10-12";
     const { element, input } = report.field("Select rows by number, id or group", hint);
-    const form = report.element("form", { class: "find" }, element, report.element("button", { type: "submit" }, "Select"));
+    const form = report.element(
+      "form",
+      { class: "find" },
+      element,
+      report.element("button", { type: "submit" }, "Select"),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       select(report.findRows(values, input.value));
@@ -120,6 +123,12 @@
   }
 
   const titled = (axis, more = {}) => ({ title: { text: report.plain(axis.title) }, ...more });
+
+  /** A colour bar stands on the right, and the legend then lies above the map. */
+  function legend({ color }) {
+    const above = color !== "none" && report.mapGroup(color) < 0;
+    return { itemsizing: "constant", ...(above ? { orientation: "h", x: 0, y: 1, yanchor: "bottom" } : {}) };
+  }
 
   function flat(values, state, hovers, plot) {
     const axes = [report.mapSeries(values, state.x), report.mapSeries(values, state.y)];
@@ -132,7 +141,7 @@
         xaxis: titled(axes[0]),
         yaxis,
         showlegend: points.length > 1,
-        legend: { itemsizing: "constant" },
+        legend: legend(state),
         hovermode: "closest",
         // Another pair of axes begins with the whole cloud; other colours keep what the reader has zoomed to.
         uirevision: `${state.x} ${state.y} ${state.sameScale}`,
@@ -150,12 +159,12 @@
     return {
       data: [...points, ...rings],
       layout: {
-        scene: { xaxis, yaxis, zaxis, dragmode: "orbit" },
+        scene: { xaxis, yaxis, zaxis, dragmode: "orbit", camera: { eye: { x: 1.55, y: 1.55, z: 1.1 } } },
         margin: { l: 0, r: 0, t: 24, b: 0 },
         showlegend: points.length > 1,
-        legend: { itemsizing: "constant" },
+        legend: legend(state),
         uirevision: `${state.x} ${state.y} ${state.z}`,
       },
     };
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

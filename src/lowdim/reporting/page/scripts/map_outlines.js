@@ -1,5 +1,4 @@
 // What is drawn below the points of the map: outlines of groups, and the density of all rows.
-"use strict";
 
 ((report) => {
   /** The number of the component of an axis, or -1 for another kind of axis. */
@@ -77,7 +76,8 @@
   };
 
   function shownDensity([x, y]) {
-    return report.binned(x.values, y.values);
+    // About as many points as cells, in grids that are neither coarse nor fine.
+    return report.binned(x.values, y.values, Math.max(8, Math.min(50, Math.round(Math.sqrt(x.values.length)))));
   }
 
   function storedDensity({ densities }, i, j) {
@@ -98,4 +98,4 @@
     const width = edges.length - 1;
     return Array.from({ length: counts.length / width }, (_, i) => counts.subarray(i * width, (i + 1) * width));
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

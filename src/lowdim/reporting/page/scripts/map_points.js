@@ -1,5 +1,4 @@
 // The points of the map: which belong together, and how they are coloured, sized and described.
-"use strict";
 
 ((report) => {
   /** The largest number of levels of a group with colours of their own; the others are drawn together. */
@@ -50,10 +49,10 @@
     const known = all.filter((i) => Number.isFinite(series[i]));
     const missing = all.filter((i) => !Number.isFinite(series[i]));
     const bar = { title: { text: report.plain(title, 24), side: "right" }, thickness: 14, len: 0.8 };
-    const scale = { colorscale: "Viridis", coloraxis: undefined, showscale: true, colorbar: bar };
-    const range = { cmin: Math.min(...extent(known, series)), cmax: Math.max(...extent(known, series)) };
+    const scale = { colorscale: "Viridis", showscale: true, colorbar: bar };
+    const [cmin, cmax] = extent(known, series);
     return [
-      { name: "Rows", points: known, marker: { ...scale, ...range }, series },
+      { name: "Rows", points: known, marker: { ...scale, cmin, cmax }, series },
       { name: "missing", points: missing, marker: { color: GREY } },
     ];
   }
@@ -92,15 +91,18 @@
     const { values: series } = report.mapSeries(values, sizeKey);
     const points = Array.from(series, (_, i) => i).filter((i) => Number.isFinite(series[i]));
     const [low, high] = extent(points, series);
+    const widest = n > 1000 ? 8 : 15;
     return Float32Array.from(series, (value) => {
       const share = (value - low) / (high - low || 1);
-      return Number.isFinite(share) ? 3 + 15 * Math.sqrt(Math.max(0, share)) : 3;
+      return Number.isFinite(share) ? 3 + widest * Math.sqrt(Math.max(0, share)) : 3;
     });
   }
 
   /** What is shown beside the pointer over each point. */
   report.hoverTexts = (values) => {
-    const columns = values.columns.slice(0, MOST_HOVERED).map(({ name, values: series }) => [report.plain(name), series]);
+    const columns = values.columns
+      .slice(0, MOST_HOVERED)
+      .map(({ name, values: series }) => [report.plain(name), series]);
     const groups = values.groups.map((group) => [report.plain(group.name), group]);
     const levels = values.groups.map((group) => group.levels.map((level) => report.plain(level)));
     return Array.from(values.numbers, (number, i) => {
@@ -120,7 +122,8 @@
   report.pointTraces = (values, state, axes, hovers) => {
     const size = sizes(values, state.size);
     const spatial = axes.length === 3;
-    const opacity = values.numbers.length > 3000 ? 0.65 : 0.85;
+    // Many points are fainter, and above a density fainter still.
+    const opacity = values.numbers.length < 3000 ? 0.85 : state.density && !spatial ? 0.3 : 0.65;
     const traces = [];
     layers(values, state.color).forEach((layer, place) => {
       const inFit = layer.points.filter((i) => !values.supplementary?.[i]);
@@ -131,6 +134,8 @@
       ]) {
         if (points.length === 0) continue;
         const marker = { opacity, ...layer.marker, ...extra };
+        // Plotly draws light rings around points of different sizes unless it is told not to.
+        if (!marker.symbol?.endsWith("-open")) marker.line = { width: 0 };
         if (layer.series) marker.color = take(layer.series, points);
         marker.size = typeof size === "number" ? size : take(size, points);
         if (spatial) {
@@ -160,7 +165,9 @@
   /** A trace without points, for the legend. */
   function besideInLegend(spatial) {
     const marker = { color: GREY, size: 8, ...BESIDE };
-    const [type, nowhere] = spatial ? ["scatter3d", { x: [null], y: [null], z: [null] }] : ["scatter", { x: [null], y: [null] }];
+    const [type, nowhere] = spatial
+      ? ["scatter3d", { x: [null], y: [null], z: [null] }]
+      : ["scatter", { x: [null], y: [null] }];
     return { type, ...nowhere, mode: "markers", name: "not in the fit", marker, hoverinfo: "skip" };
   }
 
@@ -168,14 +175,17 @@
   function selection(points, selected, opacity) {
     const faint = { selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: opacity / 5 } } };
     if (selected.size === 0) return faint;
-    return { ...faint, selectedpoints: points.map((i, position) => (selected.has(i) ? position : -1)).filter((i) => i >= 0) };
+    return {
+      ...faint,
+      selectedpoints: points.map((i, position) => (selected.has(i) ? position : -1)).filter((i) => i >= 0),
+    };
   }
 
   /** Rings around the selected points, for the map in space. */
   report.selectedRings = (state, axes, ink) => {
     const points = Array.from(state.selected);
     const [x, y, z] = axes.map((axis) => take(axis.values, points));
-    const marker = { symbol: "circle-open", size: 12, color: ink, line: { width: 2 } };
+    const marker = { symbol: "circle-open", size: points.length > 100 ? 5 : 11, color: ink, line: { width: 2 } };
     return { type: "scatter3d", mode: "markers", name: "selected", x, y, z, marker, hoverinfo: "skip" };
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

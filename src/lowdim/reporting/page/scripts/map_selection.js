@@ -1,5 +1,4 @@
 // The rows that are selected in the map: how they are found by text, and the table that lists them.
-"use strict";
 
 ((report) => {
   /** The largest number of selected rows that the page lists; copies have all of them. */
@@ -16,7 +15,9 @@
     if (exact.length) return exact;
     if (/^\d+(\s*-\s*\d+)?(\s*,\s*\d+(\s*-\s*\d+)?)*$/.test(wanted)) {
       const ranges = wanted.split(",").map((part) => part.split("-").map(Number));
-      return all.filter((i) => ranges.some(([low, high = low]) => values.numbers[i] >= low && values.numbers[i] <= high));
+      return all.filter((i) =>
+        ranges.some(([low, high = low]) => values.numbers[i] >= low && values.numbers[i] <= high),
+      );
     }
     const lower = wanted.toLowerCase();
     const named = (i) => values.groups.some(({ levels, codes }) => levels[codes[i]]?.toLowerCase() === lower);
@@ -85,4 +86,4 @@
     const whole = report.visible(text);
     return report.element(tag, { ...attributes, ...(whole.length > 24 ? { title: whole } : {}) }, whole);
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Menus that choose one of several charts.
-"use strict";
 
 ((report) => {
   function prepare(menu) {
@@ -15,4 +14,4 @@
   }
 
   report.startMenus = () => document.querySelectorAll(".menu").forEach(prepare);
-})((globalThis.report ??= {}));
+})(globalThis.report);

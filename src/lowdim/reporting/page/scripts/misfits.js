@@ -1,9 +1,6 @@
 // Rows that do not fit: both distances of each row with their limits, and the columns responsible for a chosen row.
-"use strict";
 
 ((report) => {
-  report.widgets ??= {};
-
   const KINDS = ["Within both limits", "Beyond the limit of T²", "Beyond the limit of Q", "Beyond both limits"];
   const NAMES = ["T² (how far out within the components)", "Q (how far from the components)"];
 
@@ -28,14 +25,15 @@
     const sentence = report.element("p", { role: "status" });
     const bars = report.element("div", { class: "bars" });
     const options = offered.map((i) => [String(i), `${name(i)} (${report.number(report.misfit(values, i))} × limit)`]);
-    const menu = report.select("Row, the farthest first", [["-1", "None"], ...options], String(state.chosen), (i) => choose(Number(i)));
+    const all = [["-1", "None"], ...options];
+    const menu = report.select("Row, the farthest first", all, state.chosen, (i) => choose(Number(i)), "broad");
     const scale = report.checkbox("Logarithmic axes", false, (ticked) => {
       state.logarithmic = ticked;
       report.refresh(chart);
     });
     figure.querySelector(".controls").append(menu.element, scale.element);
     figure.querySelector(".beside").append(sentence, bars);
-    const parts = ["t2", "q"].map((distance) => barsOf(bars, values, state, explained, distance));
+    const parts = ["t2", "q"].map((distance) => barsOf(bars, figure.dataset.key, state, explained, distance));
 
     function choose(i) {
       state.chosen = i;
@@ -108,17 +106,22 @@
         yaxis: { title: { text: NAMES[1] }, type, ...range },
         shapes,
         hovermode: "closest",
-        legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
+        legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", itemsizing: "constant" },
         uirevision: type,
       },
     };
   }
 
   /** The bars of the columns that are responsible for one of the distances of the chosen row. */
-  function barsOf(parent, values, state, explained, distance) {
+  function barsOf(parent, key, state, explained, distance) {
     const title = distance === "t2" ? "T²" : "Q";
     const label = `The columns that contribute most to ${title} of the chosen row`;
-    const div = report.element("div", { class: "plot", role: "group", "aria-label": label, id: `${distance}-of-chosen` });
+    const div = report.element("div", {
+      class: "plot",
+      role: "group",
+      "aria-label": label,
+      id: `plot-${key}-${distance}`,
+    });
     div.style.height = "340px";
     parent.append(div);
     return report.chart(div, () => {
@@ -150,4 +153,4 @@
       };
     });
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Rows that are pictures, drawn on canvases.
-"use strict";
 
 ((report) => {
   /** A picture with a name: {element, draw}. `shape` is [height, width], or [height, width, 3] for colours. */
@@ -36,4 +35,4 @@
     }
     return pixels;
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

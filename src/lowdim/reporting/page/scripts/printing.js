@@ -1,34 +1,29 @@
 // Printing: all charts are drawn, in light colours and in the width of the paper, before the browser lays out pages.
-"use strict";
 
 ((report) => {
-  /** The width of charts on paper, in pixels: A4 less its margins, and a little. */
-  const WIDTH = 660;
+  const root = document.documentElement;
   let theme;
 
-  function printable(chart) {
-    return chart.div.offsetParent !== null;
-  }
+  const isDisplayed = (chart) => chart.div.offsetParent !== null;
 
   report.startPrinting = () => {
     addEventListener("beforeprint", () => {
-      theme = document.documentElement.dataset.theme;
-      document.documentElement.dataset.theme = "light";
-      for (const chart of report.allCharts().filter(printable)) {
+      theme = root.dataset.theme ?? "";
+      root.dataset.theme = "light";
+      root.classList.add("printing");
+      for (const chart of report.allCharts().filter(isDisplayed)) {
         chart.forPrint = true;
-        chart.div.style.width = `${WIDTH}px`;
-        // Charts that have no drawing of WebGL yet are drawn without: there is room for only a few.
-        report.show(chart, chart.webgl && !chart.stale ? undefined : false);
+        // Charts that have no drawing of WebGL yet are drawn without it, because browsers allow only a few.
+        report.show(chart, !chart.webgl || chart.stale);
       }
     });
     addEventListener("afterprint", () => {
-      if (theme === undefined) delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = theme;
+      root.dataset.theme = theme;
+      root.classList.remove("printing");
       for (const chart of report.allCharts()) {
         chart.forPrint = false;
-        chart.div.style.width = "";
         report.refresh(chart);
       }
     });
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,9 +1,6 @@
 // Rebuilding: a row beside what the first K components make of it.
-"use strict";
 
 ((report) => {
-  report.widgets ??= {};
-
   /** Row r rebuilt from k components: mean + scale * sum over j < k of score_j component_j. */
   report.rebuilt = ({ mean, scale, components, scores }, r, k) => {
     const p = mean.length;
@@ -43,6 +40,7 @@
         state.row = Number(i);
         update();
       },
+      "broad",
     );
     const slider = report.slider("Number of components", 0, most, state.k, (k) => {
       state.k = k;
@@ -70,9 +68,7 @@
       report.picture(title, shape),
     );
     plot.style.height = "auto";
-    plot.append(
-      report.element("div", { class: "pictures" }, original.element, rebuilding.element, difference.element),
-    );
+    plot.append(report.element("div", { class: "pictures" }, original.element, rebuilding.element, difference.element));
     return (row, rebuilt, name) => {
       original.draw(report.greyPixels(row, shape, low, high), `The picture of ${name}.`);
       rebuilding.draw(report.greyPixels(rebuilt, shape, low, high), `${name}, rebuilt.`);
@@ -102,8 +98,16 @@
       });
       return {
         data: [
-          trace("Original", shown.row, { mode: many ? "lines" : "markers", marker: { color: colors[0], size: 10, symbol: "circle-open", line: { width: 2 } }, line: { color: colors[0] } }),
-          trace("Rebuilt", shown.rebuilt, { mode: many ? "lines" : "markers", marker: { color: colors[1], size: 8, symbol: "x" }, line: { color: colors[1] } }),
+          trace("Original", shown.row, {
+            mode: many ? "lines" : "markers",
+            marker: { color: colors[0], size: 10, symbol: "circle-open", line: { width: 2 } },
+            line: { color: colors[0] },
+          }),
+          trace("Rebuilt", shown.rebuilt, {
+            mode: many ? "lines" : "markers",
+            marker: { color: colors[1], size: 8, symbol: "x" },
+            line: { color: colors[1] },
+          }),
         ],
         layout: {
           xaxis: many ? { title: { text: "Column" } } : { tickvals: places, ticktext: labels },
@@ -118,4 +122,4 @@
       report.refresh(chart);
     };
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

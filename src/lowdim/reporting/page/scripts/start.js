@@ -1,5 +1,4 @@
 // Starts the page.
-"use strict";
 
 ((report) => {
   const narrow = matchMedia("(max-width: 60rem)");
@@ -41,4 +40,4 @@
   startWidgets();
   report.startPrinting();
   startContents();
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Tables of the page: the rows that are not shown at first, and copies as CSV.
-"use strict";
 
 ((report) => {
   /** The cells of a table, with whole numbers of digits where the table shows fewer. */
@@ -25,4 +24,4 @@
   }
 
   report.startTables = () => document.querySelectorAll(".listing").forEach(prepare);
-})((globalThis.report ??= {}));
+})(globalThis.report);

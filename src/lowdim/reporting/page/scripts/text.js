@@ -1,5 +1,4 @@
 // Names and numbers as a reader sees them. Values of widgets hold text as it is in the table.
-"use strict";
 
 ((report) => {
   const INVISIBLE =
@@ -19,11 +18,7 @@
 
   /** Text that Plotly draws as it is: without tags and entities, visible and not too long. */
   report.plain = (text, longest = 40) =>
-    report
-      .shortened(report.visible(text), longest)
-      .replace(/&/g, "&amp;")
-      .replace(/</g, "&lt;")
-      .replace(/>/g, "&gt;");
+    report.shortened(report.visible(text), longest).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   /** A number with a few digits. */
   report.number = (value) => {
@@ -35,4 +30,4 @@
 
   /** "1 row", "1,200 rows". */
   report.count = (n, noun) => `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,5 +1,4 @@
 // Light and dark: the button, and the look that charts take from the style sheet.
-"use strict";
 
 ((report) => {
   const root = document.documentElement;
@@ -64,4 +63,4 @@
       },
     };
   };
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,11 +1,8 @@
 // Charts with and without WebGL, of which browsers allow only a few at a time.
-"use strict";
 
 ((report) => {
-  /** Up to this many points are drawn as SVG, which prints sharply. */
-  const FEW = 2000;
   /** The largest number of points that are drawn as SVG where there is no WebGL. */
-  const MOST = 3000;
+  report.mostAsSvg = 3000;
   const SPATIAL = new Set(["scatter3d", "surface", "mesh3d"]);
 
   let available;
@@ -20,9 +17,28 @@
     return available;
   };
 
+  let compiles;
+
+  /** Whether many points can be drawn with WebGL, for which Plotly compiles text. */
+  report.hasPointWebgl = () => {
+    if (compiles === undefined) {
+      try {
+        new Function("");
+        compiles = report.hasWebgl();
+      } catch {
+        compiles = false;
+      }
+    }
+    return compiles;
+  };
+
   report.isSpatial = (data) => data.some((trace) => SPATIAL.has(trace.type));
 
-  report.needsWebgl = (data) => report.isSpatial(data) || pointsOf(data) > FEW;
+  /** How a figure is drawn: "svg" or "webgl", or "not" if the browser cannot draw it. */
+  report.wayToDraw = (data) => {
+    if (report.isSpatial(data)) return report.hasWebgl() ? "webgl" : "not";
+    return pointsOf(data) > report.look().few && report.hasPointWebgl() ? "webgl" : "svg";
+  };
 
   function pointsOf(data) {
     return data.reduce((sum, trace) => sum + (trace.type === "scattergl" ? (trace.x ?? trace.y).length : 0), 0);
@@ -30,7 +46,7 @@
 
   /** The traces with SVG in place of WebGL, thinned evenly where there are too many points for it. */
   report.asSvg = (data) => {
-    const step = Math.ceil(pointsOf(data) / MOST) || 1;
+    const step = Math.ceil(pointsOf(data) / report.mostAsSvg) || 1;
     return data.map((trace) => (trace.type === "scattergl" ? { ...thinned(trace, step), type: "scatter" } : trace));
   };
 
@@ -47,4 +63,4 @@
     const marker = trace.marker ? { marker: thin(trace.marker) } : {};
     return { ...thin(trace), ...marker, ...(selected ? { selectedpoints: selected } : {}) };
   }
-})((globalThis.report ??= {}));
+})(globalThis.report);

@@ -1,0 +1,6 @@
+// The object to which all scripts of the page add their functions.
+
+globalThis.report = {
+  /** The functions that start widgets, by their kinds. */
+  widgets: {},
+};
