@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tabular import Table
-
 #: What each section uses (that about two tables: for a response, and for another table), and the model that the report
 #: is about, by the name of its class.
 REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
@@ -48,11 +46,11 @@ REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def references_of(model: Any, keys: Sequence[str]) -> Table:
-    """The references of a model and of the sections with these keys, each of them once."""
+def references_of(model: Any, keys: Sequence[str]) -> list[str]:
+    """The references of a model and of the sections with these keys, each of them once, with what it is about."""
     found: dict[str, str] = {}
     for key in (type(model).__name__, *keys):
         for what, text in REFERENCES.get(key, ()):
             if text not in found.values():
                 found[what] = text
-    return Table({"described in": list(found.values())}, list(found), title="References", row_name="method")
+    return [f"{what[0].upper()}{what[1:]}: {text}" for what, text in found.items()]

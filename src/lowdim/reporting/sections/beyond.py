@@ -188,13 +188,13 @@ def _maps(a: Analysis, b: Beyond) -> Chart:
         colours = () if group is None else (group.codes[b.numbers], group.levels)
         for trace in points(x, y, hover, *colours, xaxis=f"x{end}", yaxis=f"y{end}"):
             data.append({**trace, "showlegend": group is not None and i == 0})
-        ends = [i * width + (0.035 if i else 0.0), (i + 1) * width - 0.035]
+        ends = [i * width + (0.06 if i else 0.0), (i + 1) * width - (0.02 if i + 1 < len(maps) else 0.0)]
         layout[f"xaxis{end}"] = axis(plain(flat.axes[0]), domain=ends, anchor=f"y{end}", zeroline=False)
         layout[f"yaxis{end}"] = axis(plain(flat.axes[1]), anchor=f"x{end}", zeroline=False)
     layout["annotations"] = [
         {
             "text": flat.name,
-            "x": (i + 0.5) * width,
+            "x": float(np.mean(layout[f"xaxis{i + 1 if i else ''}"]["domain"])),
             "y": 1.06,
             "xref": "paper",
             "yref": "paper",

@@ -35,7 +35,7 @@ def lead() -> str:
 def verdict(c: Canonical) -> str:
     """Whether the tables have something in common, in a sentence."""
     fit, held = c.correlations[0], c.held_out[0]
-    numbers = f"the first pair of variates correlates {number(held, 2)} in rows left out ({number(fit, 2)} in the fit)"
+    numbers = f"the first pair of variates correlates {_digits(held)} in rows left out ({_digits(fit)} in the fit)"
     if c.test is not None and c.significant == 0:
         return (
             f"The two tables have nothing in common that could be told from chance: {numbers}, and shuffled rows reach "
@@ -53,11 +53,15 @@ def verdict(c: Canonical) -> str:
     return f"{text} {least} first {c.significant} pairs are more than chance."
 
 
+def _digits(correlation: float) -> str:
+    """A correlation with two digits, or three close to one."""
+    return f"{correlation:.2f}" if correlation < 0.995 else f"{correlation:.3f}"
+
+
 def blocks(a: Analysis, c: Canonical) -> list[Block]:
     """Words, charts and tables."""
     k = len(c.correlations)
-    shown = [j for j in range(k) if j < max(1, c.significant)] if c.test is not None else list(range(k))
-    meanings = [_meaning(a, c, j) for j in shown]
+    meanings = [_meaning(a, c, j) for j in range(k if c.test is None else c.significant)]
     return [
         Prose(f"{verdict(c)} {_regularized(c)}".strip()),
         _correlations(c),
@@ -117,7 +121,7 @@ def _correlations(c: Canonical) -> Chart:
         layout={
             "xaxis": axis("pair", dtick=1, range=[0.5, k + 0.5]),
             "yaxis": axis("correlation", range=[min(-0.05, float(c.held_out.min()) - 0.05), 1.05]),
-            "legend": {"orientation": "h", "y": -0.2},
+            "legend": {"orientation": "h", "y": -0.25},
         },
         table=Table(columns, [f"pair {j}" for j in x], title="Canonical correlations", row_name="pair"),
         caption=(
@@ -196,8 +200,8 @@ def _variates(a: Analysis, c: Canonical, j: int) -> Chart:
         table=table.head(300),
         height=460,
         caption=(
-            f"Their correlation is {number(c.correlations[j])} in the fit, which is shown here, and "
-            f"{number(c.held_out[j])} in rows left out.{coloured}{sampled}"
+            f"Their correlation is {_digits(c.correlations[j])} in the fit, which is shown here, and "
+            f"{_digits(c.held_out[j])} in rows left out.{coloured}{sampled}"
         ),
     )
 

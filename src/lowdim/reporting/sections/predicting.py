@@ -18,6 +18,8 @@ from ..words import count, listed, number, share
 
 #: At most so many responses have charts of their own, points are drawn, and columns are shown as bars.
 _RESPONSES, _POINTS, _BARS = 12, 2_000, 25
+#: The colour of intervals around a curve.
+_BAND = "rgba(59, 125, 216, 0.3)"
 #: From so many standard errors on, predictions are better than the mean.
 _BETTER = 2.0
 #: What an R2 from this number on is called.
@@ -35,7 +37,7 @@ def lead(pair: Pair) -> str:
 
 def blocks(a: Analysis, r: Regression) -> list[Block]:
     """Words, charts and tables."""
-    found: list[Block] = [Prose(f"{verdict(r)} {_comparison(r)}"), _curves(r)]
+    found: list[Block] = [Prose(f"{verdict(r)} {_comparison(r)}".strip()), _curves(r)]
     if len(r.pair.y_names) > 1:
         found.append(Listing(_responses(r), shown=12))
     found.append(_menu("predicted", [_predicted(a, r, j) for j in _shown(r)], r))
@@ -52,9 +54,10 @@ def verdict(r: Regression) -> str:
         name = names[0]
         deviation = number(float(r.pair.Y.std(ddof=1)))
         if r.better[0] < _BETTER:
+            how = "no better" if r2[0] <= 0 else f"not clearly better, with {count(len(r.pair.X), 'row')},"
             return (
-                f"The response {name} cannot be predicted from these columns: for rows left out, PLS is no better than "
-                f"the mean of the others (R2 = {r2[0]:.2f})."
+                f"The response {name} cannot be predicted from these columns: for rows left out, PLS is {how} than the "
+                f"mean of the others (R2 = {r2[0]:.2f})."
             )
         return (
             f"The response {name} {_how_well(r2[0])}: PLS with {count(r.k, 'component')} predicts {share(r2[0])} of "
@@ -66,8 +69,8 @@ def verdict(r: Regression) -> str:
     bad = [names[j] for j in order if r.better[j] < _BETTER]
     if not good:
         return (
-            f"None of the {len(names)} responses can be predicted from these columns: for rows left out, PLS is no "
-            "better than their means."
+            f"None of the {len(names)} responses can be predicted from these columns: for rows left out, PLS is not "
+            f"clearly better than their means (R2 is at most {r2.max():.2f})."
         )
     text = f"PLS with {count(r.k, 'component')} predicts, in rows left out, this much of the variance: {listed(good)}."
     return f"{text} {listed(bad)} cannot be predicted." if bad else text
@@ -162,7 +165,7 @@ def _curves(r: Regression) -> Chart:
         layout={
             "xaxis": axis("components", dtick=1 if len(r.pls.n_components) <= 20 else None),
             "yaxis": axis(f"RMSEP ({unit})", rangemode="tozero"),
-            "legend": {"orientation": "h", "y": -0.2},
+            "legend": {"orientation": "h", "y": -0.25},
         },
         table=Table(columns, [int(k) for k in r.pls.n_components], title="Errors of rows left out", row_name="K"),
         caption=(
@@ -331,7 +334,13 @@ def _coefficients(a: Analysis, r: Regression, j: int) -> Chart:
     if curve:
         data = [
             {**line(names, low[shown]), "line": {"width": 0}, "hoverinfo": "skip"},
-            {**line(names, high[shown]), "line": {"width": 0}, "fill": "tonexty", "hoverinfo": "skip"},
+            {
+                **line(names, high[shown]),
+                "line": {"width": 0},
+                "fill": "tonexty",
+                "fillcolor": _BAND,
+                "hoverinfo": "skip",
+            },
             trace,
         ]
     else:
@@ -354,6 +363,7 @@ def _coefficients(a: Analysis, r: Regression, j: int) -> Chart:
         height=height(len(shown), curve),
         caption=(
             f"By how much the prediction of {name} changes if a column is one standard deviation larger and the others "
-            f"stay as they are. Bars are 95% intervals of {r.n_draws} bootstrap samples.{some}"
+            f"stay as they are. {'The band shows' if curve else 'Bars are'} 95% intervals of {r.n_draws} bootstrap "
+            f"samples.{some}"
         ),
     )
