@@ -18,7 +18,7 @@ NAMES = [
     f"<!-- <script> --><img src=x onerror='{RUN}'>",
     f'"><svg onload="{RUN}">',
     f"' onmouseover='{RUN}' x='",
-    f"<a href=\"javascript:{RUN}\">click</a>",
+    f'<a href="javascript:{RUN}">click</a>',
     f"</style><style>body {{display: none}}</style><b>{RUN}</b>",
     f"${{{RUN}}} `{RUN}` {{{{ 7 * 7 }}}} {{% raw %}}",
     "%{x} %{text} <extra>extra</extra> $x^2$",
@@ -106,7 +106,9 @@ def test_the_layout_holds(page):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") == width
     page.set_viewport_size({"width": 1280, "height": 900})
-    heights = page.evaluate("Array.from(document.querySelectorAll('tbody tr'), row => row.getBoundingClientRect().height)")
+    heights = page.evaluate(
+        "Array.from(document.querySelectorAll('tbody tr'), row => row.getBoundingClientRect().height)"
+    )
     assert max(heights) < 60
 
 
@@ -130,7 +132,10 @@ def test_copies_hold_no_formulas(page):
 
 def test_controls_work_with_such_names(page):
     found = figure(page, "rows")
-    for name, options in [("Colour by", ["column:3", "component:1", "none", "group:0"]), ("Size by", ["column:1", "none"])]:
+    for name, options in [
+        ("Colour by", ["column:3", "component:1", "none", "group:0"]),
+        ("Size by", ["column:1", "none"]),
+    ]:
         for option in options:
             found.get_by_label(name).select_option(option)
     found.get_by_label("Outlines").select_option("hulls")

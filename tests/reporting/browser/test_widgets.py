@@ -84,7 +84,10 @@ def test_the_slider_rebuilds_a_row_from_more_components(page):
     found = figure(page, "row")
     values = rebuilding_values()
     p = len(values["mean"])
-    components, scores = values["components"].reshape(-1, p), values["scores"].reshape(-1, len(values["components"]) // p)
+    components, scores = (
+        values["components"].reshape(-1, p),
+        values["scores"].reshape(-1, len(values["components"]) // p),
+    )
     found.get_by_label("Row", exact=True).select_option("2")
     slider = found.get_by_label("Number of components")
     standard = scores[2] @ components
