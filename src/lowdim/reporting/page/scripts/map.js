@@ -1,4 +1,5 @@
 // The map: rows as points of any two or three components, with colours, outlines, a density and a selection.
+"use strict";
 
 ((report) => {
   /** From where the map in space is seen at first: far enough for the titles of its axes. */
