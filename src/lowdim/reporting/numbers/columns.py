@@ -22,8 +22,38 @@ _SKEWED = 2.0
 _FEWEST_IDENTIFIED = 20
 #: Words that name columns of identifiers.
 _IDENTIFIERS = set(
-    "id ids ident identifier index idx nr no num number row rows rowid rowname rownames rownumber unnamed key uuid guid "
-    "person subject participant patient respondent case sample observation record serial".split()
+    [
+        "id",
+        "ids",
+        "ident",
+        "identifier",
+        "index",
+        "idx",
+        "nr",
+        "no",
+        "num",
+        "number",
+        "row",
+        "rows",
+        "rowid",
+        "rowname",
+        "rownames",
+        "rownumber",
+        "unnamed",
+        "key",
+        "uuid",
+        "guid",
+        "person",
+        "subject",
+        "participant",
+        "patient",
+        "respondent",
+        "case",
+        "sample",
+        "observation",
+        "record",
+        "serial",
+    ]
 )
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from ..analysis import Analysis
 from ..blocks import Section
-from . import data, holes, how_many
+from . import beyond, data, holes, how_many, meaning, misfits, rebuilding, two_tables
 from . import map as map_section
-from . import meaning, misfits, rebuilding
 
 #: Each section by its key. A section that has nothing to say of a table is None.
 SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
@@ -18,5 +17,7 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "meaning": meaning.section,
     "misfits": misfits.section,
     "rebuilding": rebuilding.section,
+    "two-tables": two_tables.section,
+    "beyond": beyond.section,
     "holes": holes.section,
 }

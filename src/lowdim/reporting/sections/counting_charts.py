@@ -226,7 +226,7 @@ def scores(a: Analysis) -> Chart:
                 "type": "scatter",
                 "mode": "markers",
                 "x": np.array([k]),
-                "y": mean[K == k],
+                "y": mean[k == K],
                 "name": f"{name}: {k}",
                 "marker": {
                     "size": 14,

@@ -68,7 +68,9 @@ def _summary(found: Holes) -> str:
     gain = _gain(found.hidden)
     if gain < _USEFUL:
         return "Missing entries were filled in, but the other columns say little about them."
-    return f"Missing entries were filled in; hidden ones were found with {share(gain)} less squared error than by means."
+    return (
+        f"Missing entries were filled in; hidden ones were found with {share(gain)} less squared error than by means."
+    )
 
 
 def _gain(hidden: Hidden) -> float:
@@ -242,7 +244,14 @@ def _entries_chart(a: Analysis, found: Holes, j: int) -> Chart:
                 "x": places,
                 "y": values,
                 "text": labels(rows),
-                "error_y": {"type": "data", "array": half, "visible": True, "color": color(0), "thickness": 1, "width": 2},
+                "error_y": {
+                    "type": "data",
+                    "array": half,
+                    "visible": True,
+                    "color": color(0),
+                    "thickness": 1,
+                    "width": 2,
+                },
                 "name": "filled in, with 95%",
                 "marker": {"color": color(0), "size": 6},
                 "hovertemplate": "%{text}: %{y:.4g} (%{error_y.array:.3g} up and down)<extra></extra>",

@@ -86,7 +86,9 @@ def _followed(a: Analysis) -> str:
             if answer.rule == "parallel"
             else "a model without components describes the rows best"
         )
-        return f"No component stands out: by {rule_name(answer.rule)}, {reason}. {uses} all the same, to have one to show."
+        return (
+            f"No component stands out: by {rule_name(answer.rule)}, {reason}. {uses} all the same, to have one to show."
+        )
     if answer.rule == "parallel":
         first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
         return (
@@ -116,7 +118,9 @@ def _agreement(answered: list[Choice]) -> str:
         (k,) = groups
         return f"All {len(answered)} rules that have an answer agree on {k:,}."
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    parts = [f"{len(rules)} say {k:,} ({listed([rule_name(r) for r in rules], 8)})" for k, rules in ordered if len(rules) > 1]
+    parts = [
+        f"{len(rules)} say {k:,} ({listed([rule_name(r) for r in rules], 8)})" for k, rules in ordered if len(rules) > 1
+    ]
     said = f"Of {len(answered)} rules, {listed(parts, 8)}." if parts else f"No two of {len(answered)} rules agree."
     low, high = min(groups), max(groups)
     alone = [f"{rule_name(rules[0])} says {k:,}" for k, rules in sorted(groups.items()) if len(rules) == 1]
