@@ -40,15 +40,6 @@ def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
 
 
-def short(text: Any, longest: int = 60) -> str:
-    """Visible text, with an ellipsis in the middle of it if it is too long."""
-    clean = visible(text)
-    if len(clean) <= longest:
-        return clean
-    half = (longest - 1) // 2
-    return f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"
-
-
 def visible(text: Any) -> str:
     """Text on one line, in which blanks replace control characters and those that turn the direction of the text."""
     return _INVISIBLE.sub(" ", str(text))

@@ -109,7 +109,8 @@ def _kind(first: FirstPass, entries: np.ndarray, j: int) -> str:
     low, high = first.low[j], first.high[j]
     if low == high:
         return CONSTANT
-    if not first.whole[j]:
+    # All floats beyond 2^53 are whole.
+    if not first.whole[j] or max(abs(low), abs(high)) >= 2.0**53:
         return DECIMAL
     if low == 0 and high == 1:
         return BINARY

@@ -8,7 +8,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose
 from ..charts import axis, diverging, labels
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 
 #: Names are written beside the picture, and numbers into it, up to this many columns.
 _NAMED, _NUMBERED = 60, 12
@@ -51,7 +51,7 @@ def _sentences(a: Analysis) -> list[str]:
     if not strongest:
         return ["All columns have a correlation of 1 or -1 with each other."]
     told = [
-        f"{a.names[pair.first]} and {a.names[pair.second]} ({correlation(pair.r)})"
+        f"{brief(a.names[pair.first])} and {brief(a.names[pair.second])} ({correlation(pair.r)})"
         for pair in strongest[:_TOLD]
         if abs(pair.r) > found.chance
     ]
@@ -69,7 +69,7 @@ def _sentences(a: Analysis) -> list[str]:
     else:
         pair = strongest[0]
         said.append(
-            f"The strongest correlation, that of {a.names[pair.first]} and {a.names[pair.second]}, is "
+            f"The strongest correlation, that of {brief(a.names[pair.first])} and {brief(a.names[pair.second])}, is "
             f"{correlation(pair.r)}, no more than chance could give."
         )
     if found.chance > 0.3 or not told:

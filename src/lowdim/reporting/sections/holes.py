@@ -9,12 +9,14 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Menu, Prose, Section
 from ..charts import axis, color, labels
 from ..numbers.holes import NORMAL_95, Hidden, Holes
-from ..words import count, listed, share
+from ..words import brief, count, listed, share
 
 #: The largest numbers of columns in the menu, and of entries in a chart and in the table.
 _COLUMNS, _DRAWN, _LISTED = 20, 200, 30
 #: Filling in is of use if it removes at least this share of the squared error of the column means.
 _USEFUL = 0.1
+#: From this ratio of standard deviations on, an entry is as uncertain as if its row were unknown.
+_AS_WIDE = 0.98
 #: Intervals of 95% that hold fewer of the hidden entries are too narrow.
 _TOO_FEW = 0.9
 
@@ -103,10 +105,11 @@ def _widths(a: Analysis, found: Holes) -> str:
     spread = a.first.deviation[a.used][found.entries.columns]
     relative = found.entries.deviations / spread
     typical = float(np.median(relative))
-    known = max(0.0, 1.0 - typical**2)
-    said = (
-        f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the "
-        f"other columns account for about {share(known)} of its variance."
+    said = f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the other "
+    said += (
+        f"columns account for about {share(1.0 - typical**2)} of its variance."
+        if typical < _AS_WIDE
+        else "columns say next to nothing about it."
     )
     columns = np.unique(found.entries.columns)
     if len(columns) > 1:
@@ -114,7 +117,7 @@ def _widths(a: Analysis, found: Holes) -> str:
         best, worst = columns[np.argmin(medians)], columns[np.argmax(medians)]
         if medians.max() > 1.1 * medians.min():
             said += (
-                f" It is smallest for {a.names[best]} ({medians.min():.2f}) and largest for {a.names[worst]} "
+                f" It is smallest for {brief(a.names[best])} ({medians.min():.2f}) and largest for {brief(a.names[worst])} "
                 f"({medians.max():.2f})."
             )
     return said
@@ -128,7 +131,7 @@ def _impossible(a: Analysis, found: Holes) -> str:
         return ""
     total, one = int(below[columns].sum()), len(columns) == 1
     return (
-        f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([a.names[j] for j in columns])} "
+        f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([brief(a.names[j]) for j in columns])} "
         f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no such "
         f"limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
         f"{'its logarithm' if one else 'their logarithms'} instead."
@@ -232,7 +235,7 @@ def _entries_chart(a: Analysis, found: Holes, j: int) -> Chart:
         for level, name, dash in ((high, "observed, 95%", "dot"), (middle, "median", "dash"), (low, "5%", "dot"))
     ]
     some = f" {_DRAWN} of {len(of_column):,} entries are shown." if len(of_column) > _DRAWN else ""
-    name = a.names[j]
+    name = brief(a.names[j])
     return Chart(
         key=f"imputed-{j}",
         title=f"Filled-in entries of {name}",
@@ -298,7 +301,7 @@ def _distribution(a: Analysis, found: Holes, j: int) -> Chart:
                 "hovertemplate": "%{x:.4g}: %{y:.1f}%<extra></extra>",
             }
         )
-    name = a.names[j]
+    name = brief(a.names[j])
     return Chart(
         key=f"imputed-distribution-{j}",
         title=f"Observed and filled-in entries of {name}",

@@ -23,8 +23,10 @@ _WIDELY = 4
 _EQUAL_NOISE = ("minka", "bic", "aic")
 
 
-def section(a: Analysis) -> Section:
-    """What the rules say."""
+def section(a: Analysis) -> Section | None:
+    """What the rules say; None if there can be but one component."""
+    if a.rank < 2:
+        return None
     answered = [answer for answer in a.choices.answers if answer.k is not None]
     blocks: list[Block] = [Prose(_followed(a))]
     agreement = _agreement(answered)
@@ -170,7 +172,8 @@ def _held_out(a: Analysis) -> str:
     if result is None:
         return ""
     best, within = result.best, result.one_standard_error
-    said = f"Rows that were left out of the fit are described best with {count(best, 'component')}"
+    how = "without components" if best == 0 else f"with {count(best, 'component')}"
+    said = f"Rows that were left out of the fit are described best {how}"
     most = int(result.n_components[-1])
     if within < best:
         said += f"; {within:,} are within one standard error of that, and simpler"

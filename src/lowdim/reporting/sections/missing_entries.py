@@ -9,7 +9,7 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose
 from ..charts import axis, color, labels
 from ..numbers.missing import Difference, Missing
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 
 #: The largest numbers of columns and of patterns that are drawn.
 _COLUMNS, _PATTERNS = 40, 12
@@ -37,7 +37,7 @@ def _where(a: Analysis, missing: Missing) -> str:
     total = int(missing.by_column.sum())
     columns = np.flatnonzero(missing.by_column)
     order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    most = [f"{a.names[j]} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
+    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
     rest = "" if len(order) <= 3 else f" and {count(len(order) - 3, 'other')}"
     joined = f"{', '.join(most)}{rest}" if rest else listed(most)
     said = [
@@ -45,9 +45,11 @@ def _where(a: Analysis, missing: Missing) -> str:
         f"{count(len(columns), 'column')} of {a.p:,}: {joined}."
     ]
     complete = f"{share(missing.complete / missing.rows)}"
-    if missing.rows == a.n:
+    if missing.complete == 0:
+        said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
+    elif missing.rows == a.n:
         verb = "is" if missing.complete == 1 else "are"
-        said.append(f"{_capital(count(missing.complete, 'row'))} ({complete}) {verb} complete.")
+        said.append(f"{count(missing.complete, 'row')} ({complete}) {verb} complete.")
     else:
         said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
     if missing.empty:
@@ -55,15 +57,11 @@ def _where(a: Analysis, missing: Missing) -> str:
     together = [i for i in range(len(missing.counts)) if missing.patterns[i].sum() > 1]
     if together and missing.counts[together[0]] > 1:
         i = together[0]
-        names = [a.names[j] for j in np.flatnonzero(missing.patterns[i])]
+        names = [brief(a.names[j]) for j in np.flatnonzero(missing.patterns[i])]
         said.append(f"In {count(int(missing.counts[i]), 'row')}, {listed(names)} are missing together.")
     elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
-        said.append("No two of the others miss the same entries.")
+        said.append("No two of the other rows miss the same entries.")
     return " ".join(said)
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _by_column(a: Analysis, missing: Missing) -> Chart:
@@ -129,7 +127,9 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
     table = Table(
         {
             "rows": counts,
-            "missing": [listed([a.names[j] for j in np.flatnonzero(p)], 8) if p.any() else "none" for p in patterns],
+            "missing": [
+                listed([brief(a.names[j]) for j in np.flatnonzero(p)], 8) if p.any() else "none" for p in patterns
+            ],
         },
         list(range(1, len(counts) + 1)),
         title="Which entries are missing together",
@@ -179,7 +179,7 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
 
 
 def _difference(a: Analysis, found: Difference) -> str:
-    other, column = a.names[found.other], a.names[found.column]
+    other, column = brief(a.names[found.other]), brief(a.names[found.column])
     missing, observed = number(found.median_missing), number(found.median_observed)
     if missing == observed:
         return f"where {column} is missing, {other} is distributed differently"
