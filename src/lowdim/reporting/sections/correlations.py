@@ -74,8 +74,8 @@ def _sentences(a: Analysis) -> list[str]:
         )
     if found.chance > 0.3 or not told:
         said.append(
-            f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} in "
-            "size can be due to chance alone."
+            f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
+            "in size can be due to chance alone."
         )
     if a.has_holes:
         said.append("They are those of the table with its missing entries filled in.")
@@ -124,8 +124,8 @@ def _picture(a: Analysis) -> Chart:
         table=Table({name: column for name, column in zip(_unique(names), found.matrix.T, strict=True)}, names),
         height=min(760, max(320, 26 * len(names) + 160)),
         caption=(
-            "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour along "
-            f"the diagonal is a group of columns that go together.{some}"
+            "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour "
+            f"along the diagonal is a group of columns that go together.{some}"
         ),
     )
 

@@ -45,8 +45,8 @@ def section(a: Analysis) -> Section:
         key="data",
         title="The data",
         lead=(
-            "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how the "
-            "columns are scaled, what is missing, and which columns go together."
+            "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how "
+            "the columns are scaled, what is missing, and which columns go together."
         ),
         blocks=blocks,
         summary=_summary(a),
@@ -121,8 +121,8 @@ def _identifiers(a: Analysis) -> list[str]:
     if suspects:
         one = len(suspects) == 1
         said.append(
-            f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and may "
-            f"just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
+            f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
+            f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
             f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as ids."
         )
     if sequences:
@@ -288,6 +288,6 @@ def _skewed(a: Analysis) -> str:
     which = "the logarithm of 1 + x" if zeros else "the logarithm"
     return (
         f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed (skewness "
-        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up most of "
-        f"the variance. Components may say more about {which} of {'it' if one else 'them'}."
+        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up most "
+        f"of the variance. Components may say more about {which} of {'it' if one else 'them'}."
     )

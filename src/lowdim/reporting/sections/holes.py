@@ -47,17 +47,17 @@ def section(a: Analysis) -> Section | None:
         ]
     blocks.append(
         Prose(
-            "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes filled "
-            "in. Filled-in entries lie closer to the model than measured ones would, and intervals from the bootstrap do "
-            "not include the uncertainty of filling in."
+            "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes "
+            "filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
+            "bootstrap do not include the uncertainty of filling in."
         )
     )
     return Section(
         key="holes",
         title="With holes",
         lead=(
-            "What the missing entries probably are, given the observed entries of their rows. Each comes with an interval "
-            "that holds it with a probability of 95%, if the model is right."
+            "What the missing entries probably are, given the observed entries of their rows. Each comes with an "
+            "interval that holds it with a probability of 95%, if the model is right."
         ),
         blocks=blocks,
         summary=_summary(found),
@@ -88,13 +88,14 @@ def _how(a: Analysis, found: Holes) -> str:
     chosen = ""
     if found.tried:
         chosen = (
-            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which entries "
-            "that had been hidden were found again best."
+            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which "
+            "entries that had been hidden were found again best."
         )
     return (
-        f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by probabilistic "
-        f"PCA with {count(k, 'component')}{units}{rows}, with a prior that shrinks what the rows do not support "
-        f"(variational Bayes).{chosen} The filled-in value is the expectation given the observed entries of the row."
+        f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by "
+        f"probabilistic PCA with {count(k, 'component')}{units}{rows}, with a prior that shrinks what the rows do not "
+        f"support (variational Bayes).{chosen} The filled-in value is the expectation given the observed entries of "
+        "the row."
     )
 
 
@@ -105,11 +106,10 @@ def _widths(a: Analysis, found: Holes) -> str:
     spread = a.first.deviation[a.used][found.entries.columns]
     relative = found.entries.deviations / spread
     typical = float(np.median(relative))
-    said = f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the other "
-    said += (
-        f"columns account for about {share(1.0 - typical**2)} of its variance."
-        if typical < _AS_WIDE
-        else "columns say next to nothing about it."
+    so = f"account for about {share(1.0 - typical**2)} of its variance" if typical < _AS_WIDE else "say little about it"
+    said = (
+        f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the "
+        f"other columns {so}."
     )
     columns = np.unique(found.entries.columns)
     if len(columns) > 1:
@@ -117,8 +117,8 @@ def _widths(a: Analysis, found: Holes) -> str:
         best, worst = columns[np.argmin(medians)], columns[np.argmax(medians)]
         if medians.max() > 1.1 * medians.min():
             said += (
-                f" It is smallest for {brief(a.names[best])} ({medians.min():.2f}) and largest for {brief(a.names[worst])} "
-                f"({medians.max():.2f})."
+                f" It is smallest for {brief(a.names[best])} ({medians.min():.2f}) and largest for "
+                f"{brief(a.names[worst])} ({medians.max():.2f})."
             )
     return said
 
@@ -132,8 +132,8 @@ def _impossible(a: Analysis, found: Holes) -> str:
     total, one = int(below[columns].sum()), len(columns) == 1
     return (
         f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([brief(a.names[j]) for j in columns])} "
-        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no such "
-        f"limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
+        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no "
+        f"such limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
         f"{'its logarithm' if one else 'their logarithms'} instead."
     )
 
@@ -142,8 +142,8 @@ def _check(hidden: Hidden) -> str:
     """How well hidden entries were found again."""
     gain, n = _gain(hidden), len(hidden.truth)
     said = (
-        f"As a check, {count(n, 'observed entry', 'observed entries')} were hidden at random, and filled in by a model that "
-        f"had not seen them. The error was {hidden.error:.2f} standard deviations of a column (root mean square), "
+        f"As a check, {count(n, 'observed entry', 'observed entries')} were hidden at random, and filled in by a model "
+        f"that had not seen them. The error was {hidden.error:.2f} standard deviations of a column (root mean square), "
         f"against {hidden.error_of_means:.2f} if the mean of the column is filled in. "
     )
     if gain < 0:
@@ -155,8 +155,8 @@ def _check(hidden: Hidden) -> str:
     said += f"{share(hidden.within)} of the hidden entries lie in their interval of 95%"
     if hidden.within < _TOO_FEW:
         said += (
-            ", so the intervals are too narrow: rows are few or not Gaussian, and the uncertainty of the model itself is not "
-            "in them"
+            ", so the intervals are too narrow: rows are few or not Gaussian, and the uncertainty of the model itself "
+            "is not in them"
         )
     few = " With so few entries, this is a rough measure." if n < 100 else ""
     return f"{said}.{few} Entries that are missing for a reason may be harder to find than those hidden at random."
@@ -316,8 +316,8 @@ def _distribution(a: Analysis, found: Holes, j: int) -> Chart:
         table=Table(table, title=f"Observed and filled-in entries of {name}"),
         height=340,
         caption=(
-            "Expectations vary less than measurements: a narrower histogram is no error. One that lies elsewhere means that "
-            "entries are missing where this column is unusual."
+            "Expectations vary less than measurements: a narrower histogram is no error. One that lies elsewhere means "
+            "that entries are missing where this column is unusual."
         ),
     )
 

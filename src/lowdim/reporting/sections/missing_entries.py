@@ -41,8 +41,8 @@ def _where(a: Analysis, missing: Missing) -> str:
     rest = "" if len(order) <= 3 else f" and {count(len(order) - 3, 'other')}"
     joined = f"{', '.join(most)}{rest}" if rest else listed(most)
     said = [
-        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {'is' if total == 1 else 'are'} missing, in "
-        f"{count(len(columns), 'column')} of {a.p:,}: {joined}."
+        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {'is' if total == 1 else 'are'} missing, "
+        f"in {count(len(columns), 'column')} of {a.p:,}: {joined}."
     ]
     complete = f"{share(missing.complete / missing.rows)}"
     if missing.complete == 0:
@@ -160,21 +160,22 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             "needed."
         )
     how = (
-        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a level of "
-        "5% for all together by Holm's method)"
+        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a "
+        "level of 5% for all together by Holm's method)"
     )
     if not missing.differences:
         return (
-            f"Do they look random? No column tells where entries of another one are missing {how}. So nothing here speaks "
-            "against holes at random. It is no proof: whether an entry is missing may depend on the entry itself, which "
-            "no table can show."
+            f"Do they look random? No column tells where entries of another one are missing {how}. So nothing here "
+            "speaks against holes at random. It is no proof: whether an entry is missing may depend on the entry "
+            "itself, which no table can show."
         )
     told = [_difference(a, found) for found in missing.differences[:_TOLD]]
     rest = len(missing.differences) - len(told)
     more = f" There {'is' if rest == 1 else 'are'} {count(rest, 'further difference')}." if rest else ""
     return (
-        f"Do they look random? Not entirely: {'; '.join(told)} {how}.{more} Filling in takes such differences into account "
-        "as far as they are in the columns of the table; it cannot if an entry is missing because of its own value."
+        f"Do they look random? Not entirely: {'; '.join(told)} {how}.{more} Filling in takes such differences into "
+        "account as far as they are in the columns of the table; it cannot if an entry is missing because of its own "
+        "value."
     )
 
 
