@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...tabular import Table
@@ -102,7 +104,7 @@ def _picture(a: Analysis) -> Chart:
     }
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
-    hidden = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    hidden: dict[str, Any] = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
     if not many:
         hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
     some = ""

@@ -89,20 +89,25 @@ def _size(a: Analysis) -> str:
 def _left_out(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
     groups = set(a.opened.groups)
-    reasons = {
-        brief(column.name): column.why + (", but they tell groups of rows apart" if column.name in groups else "")
+    reasons = [
+        (brief(column.name), column.why + (", but they tell groups of rows apart" if column.name in groups else ""))
         for column in a.left_out
-    }
+    ]
     if not reasons:
         return []
-    if len(reasons) > _TOLD:
-        table = Table({"why": list(reasons.values())}, list(reasons), title="Columns that are not analysed")
-        same = Counter(reasons.values()).most_common(1)[0]
-        most = f" Of {same[1]:,} of them, {same[0]}." if same[1] > _TOLD else ""
-        return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     same: defaultdict[str, list[str]] = defaultdict(list)
-    for name, why in reasons.items():
+    for name, why in reasons:
         same[why].append(name)
+    if len(reasons) > _TOLD:
+        table = Table(
+            {"why": [why for _, why in reasons]},
+            [column.name for column in a.left_out],
+            title="Columns that are not analysed",
+            row_name="column",
+        )
+        why = max(same, key=lambda why: len(same[why]))
+        most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
+        return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     said = [
         f"{names[0]} is not analysed: {why}."
         if len(names) == 1
