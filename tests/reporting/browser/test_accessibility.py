@@ -1,6 +1,7 @@
 """The page for readers who use a keyboard or a screen reader."""
 
 import pytest
+
 from reporting.browser.documents import rich
 from reporting.browser.opening import draw_all, figure, opened
 

@@ -5,11 +5,11 @@ import io
 
 import numpy as np
 import pytest
-from reporting.browser.documents import bars, map_values, misfit_values, rebuilding_values
-from reporting.browser.opening import draw_all, figure, opened
 
 from lowdim import Table
 from lowdim.reporting.blocks import Document, Download, Listing, Menu, Prose, Section, Widget
+from reporting.browser.documents import bars, map_values, misfit_values, rebuilding_values
+from reporting.browser.opening import draw_all, figure, opened
 
 RUN = "window.hacked = 1"
 NAMES = [

@@ -5,9 +5,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
+
 from reporting.browser.documents import SPECIES, map_values, maps
 from reporting.browser.opening import figure, opened, settled
-from scipy.spatial import ConvexHull
 
 VALUES = map_values()
 SCORES = np.column_stack([component["scores"] for component in VALUES["components"]])
@@ -92,7 +93,7 @@ def outlines(page):
 def test_hulls_are_those_of_the_points(page, the_map):
     the_map.get_by_label("Outlines").select_option("hulls")
     for level, corners in outlines(page).items():
-        cloud = SCORES[CODES == SPECIES.index(level)][:, :2]
+        cloud = SCORES[SPECIES.index(level) == CODES][:, :2]
         np.testing.assert_array_equal(np.unique(corners, axis=0), np.unique(cloud[ConvexHull(cloud).vertices], axis=0))
 
 

@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
+
 from reporting.browser.documents import map_values, rich
 from reporting.browser.opening import draw_all, figure, opened, settled
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+
 from reporting.browser.documents import misfit_values, rebuilding_values, rich
 from reporting.browser.opening import figure, opened, settled
 
