@@ -83,8 +83,8 @@ class Analysis:
 
     @cached_property
     def used(self) -> np.ndarray:
-        """The positions of the columns that are analysed: those of a model that is fitted, or those that vary and do not
-        just identify the rows."""
+        """The positions of the columns that are analysed: those of a model that is fitted, or those that vary and do
+        not just identify the rows."""
         if is_fitted(self.request.model):
             return columns_of(self.request.model, self.opened.names)
         first = self.first
