@@ -16,6 +16,7 @@ from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
 from ..summaries.base import union
 from .given_model import columns_of, fit_given, is_fitted
+from .numbers.canonical import Canonical, canonical
 from .numbers.columns import Columns, column_facts
 from .numbers.components import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
 from .numbers.correlations import Correlations, columns_to_correlate, correlations_of, covariances
@@ -25,7 +26,11 @@ from .numbers.groupings import Grouping, groupings
 from .numbers.holes import Holes, fill_holes
 from .numbers.layout import ColumnLayout, correlations_of_rows, correlations_of_scatter, found_layout, layout_given
 from .numbers.missing import Missing, missing_in
+from .numbers.nonlinear import MOST_ROWS, Beyond, beyond
+from .numbers.pairs import Pair, paired
 from .numbers.rebuilding import Rebuilding, rebuilding
+from .numbers.regression import Regression, regression
+from .numbers.sampled import sampled_rows
 from .numbers.scoring import Scoring, SomeRows
 from .numbers.seen import Seen, see
 from .opening import LeftOut, Opened
@@ -106,7 +111,7 @@ class Analysis:
             if first.numbering[j]:
                 why = f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
             elif first.low[j] < first.high[j]:
-                why = "it holds different whole numbers that grow from row to row, and its name says that it names them"
+                why = "it holds different whole numbers that grow from row to row, and its name says what for"
             out.append(LeftOut(self.opened.names[j], why))
         return out
 
@@ -368,3 +373,43 @@ class Analysis:
         if self.pieces is not None:
             return model.fit_summary(union(self.pieces))
         return model.fit(self.rows, sample_weight=self.opened.weights)
+
+    @cached_property
+    def with_response(self) -> Pair | None:
+        """The rows with their responses, if there are any."""
+        return self._pair(self.opened.response, "y")
+
+    @cached_property
+    def with_other(self) -> Pair | None:
+        """The rows with those of another table, if there is one."""
+        return self._pair(self.opened.other, "z")
+
+    def _pair(self, second: Source | None, stem: str) -> Pair | None:
+        if second is None:
+            return None
+        weights, seed = self.opened.weights, self.request.random_state
+        return paired(self.rows, second, self.names, n=self.n, stem=stem, weights=weights, seed=seed)
+
+    @cached_property
+    def regression(self) -> Regression | None:
+        """How well the responses can be predicted; None if there are none, or too few rows."""
+        pair = self.with_response
+        if pair is None or not pair.is_enough:
+            return None
+        return regression(pair, self.standardize, self.request.random_state)
+
+    @cached_property
+    def canonical(self) -> Canonical | None:
+        """What the other table has in common with this one; None if there is none, or there are too few rows."""
+        pair = self.with_other
+        return canonical(pair, self.request.random_state) if pair is not None and pair.is_enough else None
+
+    @cached_property
+    def beyond(self) -> Beyond | None:
+        """Kernel PCA and ICA beside PCA, of at most 1,500 rows; None if there are too few."""
+        seed = self.request.random_state
+        numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, seed)
+        if self.standardize:
+            X = X / self.first.deviation[self.used]
+        codes = self.groupings[0].codes[numbers] if self.groupings else None
+        return beyond(X, numbers, codes, self.k, seed)

@@ -12,6 +12,8 @@ from .sampled import sampled_rows
 
 #: At most so many numbers of both tables together are used; of more rows, a random sample.
 MOST_ENTRIES = 40_000_000
+#: With fewer complete rows, nothing can be left out of a fit.
+FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Pair:
     n_missing: int
     #: Columns of the second table that do not vary, and are left out.
     constant: list[str]
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough rows to leave some out, and a column of the second table that varies."""
+        return len(self.X) >= FEWEST_ROWS and len(self.y_names) > 0
 
 
 def paired(
