@@ -111,7 +111,7 @@ class Analysis:
             if first.numbering[j]:
                 why = f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
             elif first.low[j] < first.high[j]:
-                why = "it holds different whole numbers that grow from row to row, and its name says that it names them"
+                why = "it holds different whole numbers that grow from row to row, and its name says what for"
             out.append(LeftOut(self.opened.names[j], why))
         return out
 
@@ -279,7 +279,7 @@ class Analysis:
     def full(self) -> Any:
         """PCA with more components than `model`, for the spectrum and for rebuilding rows."""
         most = _OF_TABLES if self.image_shape is None else _OF_PICTURES
-        return self.fitted(PCA(max(self.k, min(self.rank, most)), standardize=self.standardize))
+        return self.fitted(PCA(min(self.rank, max(self.k, most)), standardize=self.standardize))
 
     @cached_property
     def subspace(self) -> Any:
@@ -293,8 +293,9 @@ class Analysis:
     @cached_property
     def mapped(self) -> Any:
         """The model whose components are the axes of the map: the one that was asked for, or PCA with more components
-        than `model`."""
-        return self.full if self.request.model is None else self.model
+        than `model`, also if one was asked for that has a single component."""
+        alone = isinstance(self.model, PCA) and self.model.n_components_ < 2
+        return self.full if self.request.model is None or alone else self.model
 
     @cached_property
     def variance_shares(self) -> np.ndarray | None:
@@ -343,7 +344,8 @@ class Analysis:
         draws = None
         if self.image_shape is None:
             seed = self.request.random_state
-            draws = bootstrapped(model, count, self.rows, self.pieces, self.opened.weights, seed)
+            few_more = min(count + 2, self.rank)
+            draws = bootstrapped(model, few_more, self.rows, self.pieces, self.opened.weights, seed)
         return meaning_of_principal(model, count, self.first.deviation[self.used], self.standardize, draws)
 
     @cached_property

@@ -127,6 +127,12 @@ def heatmap(key="correlations", size=12):
     )
 
 
+def maps(**values):
+    """A document of maps, by their keys."""
+    widgets = [Widget(key, "map", f"Map {key}", "A cloud of points.", part) for key, part in values.items()]
+    return Document("Maps", "", [Section("maps", "Maps", "Each point is a row.", widgets)])
+
+
 def rich(**changes):
     """A document with every kind of block; `changes` replace the values of its map."""
     columns = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -143,9 +149,7 @@ def rich(**changes):
             "The table has 150 rows and 4 columns of numbers. Dark fields mark columns that say the same.",
             [Prose("No entry is missing, and no column is constant."), Listing(long), heatmap()],
         ),
-        Section(
-            "how-many", "How many components", "Rules for the number of components, over their variances.", [scree()]
-        ),
+        Section("how-many", "How many components", "Rules for the number, over the variances.", [scree()]),
         Section(
             "map",
             "The map",
@@ -190,6 +194,7 @@ def rich(**changes):
             [
                 Widget("row", "rebuilding", "A row, rebuilt", "Points of both.", rebuilding_values(), height=380),
                 Widget("picture", "rebuilding", "A picture, rebuilt", "Pictures.", rebuilding_values((8, 8))),
+                Widget("colours", "rebuilding", "Colours, rebuilt", "Pictures.", rebuilding_values((4, 5, 3))),
             ],
         ),
     ]

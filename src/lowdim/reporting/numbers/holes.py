@@ -170,7 +170,8 @@ class _How:
 
     def fit(self, X: np.ndarray, weights: np.ndarray | None, k: int, solver: Any = "auto") -> PPCA:
         """The model with k components."""
-        model = PPCA(k, standardize=self.standardize, solver=solver, random_state=self.seed)
+        # With the prior, components that the rows do not support shrink: without structure, means are filled in.
+        model = PPCA(k, prior="vb", standardize=self.standardize, solver=solver, random_state=self.seed)
         with warnings.catch_warnings():
             # A fit that stopped early fills in a little worse, and the hidden entries tell how well it does.
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import wrong_image_shape
+from ...inspect.image_shapes import checked_image_shape
 
 #: Fewer rows than this tell nothing of the columns; and the smallest height and width of a picture, and the largest
 #: ratio of the two.
@@ -49,10 +49,7 @@ class ColumnLayout:
 
 def layout_given(image_shape: Any, p: int) -> ColumnLayout:
     """The layout that the user has told; an error if the shape is not that of p columns."""
-    shape = tuple(int(side) for side in image_shape)
-    if len(shape) not in (2, 3) or prod(shape) != p or (len(shape) == 3 and shape[2] != 3) or min(shape) < 1:
-        raise wrong_image_shape(shape, p)
-    return ColumnLayout(shape)
+    return ColumnLayout(checked_image_shape(image_shape, p, colours=(3,)))
 
 
 def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> ColumnLayout | None:
@@ -65,7 +62,8 @@ def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> 
     apart = _mean(correlations(first[first != second], second[first != second]))
     found = [(score, shape) for shape in _shapes(p) if (score := _alike(correlations, shape, apart)) is not None]
     if found:
-        return ColumnLayout(max(found)[1])
+        # Pictures with colours look like wider ones without them, too.
+        return ColumnLayout(max(found, key=lambda each: (len(each[1]), each[0]))[1])
     steps = correlations(np.arange(p - 1), np.arange(1, p))
     steps = steps[np.isfinite(steps)]
     smooth = len(steps) >= _POINTS and np.median(steps) > _SMOOTH and np.mean(steps) > apart + _MORE
@@ -149,11 +147,19 @@ def _alike(correlations: Correlations, shape: tuple[int, ...], apart: float) -> 
     over_the_edge = lag(step, last)
     if over_the_edge > across - _MORE / 2:
         return None
-    if step == 3:
-        colours = np.arange(p) % 3 < 2
-        if not lag(1, colours) > apart + _MORE:
-            return None
+    if step == 3 and not _are_colours(correlations(np.arange(p - 1), np.arange(1, p))):
+        return None
     return across + down
+
+
+def _are_colours(steps: np.ndarray) -> bool:
+    """Whether the three numbers of a pixel are more alike than the last one and the first one of the next pixel."""
+    last = np.arange(len(steps)) % 3 == 2
+    within, beyond = steps[~last & np.isfinite(steps)], steps[last & np.isfinite(steps)]
+    if min(len(within), len(beyond)) < _SIDE:
+        return False
+    error = np.sqrt(within.var() / len(within) + beyond.var() / len(beyond))
+    return bool(within.mean() - beyond.mean() > max(0.01, 4 * error))
 
 
 def _mean(values: np.ndarray) -> float:

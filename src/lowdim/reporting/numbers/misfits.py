@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._xp import to_numpy
+from .arrays import floats
 
 
 class Contributions(NamedTuple):
@@ -31,15 +31,11 @@ class Contributions(NamedTuple):
 
 def contributions(model: Any, X: np.ndarray) -> Contributions:
     """The signed roots of the contributions of the columns to T2 and Q of the rows of `X`, for a fitted PCA."""
-    mean, W, variances = (_numbers(a) for a in (model.mean_, model.components_, model.explained_variance_))
+    mean, W, variances = (floats(a) for a in (model.mean_, model.components_, model.explained_variance_))
     centred = X - mean
     if model.scale_ is not None:
-        centred = centred / _numbers(model.scale_)
+        centred = centred / floats(model.scale_)
     Z = centred @ W.T
     # Components without variance are no part of T2.
     rank = int(model.rank_)
     return Contributions((Z[:, :rank] / np.sqrt(variances[:rank])) @ W[:rank], centred - Z @ W)
-
-
-def _numbers(array: Any) -> np.ndarray:
-    return np.asarray(to_numpy(array), dtype=np.float64)

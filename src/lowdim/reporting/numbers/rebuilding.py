@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._xp import to_numpy
+from .arrays import floats
 from .first_pass import FirstPass
 from .groupings import Grouping
 from .scoring import largest
@@ -61,24 +61,24 @@ def rebuilding(
     """Rows rebuilt by a fitted PCA of the columns `used`, together with all other columns if `whole`."""
     p = len(first.mean)
     columns = np.arange(p) if whole else used
-    where = np.searchsorted(columns, used)
+    where = used if whole else np.arange(len(used))
     most = max(1, min(int(model.n_components_), _ENTRIES // len(columns)))
-    W = _numbers(model.components_)[:most]
-    mean = _spread_out(_numbers(model.mean_), where, np.nan_to_num(first.low[columns]))
-    scale = None if model.scale_ is None else _spread_out(_numbers(model.scale_), where, np.ones(len(columns)))
+    W = floats(model.components_)[:most]
+    mean = _spread_out(floats(model.mean_), where, np.nan_to_num(first.low[columns]))
+    scale = None if model.scale_ is None else _spread_out(floats(model.scale_), where, np.ones(len(columns)))
     components = np.zeros((most, len(columns)))
     components[:, where] = W
     chosen = chosen_rows(seen, groups)
     places = np.searchsorted(seen.rows.numbers, [row.number for row in chosen])
     entries = seen.rows.entries[places]
-    centred = entries - _numbers(model.mean_)
+    centred = entries - floats(model.mean_)
     if model.scale_ is not None:
-        centred = centred / _numbers(model.scale_)
+        centred = centred / floats(model.scale_)
     rows = np.tile(mean, (len(chosen), 1))
     rows[:, where] = entries
-    shares = _numbers(model.explained_variance_ratio_)[:most]
+    shares = floats(model.explained_variance_ratio_)[:most]
     lost = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(shares)]), 0.0, None)
-    total = float(_numbers(model.explained_variance_)[0] / shares[0]) if shares[0] > 0 else 0.0
+    total = float(floats(model.explained_variance_)[0] / shares[0]) if shares[0] > 0 else 0.0
     return Rebuilding(
         columns=columns,
         mean=mean,
@@ -128,7 +128,3 @@ def _spread_out(values: np.ndarray, where: np.ndarray, others: np.ndarray) -> np
 
 def _or_ones(covariance: np.ndarray | None, k: int) -> np.ndarray:
     return np.eye(k) if covariance is None else covariance
-
-
-def _numbers(array: Any) -> np.ndarray:
-    return np.asarray(to_numpy(array), dtype=np.float64)

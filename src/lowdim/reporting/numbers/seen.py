@@ -20,6 +20,7 @@ from ...reading import summarize
 from ...sources import ArraySource, BesideSource, Source
 from ...summaries import Labelled, Moments, Summary
 from ...summaries.base import Changes, Layout, check_columns
+from .arrays import floats
 from .groupings import Grouping
 from .scoring import Scoring, SomeRows
 
@@ -193,7 +194,7 @@ class SeenRows(Summary):
 
     def _updated(self, block: Any, weights: Any) -> Changes:
         check_columns(self.n_columns + 1 + len(self.counts), block)
-        block = np.asarray(to_numpy(dense(block)), dtype=np.float64)
+        block = floats(dense(block))
         if not np.isfinite(block.sum()):
             raise NonFiniteBlock
         numbers = block[:, self.n_columns].astype(np.int64)
@@ -283,8 +284,8 @@ def _deviations(scoring: Scoring, rows: Source) -> np.ndarray:
     knows them, otherwise those of the first rows."""
     model, k = scoring.mapped, scoring.n_components
     if has_scores(model):
-        return np.sqrt(np.maximum(to_numpy(model.explained_variance_).astype(np.float64)[:k], 0.0))
-    first = np.asarray(to_numpy(dense(next(iter(rows.blocks(_FIRST_ROWS))))), dtype=np.float64)
+        return np.sqrt(np.maximum(floats(model.explained_variance_)[:k], 0.0))
+    first = floats(dense(next(iter(rows.blocks(_FIRST_ROWS)))))
     return scoring(first, np.arange(len(first))).scores.std(axis=0)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from ...errors import missing_extra
 from ..blocks import Chart, Document, Listing, Menu, Prose, Widget
 from ..charts import COLORS, SYMBOLS
 from ..words import visible
 from .encoding import chart_json, values_json
+from .packages import require_packages
 from .points import FEW, has_many_points
 from .policy import policy
 from .tables import shown_table
@@ -54,11 +54,10 @@ def render(document: Document) -> str:
     All text is escaped, arrays are stored as base64, and the file allows only its own scripts and style sheet to run
     and no request to leave it. It takes about twice the memory of the arrays of the document.
     """
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-        from markupsafe import Markup
-    except ModuleNotFoundError as error:
-        raise missing_extra("a report", "jinja2", "report") from error
+    require_packages()
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
     environment = Environment(
         loader=FunctionLoader(_text),
         autoescape=True,
@@ -116,8 +115,6 @@ def _style_ids(plotly: str) -> list[str]:
 
 def _plotly() -> str:
     """Plotly's JavaScript, with the line breaks that a browser sees, since its hash is taken."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError as error:
-        raise missing_extra("a report", "plotly", "report") from error
+    from plotly.offline import get_plotlyjs
+
     return get_plotlyjs().replace("\r\n", "\n")

@@ -18,7 +18,7 @@ _ARROWS, _CIRCLE_ARROWS = 12, 25
 #: Points of the biplot.
 _POINTS = 1500
 #: Arrows whose ends are nearer to each other than this fraction of the longest arrow are drawn once.
-_NEAR = 0.03
+_NEAR = 0.08
 #: Of a plot of common size, the pixels across it, and the pixels of a letter.
 _PIXELS, _WIDE, _HIGH = 420.0, 6.3, 13.0
 #: The colour of arrows.

@@ -15,8 +15,8 @@ from ..blocks import Block, Prose, Section, Widget
 from ..numbers.groupings import Grouping, measures
 from ..numbers.scoring import SomeRows, largest
 from ..numbers.seen import Seen, Spread
-from ..words import count, listed, number, share
-from .naming import called, component_title
+from ..words import brief, count, listed, number, share
+from .naming import LONGEST, called, component_title
 
 #: The fraction of a Gaussian group within its ellipse.
 _LEVEL = 0.95
@@ -36,16 +36,17 @@ def section(a: Analysis) -> Section | None:
     if a.n_mapped < 2:
         return None
     seen = a.seen
-    sentences = [*_variance(a), *_groups(a), *_farthest(a), *_sample(a), *_supplementary(a)]
+    of_groups = _groups(a)
+    sentences = [*_variance(a), *of_groups, *_farthest(a), *_sample(a), *_supplementary(a)]
     blocks: list[Block] = [Prose(" ".join(sentences))] if sentences else []
     blocks.append(_widget(a, seen))
     names = a.mapped.component_names_
     lead = (
         f"Each point is a row of the table, placed by its scores on two components, at first {names[0]} and "
-        f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or colour and "
-        "size by any column; draw a box or a lasso around points to list their rows."
+        f"{names[1]}. Rows that lie close together are alike in what these components describe. Choose other axes, or "
+        "colour and size by any column; draw a box or a lasso around points to list their rows."
     )
-    return Section("map", "The map", lead, blocks)
+    return Section("map", "The map", lead, blocks, of_groups[0] if of_groups else "")
 
 
 def _widget(a: Analysis, seen: Seen) -> Widget:
@@ -67,8 +68,8 @@ def _widget(a: Analysis, seen: Seen) -> Widget:
         "columns": columns,
         "groups": [
             {
-                "name": group.name,
-                "levels": group.levels,
+                "name": brief(group.name, LONGEST),
+                "levels": [brief(level, LONGEST) for level in group.levels],
                 "codes": found.astype(np.int32),
                 "ellipses": [_ellipse(spread) for spread in spreads],
             }
@@ -116,11 +117,11 @@ def _columns(a: Analysis, shown: SomeRows) -> tuple[list[dict[str, Any]], str]:
         order = np.argsort(-column_weights(a), kind="stable")[:most]
         what = "pixels" if a.image_shape is not None else "columns"
         note = f"Of {a.p:,} {what}, the {most:,} with most weight in the components are offered for colour and size."
-    columns = [{"name": a.names[j], "values": shown.entries[:, j].astype(np.float32)} for j in order]
+    columns = [{"name": brief(a.names[j], LONGEST), "values": shown.entries[:, j].astype(np.float32)} for j in order]
     beside = len(shown) - len(a.seen.rows)
     for name, values in measures(a.opened.groups).items():
         of_rows = np.append(values[a.seen.rows.numbers], np.full(beside, np.nan))
-        columns.append({"name": name, "values": of_rows.astype(np.float32)})
+        columns.append({"name": brief(name, LONGEST), "values": of_rows.astype(np.float32)})
     return columns, note
 
 
@@ -140,7 +141,10 @@ def _ellipse(spread: Spread) -> dict[str, Any] | None:
 def _ids(a: Analysis, rows: SomeRows, further: SomeRows | None) -> list[str] | None:
     if a.opened.ids is None:
         return None
-    return [*(str(a.opened.ids[i]) for i in rows.numbers), *(f"supplementary {i}" for i in _numbers(further))]
+    return [
+        *(brief(a.opened.ids[i], LONGEST) for i in rows.numbers),
+        *(f"supplementary {i}" for i in _numbers(further)),
+    ]
 
 
 def _numbers(rows: SomeRows | None) -> list[int]:
@@ -150,7 +154,7 @@ def _numbers(rows: SomeRows | None) -> list[int]:
 def _table(a: Analysis, rows: SomeRows) -> Table:
     """The scores of the first points."""
     some = rows.take(np.arange(min(len(rows), _TABLE_ROWS)))
-    labels = [a.row_name(i) for i in some.numbers]
+    labels = [brief(a.row_name(i), LONGEST) for i in some.numbers]
     columns: dict[str, Any] = {}
     for group in a.groupings:
         # The code -1, of rows without a group, stands for the last one.
@@ -189,7 +193,7 @@ def _groups(a: Analysis) -> list[str]:
         beyond_chance = 1 - (1 - between) * (n - 1) / (n - levels)
         k = int(np.argmax(between))
         held = f"{share(between[k])} of its variance is between them"
-        what = f"The groups by {group.name}"
+        what = f"The groups by {brief(group.name)}"
         if beyond_chance[k] >= 0.5:
             sentences.append(f"{what} differ most along {names[k]}: {held}.")
         elif beyond_chance[k] >= 0.1:
@@ -208,7 +212,8 @@ def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
         return []
     distances = {pair: _distance(spreads[pair[0]], spreads[pair[1]]) for pair in combinations(found, 2)}
     nearest = {i: min(d for pair, d in distances.items() if i in pair) for i in found}
-    apart = [group.levels[i] for i in found if nearest[i] >= _APART]
+    names = [brief(level) for level in group.levels]
+    apart = [names[i] for i in found if nearest[i] >= _APART]
     overlap = [pair for pair, d in sorted(distances.items(), key=lambda item: item[1]) if d < _OVERLAP]
     sentences = []
     if len(apart) == len(found):
@@ -216,11 +221,15 @@ def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
     elif apart:
         verb = "lies" if len(apart) == 1 else "lie"
         sentences.append(f"In the plane of {plane}, {listed(apart)} {verb} apart from all others.")
-    if overlap:
-        pairs = [f"{group.levels[i]} with {group.levels[j]}" for i, j in overlap[:3]]
+    where = "there" if apart else f"in the plane of {plane}"
+    if len(overlap) == len(distances):
+        sentences.append(f"{'Both' if len(found) == 2 else 'All'} groups overlap {where}.")
+    elif len(overlap) == 1:
+        sentences.append(f"{names[overlap[0][0]]} and {names[overlap[0][1]]} overlap {where}.")
+    elif overlap:
+        pairs = [f"{names[i]} with {names[j]}" for i, j in overlap[:3]]
         more = f", and {count(len(overlap) - 3, 'more pair')}" if len(overlap) > 3 else ""
-        where = " there" if apart else f" in the plane of {plane}"
-        sentences.append(f"Some overlap{where}: {', '.join(pairs)}{more}.")
+        sentences.append(f"Some overlap {where}: {', '.join(pairs)}{more}.")
     return sentences
 
 

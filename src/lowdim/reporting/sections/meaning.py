@@ -8,10 +8,10 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Listing, Menu, Prose, Section
 from ..numbers.scoring import largest
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 from .arrow_charts import biplot, circle
 from .loading_charts import bars, curve, pictures
-from .naming import called, component_title
+from .naming import called, columns_called, component_title
 
 #: The columns that matter for a component: those of the largest weights, which together hold this share of it, without
 #: those below a fraction of the largest weight.
@@ -25,10 +25,14 @@ _LEVEL = 0.25
 _BETWEEN, _AWAY = 0.3, 0.5
 #: Median angles in degrees from which on a direction is not well determined, and from which on it is hardly determined.
 _ROUGH, _LOOSE = 15.0, 30.0
+#: Variances of neighbouring components may be equal if a test of it has a larger p-value.
+_EQUAL = 0.01
 #: The share of the variance of a component that is due to a single row, from which on this is told.
 _ONE_ROW = 0.15
 #: Rows at each end, and the largest number of components as pictures.
 _ENDS, _PICTURES = 3, 12
+#: A sentence up to this length may stand at the top of the page.
+_SHORT = 240
 _PLACES = ("farthest", "second", "third")
 
 
@@ -53,7 +57,8 @@ def section(a: Analysis) -> Section | None:
         "loadings and small in those with negative ones; rows at its low end are the opposite. Which end is high is a "
         "convention."
     )
-    return Section("meaning", "What each component means", lead, blocks)
+    first = in_words(a, 0)
+    return Section("meaning", "What each component means", lead, blocks, first if len(first) <= _SHORT else "")
 
 
 def in_words(a: Analysis, k: int) -> str:
@@ -72,15 +77,15 @@ def _columns(a: Analysis, k: int) -> str:
     values, weights = found.loadings[:, k], found.weights[:, k]
     if a.layout is not None and a.layout.is_curve:
         high, low = int(np.argmax(values)), int(np.argmin(values))
-        turns = [f"rises most at {a.names[high]}"] if values[high] > 0 else []
-        turns += [f"falls most at {a.names[low]}"] if values[low] < 0 else []
+        turns = [f"rises most at {brief(a.names[high])}"] if values[high] > 0 else []
+        turns += [f"falls most at {brief(a.names[low])}"] if values[low] < 0 else []
         return " and ".join(turns)
     correlations, uncertain = found.correlations[:, k], found.uncertain[:, k]
     order = np.argsort(-weights, kind="stable")
     same_sign = np.all(values > 0) or np.all(values < 0)
     if a.p >= 3 and same_sign and not uncertain.any() and np.abs(correlations).min() >= _LEVEL:
         everything = "both columns" if a.p == 2 else f"all {a.p:,} columns"
-        most = listed([a.names[j] for j in order[:3]])
+        most = listed(columns_called(a, order[:3]))
         what = f"is an overall level: {everything} {'rise' if values[0] > 0 else 'fall'} with it"
         return what if a.p <= 3 else f"{what}, most of all {most}"
     sums = np.cumsum(weights[order])
@@ -91,7 +96,7 @@ def _columns(a: Analysis, k: int) -> str:
     main = order[: int(np.searchsorted(sums, _SHARE)) + 1]
     main = main[weights[main] >= _FRACTION * weights[main[0]]]
     text = _ends_of_columns(a, k, main)
-    doubtful = [a.names[j] for j in main if uncertain[j]]
+    doubtful = columns_called(a, main[uncertain[main]])
     if doubtful:
         text += f" (the sign of {listed(doubtful)} is uncertain)"
     return text
@@ -100,8 +105,7 @@ def _columns(a: Analysis, k: int) -> str:
 def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
     """ "rises with A and B", or "contrasts A and B with C"."""
     values = a.meaning.loadings[columns, k]
-    rising = [a.names[j] for j in columns[values > 0]]
-    falling = [a.names[j] for j in columns[values <= 0]]
+    rising, falling = (columns_called(a, columns[some]) for some in (values > 0, values <= 0))
     together = " together" if len(columns) > 1 else ""
     if not falling:
         return f"rises with {listed(rising, _FEW)}{together}"
@@ -119,7 +123,7 @@ def _groups(a: Analysis, k: int) -> str:
         if a.seen.between(g)[k] < _BETWEEN:
             continue
         means = {
-            group.levels[i]: (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
+            brief(group.levels[i]): (part.mean[k] - spread.mean[k]) / np.sqrt(spread.covariance[k, k])
             for i, part in enumerate(a.seen.groups[g])
             if part.mean is not None and part.rows >= 3
         }
@@ -154,9 +158,13 @@ def _determined(a: Analysis) -> list[str]:
     if found.turns is None or found.mixes_with is None:
         return []
     sentences = []
-    good = [found.names[k] for k in np.flatnonzero(found.turns < _ROUGH)]
+    names, count_all = a.mapped.component_names_, len(found.names)
+    ties = [k for k in np.flatnonzero(found.equal_to_next > _EQUAL) if k + 1 < len(names)]
+    tied = np.isin(np.arange(count_all), [*ties, *(k + 1 for k in ties)])
+    clear = (found.turns < _ROUGH) & ~tied
+    good = [found.names[k] for k in np.flatnonzero(clear)]
     if good:
-        most = max(float(t) for t in found.turns if t < _ROUGH)
+        most = float(found.turns[clear].max())
         verb = "is" if len(good) == 1 else "are"
         what = "direction" if len(good) == 1 else "directions"
         angle = "less than 1 degree" if most < 1 else f"about {count(round(most), 'degree')} or less"
@@ -164,7 +172,6 @@ def _determined(a: Analysis) -> list[str]:
             f"The {what} of {listed(good, 10)} {verb} well determined: a typical bootstrap sample turns "
             f"{'it' if len(good) == 1 else 'them'} by {angle}."
         )
-    names = a.mapped.component_names_
     for some, how in (
         ((found.turns >= _ROUGH) & (found.turns < _LOOSE), "only roughly determined"),
         (found.turns >= _LOOSE, "hardly determined"),
@@ -176,7 +183,13 @@ def _determined(a: Analysis) -> list[str]:
         if loose:
             which = "The direction of one component is" if len(loose) == 1 else f"{len(loose)} directions are"
             sentences.append(f"{which} {how}: a typical sample turns {'; '.join(loose)}.")
-    return [" ".join(sentences)]
+    if ties:
+        pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
+        sentences.append(
+            f"Some variances are so similar that they may be equal ({pairs}); the two directions within the plane of "
+            "such a pair may then be chance."
+        )
+    return [" ".join(sentences)] if sentences else []
 
 
 def _ends(a: Analysis) -> Table:

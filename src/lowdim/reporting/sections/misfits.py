@@ -10,16 +10,17 @@ from scipy import special
 from ...tabular import Table
 from ..analysis import ALPHA, Analysis
 from ..blocks import Block, Prose, Section, Widget
-from ..charts import plain
 from ..numbers.misfits import Contributions, contributions
 from ..numbers.scoring import SomeRows, largest
-from ..words import count, listed, number, share
-from .naming import called
+from ..words import brief, count, listed, number, share
+from .naming import LONGEST, called
 
 #: The columns responsible are told of this many rows, and of each row this many columns.
 _EXPLAINED, _COLUMNS = 200, 12
 #: The rows that are told in words, and the columns of each.
 _WORST, _NAMED = 3, 3
+#: The row that fits worst stands at the top of the page if T2 or Q is so many times its limit.
+_CLEAR = 2.0
 #: The largest number of rows of the table.
 _TABLE_ROWS = 300
 #: A group is over-represented if its share of the rows beyond a limit is so many times its share of all rows, and if
@@ -36,14 +37,16 @@ def section(a: Analysis) -> Section | None:
     found = contributions(a.subspace, rows.entries[order])
     sentences = [*_counts(a), *_many(a)]
     blocks: list[Block] = [Prose(" ".join(sentences))]
-    blocks += [Prose(" ".join(texts)) for texts in (_worst(a, order, found), _over_represented(a)) if texts]
+    worst = _worst(a, order, found)
+    blocks += [Prose(" ".join(texts)) for texts in (worst, _over_represented(a)) if texts]
     blocks.append(_widget(a, order, found))
     lead = (
         f"T2 is the distance of a row from the mean within the {count(k, 'component')} of the model, and Q its "
         "distance from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a "
         "row with a large Q is unlike the others. Choose a point to see the columns responsible."
     )
-    return Section("misfits", "Which rows do not fit", lead, blocks)
+    clear = worst and a.seen.rows.misfit[order[0]] > _CLEAR
+    return Section("misfits", "Which rows do not fit", lead, blocks, worst[0] if clear else "")
 
 
 def _counts(a: Analysis) -> list[str]:
@@ -107,7 +110,7 @@ def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> 
     order = np.argsort(-squares, kind="stable")[:_NAMED]
     large = order[squares[order] >= 0.1 * squares.sum()]
     high, low = ("high", "low") if of_t2 else ("higher than expected", "lower than expected")
-    named = [f"{a.names[j]} ({high if roots[j] > 0 else low})" for j in (large if len(large) else order)]
+    named = [f"{brief(a.names[j])} ({high if roots[j] > 0 else low})" for j in (large if len(large) else order)]
     return f", mostly by {listed(named)}" if len(large) else f", by many columns, first of all {listed(named)}"
 
 
@@ -124,9 +127,10 @@ def _over_represented(a: Analysis) -> list[str]:
         for i in np.argsort(chance, kind="stable")[:2]:
             often = found[i] * n >= _OFTEN * total * sizes[i]
             if often and chance[i] < _CHANCE / len(chance):
+                name = f"{brief(group.levels[i])} ({brief(group.name)})"
                 sentences.append(
-                    f"{group.levels[i]} ({group.name}) is over-represented: it has {share(found[i] / total)} of the "
-                    f"rows beyond a limit, and {share(sizes[i] / n)} of all rows."
+                    f"{name} is over-represented: it has {share(found[i] / total)} of the rows beyond a limit, and "
+                    f"{share(sizes[i] / n)} of all rows."
                 )
     return sentences
 
@@ -138,7 +142,7 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         "q": rows.q.astype(np.float32),
         "t2_limit": float(a.scoring.t2_limit),
         "q_limit": float(a.scoring.q_limit),
-        "ids": None if a.opened.ids is None else [str(a.opened.ids[i]) for i in rows.numbers],
+        "ids": None if a.opened.ids is None else [brief(a.opened.ids[i], LONGEST) for i in rows.numbers],
         "numbers": rows.numbers.astype(np.int32),
         "explained": [
             {"point": int(i), "t2": _bars(a, found.t2[place]), "q": _bars(a, found.q[place])}
@@ -165,7 +169,7 @@ def _bars(a: Analysis, roots: np.ndarray) -> list[list[Any]]:
     squares = roots**2
     order = np.argsort(-squares, kind="stable")
     shown = order[:_COLUMNS]
-    bars = [[plain(a.names[j]), float(np.float32(squares[j]))] for j in shown]
+    bars = [[brief(a.names[j]), float(np.float32(squares[j]))] for j in shown]
     if len(order) > len(shown):
         rest = squares[order[len(shown) :]].sum()
         bars.append([f"{count(len(order) - len(shown), 'other column')}", float(np.float32(rest))])

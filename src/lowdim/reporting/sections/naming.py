@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..analysis import Analysis
-from ..words import share
+from ..words import brief, share
+
+#: Longer names are shortened in the menus and lists of charts.
+LONGEST = 80
 
 
 def called(a: Analysis, row: int) -> str:
     """The name of a row, with its group by the first labels: "row 138 (virginica)"."""
-    group = group_of(a, row)
-    return f"{a.row_name(row)} ({group})" if group else a.row_name(row)
+    group, name = group_of(a, row), brief(a.row_name(row))
+    return f"{name} ({group})" if group else name
 
 
 def group_of(a: Analysis, row: int) -> str:
@@ -17,7 +22,12 @@ def group_of(a: Analysis, row: int) -> str:
     if not a.groupings:
         return ""
     code = int(a.groupings[0].codes[row])
-    return a.groupings[0].levels[code] if code >= 0 else ""
+    return brief(a.groupings[0].levels[code]) if code >= 0 else ""
+
+
+def columns_called(a: Analysis, columns: Iterable[int]) -> list[str]:
+    """The names of columns in sentences."""
+    return [brief(a.names[j]) for j in columns]
 
 
 def component_title(a: Analysis, k: int) -> str:

@@ -11,8 +11,8 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Prose, Section, Widget
 from ..charts import axis, color
 from ..numbers.rebuilding import ChosenRow, Rebuilding
-from ..words import count, number, share
-from .naming import group_of
+from ..words import brief, count, number, share
+from .naming import LONGEST, group_of
 
 #: Why a row was chosen, in words.
 _WHY = {"typical": "typical", "other": "", "best": "best rebuilt", "worst": "worst rebuilt"}
@@ -25,13 +25,14 @@ def section(a: Analysis) -> Section | None:
     found = a.rebuilding
     pictures = a.image_shape is not None
     thing = "picture" if pictures else "row"
-    blocks: list[Block] = [Prose(_in_words(a, found)), _errors(a, found), _widget(a, found)]
+    text = _in_words(a, found)
+    blocks: list[Block] = [Prose(text), _errors(a, found), _widget(a, found)]
     lead = (
         f"A {thing} can be rebuilt from the mean and its scores on the first K components. The more components are "
         f"used, the closer the rebuilt {thing} is to the original. The curve shows what is lost on average; below it, "
         f"choose a {thing} and a number of components."
     )
-    return Section("rebuilding", "Rebuilding", lead, blocks)
+    return Section("rebuilding", "Rebuilding", lead, blocks, text if pictures else "")
 
 
 def _in_words(a: Analysis, found: Rebuilding) -> str:
@@ -103,7 +104,7 @@ def _widget(a: Analysis, found: Rebuilding) -> Widget:
     names = [_called(a, row) for row in found.chosen]
     values = {
         "shape": None if shape is None else list(shape),
-        "columns": [a.opened.names[j] for j in found.columns],
+        "columns": [brief(a.opened.names[j], LONGEST) for j in found.columns],
         "ids": names,
         "mean": found.mean.astype(np.float32),
         "scale": None if found.scale is None else found.scale.astype(np.float32),
@@ -145,4 +146,5 @@ def _lost(found: Rebuilding, i: int) -> float:
 def _called(a: Analysis, row: ChosenRow) -> str:
     """The name of a row, with the reason why it was chosen."""
     notes = [note for note in (group_of(a, row.number), _WHY[row.kind]) if note]
-    return f"{a.row_name(row.number)} ({', '.join(notes)})" if notes else a.row_name(row.number)
+    name = brief(a.row_name(row.number), LONGEST)
+    return f"{name} ({', '.join(notes)})" if notes else name

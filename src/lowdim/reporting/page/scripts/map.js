@@ -1,6 +1,9 @@
 // The map: rows as points of any two or three components, with colours, outlines, a density and a selection.
 
 ((report) => {
+  /** From where the map in space is seen at first: far enough for the titles of its axes. */
+  const CAMERA = { eye: { x: 1.6, y: 1.6, z: 1.1 }, center: { x: 0, y: 0, z: -0.12 } };
+
   report.widgets.map = (figure, values) => {
     const plot = figure.querySelector(".plot");
     const count = values.components.length;
@@ -159,7 +162,7 @@
     return {
       data: [...points, ...rings],
       layout: {
-        scene: { xaxis, yaxis, zaxis, dragmode: "orbit", camera: { eye: { x: 1.55, y: 1.55, z: 1.1 } } },
+        scene: { xaxis, yaxis, zaxis, dragmode: "orbit", camera: CAMERA },
         margin: { l: 0, r: 0, t: 24, b: 0 },
         showlegend: points.length > 1,
         legend: legend(state),

@@ -136,7 +136,10 @@
         const marker = { opacity, ...layer.marker, ...extra };
         // Plotly draws light rings around points of different sizes unless it is told not to.
         if (!marker.symbol?.endsWith("-open")) marker.line = { width: 0 };
-        if (layer.series) marker.color = take(layer.series, points);
+        if (layer.series) {
+          marker.color = take(layer.series, points);
+          marker.showscale = points === inFit || inFit.length === 0;
+        }
         marker.size = typeof size === "number" ? size : take(size, points);
         if (spatial) {
           if (!SPATIAL_SYMBOLS.has((marker.symbol ?? "circle").replace("-open", ""))) marker.symbol = "circle";
