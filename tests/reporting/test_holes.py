@@ -15,7 +15,7 @@ LOADINGS = RANDOM.uniform(1.5, 3.0, (2, 8)) * RANDOM.choice([-1, 1], (2, 8))
 COMPLETE = RANDOM.normal(size=(400, 2)) @ LOADINGS + RANDOM.normal(size=(400, 8)) + 50
 REMOVED = RANDOM.random(COMPLETE.shape) < 0.1
 X = np.where(REMOVED, np.nan, COMPLETE)
-I, J = np.nonzero(REMOVED)
+ROW, COLUMN = np.nonzero(REMOVED)
 
 
 def test_the_table_is_complete_and_observed_entries_stay():
