@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tabular import Table
-
-#: What each section uses, and the model that the report is about by the name of its class.
+#: What each section uses (that about two tables: for a response, and for another table), and the model that the report
+#: is about, by the name of its class.
 REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
     "PCA": (("principal components", "Jolliffe (2002), Principal component analysis, 2nd edition."),),
     "PPCA": (("probabilistic PCA", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
@@ -26,11 +25,17 @@ REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
     "misfits": (
         ("Q and its limit", "Jackson, Mudholkar (1979), Control procedures for residuals associated with PCA."),
     ),
-    "two-tables": (
+    "response": (
         ("PLS", "Wold, Sjostrom, Eriksson (2001), PLS-regression: a basic tool of chemometrics."),
+        ("one standard error", "Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees."),
+    ),
+    "other": (
         ("CCA", "Hotelling (1936), Relations between two sets of variates."),
         ("canonical ridge", "Vinod (1976), Canonical ridge and econometrics of joint production."),
-        ("one standard error", "Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees."),
+        (
+            "test of CCA",
+            "Winkler, Renaud, Smith, Nichols (2020), Permutation inference for canonical correlation analysis.",
+        ),
     ),
     "holes": (("missing entries", "Tipping, Bishop (1999), Probabilistic principal component analysis."),),
     "beyond": (
@@ -41,11 +46,11 @@ REFERENCES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def references_of(model: Any, keys: Sequence[str]) -> Table:
-    """The references of a model and of the sections with these keys, each of them once."""
+def references_of(model: Any, keys: Sequence[str]) -> list[str]:
+    """The references of a model and of the sections with these keys, each of them once, with what it is about."""
     found: dict[str, str] = {}
     for key in (type(model).__name__, *keys):
         for what, text in REFERENCES.get(key, ()):
             if text not in found.values():
                 found[what] = text
-    return Table({"described in": list(found.values())}, list(found), title="References", row_name="method")
+    return [f"{what[0].upper()}{what[1:]}: {text}" for what, text in found.items()]

@@ -43,3 +43,12 @@ def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
 def visible(text: Any) -> str:
     """Text on one line: blanks replace control characters, and those that turn the direction of what follows."""
     return _INVISIBLE.sub(" ", str(text))
+
+
+def brief(text: Any, longest: int = 40) -> str:
+    """The same, shortened in its middle if it is long."""
+    clean = visible(text)
+    if len(clean) <= longest:
+        return clean
+    half = (longest - 1) // 2
+    return f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"

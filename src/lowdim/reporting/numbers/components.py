@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 from sklearn.base import clone
 
-from ..._xp import to_numpy
 from ...inspect import loadings
 from ...inspect.components import has_loadings
 from ...inspect.limits import has_scores
@@ -18,6 +18,7 @@ from ...selection.bootstrapping import Bootstrap, bootstrap_pieces
 from ...selection.pieces import summed_pieces
 from ...sources import Source
 from ...summaries import Moments
+from .arrays import floats
 from .seen import Seen
 
 #: The number of bootstrap samples; fewer if the smaller one of rows and columns is above the second number, but not
@@ -45,6 +46,9 @@ class Meaning:
     #: The component, among those after the first ones as well, with which the bootstrap samples mix each one most.
     mixes_with: np.ndarray | None
     n_boot: int
+    #: The probability of so different variances of each component and the next one if they were equal; see
+    #: `equal_variances`. Empty for models other than PCA.
+    equal_to_next: np.ndarray
 
     @property
     def weights(self) -> np.ndarray:
@@ -66,7 +70,7 @@ def meaning_of_principal(
 ) -> Meaning:
     """The meaning of the first components of PCA. A loading is w_jk sqrt(lambda_k): the correlation of column j with
     component k if columns are standardized, and otherwise this correlation times the deviation of the column."""
-    values = to_numpy(model.loadings_).astype(np.float64)[:, :count]
+    values = floats(model.loadings_)[:, :count]
     low = high = turns = mixes = None
     if draws is not None:
         low, high = draws.interval("loadings")[:, :, :count]
@@ -74,7 +78,7 @@ def meaning_of_principal(
     units = np.ones(len(values)) if standardized else np.where(deviations > 0, deviations, 1.0)
     return Meaning(
         names=list(model.component_names_[:count]),
-        shares=to_numpy(model.explained_variance_ratio_).astype(np.float64)[:count],
+        shares=floats(model.explained_variance_ratio_)[:count],
         loadings=values,
         low=low,
         high=high,
@@ -83,6 +87,7 @@ def meaning_of_principal(
         turns=turns,
         mixes_with=mixes,
         n_boot=0 if draws is None else len(draws.replicates["loadings"]),
+        equal_to_next=equal_variances(floats(model.explained_variance_)[: count + 1], float(model.total_weight_)),
     )
 
 
@@ -95,7 +100,7 @@ def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
     shares = getattr(model, "explained_variance_ratio_", None) if has_scores(model) else None
     return Meaning(
         names=list(model.component_names_[:count]),
-        shares=None if shares is None else to_numpy(shares).astype(np.float64)[:count],
+        shares=None if shares is None else floats(shares)[:count],
         loadings=loadings(model).values[:, :count] if with_loadings else correlations,
         low=None,
         high=None,
@@ -104,20 +109,39 @@ def meaning_of_other(model: Any, count: int, seen: Seen) -> Meaning:
         turns=None,
         mixes_with=None,
         n_boot=0,
+        equal_to_next=np.zeros(0),
     )
+
+
+def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
+    """The p-values of the hypotheses that neighbouring variances l and m of components are equal.
+
+    The likelihood ratio statistic n ln((l + m)^2 / (4 l m)) is about chi-square with 2 degrees of freedom for Gaussian
+    rows [1]_. Where variances are equal, the bootstrap is overconfident: it takes the variances of the sample, which
+    always differ, for the true ones.
+
+    References
+    ----------
+    .. [1] Anderson (1963), Asymptotic theory for principal component analysis, sec. 3.
+    """
+    large, small = values[:-1], values[1:]
+    known = small > 0
+    ratio = np.where(known, (large + small) ** 2 / np.where(known, 4 * large * small, 1.0), np.inf)
+    return np.asarray(special.chdtrc(2, n * np.log(ratio)))
 
 
 def bootstrapped(
     model: Any, count: int, rows: Source, pieces: list[Moments] | None, weights: Any, seed: int
 ) -> Bootstrap | None:
-    """The bootstrap of PCA with `count` components and a few more, with which they might mix. None for too few rows.
+    """The bootstrap of PCA with `count` components, a few more than are told of, since these might mix with others.
+    None for too few rows.
 
     Pieces of the rows of which the moments are known need no further pass.
     """
     n, p = rows.shape
     smaller = min(p, n or p)
     n_boot = int(np.clip(_DRAWS * (_SMALL / smaller) ** 1.5, _FEWEST, _DRAWS))
-    fixed = clone(model).set_params(n_components=min(count + 2, int(model.n_components_)))
+    fixed = clone(model).set_params(n_components=count)
     if pieces is not None:
         drawn = summed_pieces("block", pieces, pieces[0].fresh())
         return bootstrap_pieces(fixed, drawn, n_boot, np.random.RandomState(seed))

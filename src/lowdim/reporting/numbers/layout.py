@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import wrong_image_shape
+from ...inspect.image_shapes import checked_image_shape
 
 #: Fewer rows than this tell nothing of the columns; and the smallest height and width of a picture, and the largest
 #: ratio of the two.
@@ -25,6 +25,8 @@ _ROWS, _SIDE, _RATIO = 20, 4, 4
 _MORE = 0.2
 #: The smallest number of points of a curve, and the median correlation of neighbouring ones.
 _POINTS, _SMOOTH = 20, 0.95
+#: The standard deviations of neighbouring points of a curve differ by less than this factor.
+_JUMP = 5.0
 #: The number of pairs of columns that are drawn at random.
 _PAIRS = 3000
 
@@ -47,14 +49,12 @@ class ColumnLayout:
 
 def layout_given(image_shape: Any, p: int) -> ColumnLayout:
     """The layout that the user has told; an error if the shape is not that of p columns."""
-    shape = tuple(int(side) for side in image_shape)
-    if len(shape) not in (2, 3) or prod(shape) != p or (len(shape) == 3 and shape[2] != 3) or min(shape) < 1:
-        raise wrong_image_shape(shape, p)
-    return ColumnLayout(shape)
+    return ColumnLayout(checked_image_shape(image_shape, p, colours=(3,)))
 
 
-def found_layout(correlations: Correlations, n: int, p: int) -> ColumnLayout | None:
-    """The layout that n rows of p columns show; None if the columns are in no particular order."""
+def found_layout(correlations: Correlations, deviations: np.ndarray, n: int) -> ColumnLayout | None:
+    """The layout that n rows show of columns with these standard deviations; None if they are in no order."""
+    p = len(deviations)
     if n < _ROWS or p < min(_SIDE**2, _POINTS):
         return None
     random = np.random.default_rng(0)
@@ -62,11 +62,15 @@ def found_layout(correlations: Correlations, n: int, p: int) -> ColumnLayout | N
     apart = _mean(correlations(first[first != second], second[first != second]))
     found = [(score, shape) for shape in _shapes(p) if (score := _alike(correlations, shape, apart)) is not None]
     if found:
-        return ColumnLayout(max(found)[1])
+        # Pictures with colours look like wider ones without them, too.
+        return ColumnLayout(max(found, key=lambda each: (len(each[1]), each[0]))[1])
     steps = correlations(np.arange(p - 1), np.arange(1, p))
     steps = steps[np.isfinite(steps)]
     smooth = len(steps) >= _POINTS and np.median(steps) > _SMOOTH and np.mean(steps) > apart + _MORE
-    return ColumnLayout() if smooth else None
+    scales = deviations[deviations > 0]
+    jumps = np.abs(np.diff(np.log(scales)))
+    # A column of other units beside the curve is not a point of it.
+    return ColumnLayout() if smooth and jumps.max(initial=0.0) < np.log(_JUMP) else None
 
 
 def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Correlations:
@@ -143,11 +147,19 @@ def _alike(correlations: Correlations, shape: tuple[int, ...], apart: float) -> 
     over_the_edge = lag(step, last)
     if over_the_edge > across - _MORE / 2:
         return None
-    if step == 3:
-        colours = np.arange(p) % 3 < 2
-        if not lag(1, colours) > apart + _MORE:
-            return None
+    if step == 3 and not _are_colours(correlations(np.arange(p - 1), np.arange(1, p))):
+        return None
     return across + down
+
+
+def _are_colours(steps: np.ndarray) -> bool:
+    """Whether the three numbers of a pixel are more alike than the last one and the first one of the next pixel."""
+    last = np.arange(len(steps)) % 3 == 2
+    within, beyond = steps[~last & np.isfinite(steps)], steps[last & np.isfinite(steps)]
+    if min(len(within), len(beyond)) < _SIDE:
+        return False
+    error = np.sqrt(within.var() / len(within) + beyond.var() / len(beyond))
+    return bool(within.mean() - beyond.mean() > max(0.01, 4 * error))
 
 
 def _mean(values: np.ndarray) -> float:

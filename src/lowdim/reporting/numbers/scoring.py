@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._xp import to_numpy
 from ...inspect.limits import has_scores
 from ...inspect.names import names_expected
 from ...sources import ArraySource
+from .arrays import floats
 
 #: Of each component, this many rows are kept at both ends; of the rows that fit worst, and of those that are rebuilt
 #: best and worst, this many.
@@ -85,9 +85,9 @@ class Scoring:
         own = Z if self.mapped is self.subspace else self._scores(self.subspace, rows)
         # Components without variance are no part of T2.
         rank = int(self.subspace.rank_)
-        variances = to_numpy(self.subspace.explained_variance_).astype(np.float64)[:rank]
+        variances = floats(self.subspace.explained_variance_)[:rank]
         t2 = (own[:, :rank] ** 2 / variances).sum(axis=1)
-        q = to_numpy(self.subspace.reconstruction_error(rows, scaled=True)).astype(np.float64)
+        q = floats(self.subspace.reconstruction_error(rows, scaled=True))
         inside = (own**2).sum(axis=1)
         whole = inside + q
         return SomeRows(
@@ -103,5 +103,4 @@ class Scoring:
     def _scores(self, model: Any, rows: ArraySource) -> np.ndarray:
         scores = model.scores(rows) if has_scores(model) else model.transform(rows)
         # With scikit-learn's set_output, results of `transform` are data frames.
-        found = scores.to_numpy() if hasattr(scores, "to_numpy") else to_numpy(scores)
-        return np.asarray(found, dtype=np.float64)
+        return floats(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)

@@ -20,6 +20,7 @@ from ...reading import summarize
 from ...sources import ArraySource, BesideSource, Source
 from ...summaries import Labelled, Moments, Summary
 from ...summaries.base import Changes, Layout, check_columns
+from .arrays import floats
 from .groupings import Grouping
 from .scoring import Scoring, SomeRows
 
@@ -193,7 +194,7 @@ class SeenRows(Summary):
 
     def _updated(self, block: Any, weights: Any) -> Changes:
         check_columns(self.n_columns + 1 + len(self.counts), block)
-        block = np.asarray(to_numpy(dense(block)), dtype=np.float64)
+        block = floats(dense(block))
         if not np.isfinite(block.sum()):
             raise NonFiniteBlock
         numbers = block[:, self.n_columns].astype(np.int64)
@@ -262,7 +263,7 @@ class SeenRows(Summary):
             Density(x, y, edges * units[x], edges * units[y], counts.reshape(BINS, BINS))
             for (x, y), counts in zip(self.pairs, self.histograms, strict=True)
         ]
-        rows = SomeRows.joined([*self.kept, *self.waiting]).ordered()
+        rows = SomeRows.joined([*self.kept, *_at_the_ends(self.waiting)]).ordered()
         by_group = np.split(self.beyond[3:], np.cumsum(self.counts)[:-1]) if self.counts else []
         return Seen(
             rows=rows,
@@ -283,15 +284,19 @@ def _deviations(scoring: Scoring, rows: Source) -> np.ndarray:
     knows them, otherwise those of the first rows."""
     model, k = scoring.mapped, scoring.n_components
     if has_scores(model):
-        return np.sqrt(np.maximum(to_numpy(model.explained_variance_).astype(np.float64)[:k], 0.0))
-    first = np.asarray(to_numpy(dense(next(iter(rows.blocks(_FIRST_ROWS))))), dtype=np.float64)
+        return np.sqrt(np.maximum(floats(model.explained_variance_)[:k], 0.0))
+    first = floats(dense(next(iter(rows.blocks(_FIRST_ROWS)))))
     return scoring(first, np.arange(len(first))).scores.std(axis=0)
 
 
 def _settled(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
     """Of the rows that wait, those that are at an end of all of them, once there are many."""
-    if sum(map(len, waiting)) < _WAITING:
-        return waiting
+    return waiting if sum(map(len, waiting)) < _WAITING else _at_the_ends(waiting)
+
+
+def _at_the_ends(waiting: tuple[SomeRows, ...]) -> tuple[SomeRows, ...]:
+    if not waiting:
+        return ()
     rows = SomeRows.joined(waiting)
     return (rows.take(rows.extremes()),)
 

@@ -15,6 +15,7 @@ import sklearn
 from ..._version import __version__
 from ...errors import HoldsRowsWarning, without_warnings
 from ...files import header, save
+from ...models import PCA
 from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Download, Listing, Prose, Section, Widget
@@ -32,7 +33,7 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
     blocks: list[Block] = [
         Prose(_solved(a)),
         Listing(_facts(a), shown=20),
-        Prose(f"The same page is made by:  {a.request.command}"),
+        Prose(f"The same page is made by: {a.request.command}"),
         Listing(_times(seconds), shown=20),
         Prose(said),
         Prose(_held(a, others)),
@@ -40,7 +41,7 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
             f"To cite lowdim: The lowdim developers, lowdim {__version__}, a Python package. The methods on this page "
             "are described in:"
         ),
-        Listing(references_of(a.model, [other.key for other in others]), shown=40),
+        *(Prose(text) for text in references_of(a.model, [*(other.key for other in others), *_second_tables(a)])),
     ]
     return Section(
         key="computed",
@@ -51,6 +52,11 @@ def section(a: Analysis, others: Sequence[Section], seconds: Mapping[str, float]
     )
 
 
+def _second_tables(a: Analysis) -> list[str]:
+    given = {"response": a.opened.response, "other": a.opened.other}
+    return [name for name, table in given.items() if table is not None]
+
+
 def _solved(a: Analysis) -> str:
     """Which model was fitted by which solver, and how that ended."""
     model = a.model
@@ -59,13 +65,15 @@ def _solved(a: Analysis) -> str:
     parts = [f"The report is about {kind} with {k}, of {count(a.p, 'column')}{units}."]
     plan = getattr(model, "plan_", None)
     if plan is not None:
-        parts.append(f"How it was solved: {plan}.")
+        solver, _, how = str(plan).partition(": ")
+        parts.append(f"It was solved by {solver} ({how}).")
     status = getattr(model, "status_", None)
     if status is not None:
-        parts.append(f"How that ended: {status.value}.")
+        parts.append(f"How it ended: {status.value}.")
     residual = getattr(model, "residual_", None)
     if residual is not None and np.ndim(residual) == 0:
-        parts.append(f"The residual of the least accurate component is {number(float(residual))}.")
+        of_what = ", of the largest eigenvalue" if isinstance(model, PCA) else ""
+        parts.append(f"The residual is {number(float(residual), 2)}{of_what}.")
     steps = getattr(model, "n_iter_", None)
     if steps is not None and np.ndim(steps) == 0 and int(steps) > 0:
         parts.append(f"It took {count(int(steps), 'iteration')}.")
@@ -135,7 +143,7 @@ def _held(a: Analysis, sections: Sequence[Section]) -> str:
     widgets = [block for each in sections for block in each.blocks if isinstance(block, Widget)]
     rows = max((len(w.values["numbers"]) for w in widgets if w.values.get("numbers") is not None), default=0)
     columns = max((len(w.values["columns"]) for w in widgets if w.kind == "map"), default=0)
-    has_ids = any(w.values.get("ids") is not None for w in widgets)
+    has_ids = any(w.values.get("ids") is not None for w in widgets if w.kind == "map")
     groups = list(a.opened.groups)
     parts = ["This file contains more than statistics, and whoever gets it gets these too."]
     if rows:
