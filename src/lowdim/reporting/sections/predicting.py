@@ -52,7 +52,6 @@ def verdict(r: Regression) -> str:
     names, r2 = r.pair.y_names, r.r2
     if len(names) == 1:
         name = names[0]
-        deviation = number(float(r.pair.Y.std(ddof=1)))
         if r.better[0] < _BETTER:
             how = "no better" if r2[0] <= 0 else f"not clearly better, with {count(len(r.pair.X), 'row')},"
             return (
@@ -61,8 +60,7 @@ def verdict(r: Regression) -> str:
             )
         return (
             f"The response {name} {_how_well(r2[0])}: PLS with {count(r.k, 'component')} predicts {share(r2[0])} of "
-            f"its variance in rows left out. A prediction is typically off by {number(float(r.rmsep[0]))}; the "
-            f"standard deviation of {name} is {deviation}."
+            "its variance in rows left out."
         )
     order = np.argsort(-r2)
     good = [f"{names[j]} ({share(r2[j])})" for j in order if r.better[j] >= _BETTER]
@@ -86,9 +84,23 @@ def _the(pair: Pair) -> str:
 
 
 def _comparison(r: Regression) -> str:
-    """Which of the methods needs fewer components."""
+    """How good the predictions are; nothing if there is nothing to predict."""
     if max(r.better) < _BETTER:
         return ""
+    return " ".join([*_size_of_errors(r), _needed(r)])
+
+
+def _size_of_errors(r: Regression) -> list[str]:
+    """How large errors are beside the response itself, if there is only one."""
+    if len(r.pair.y_names) > 1:
+        return []
+    deviation = number(float(r.pair.Y.std(ddof=1)))
+    off = number(float(r.rmsep[0]))
+    return [f"A prediction is typically off by {off}; the standard deviation of {r.pair.y_names[0]} is {deviation}."]
+
+
+def _needed(r: Regression) -> str:
+    """Which of the methods needs fewer components."""
     pls, pcr = r.pls, r.pcr
     ours, theirs = pls.one_standard_error, pcr.one_standard_error
     errors = [number(float(_rmsep(cv)[0][list(cv.n_components).index(k)])) for cv, k in ((pls, ours), (pcr, theirs))]
