@@ -10,9 +10,7 @@ ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftsh
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright, which drives a browser, is not installed"
-    )
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, which drives browsers, is missing")
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         pytest.skip("there is no Chromium or Chrome in which the page of a report could be opened")

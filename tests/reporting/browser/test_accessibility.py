@@ -1,6 +1,9 @@
 """The page for readers who use a keyboard or a screen reader."""
 
+from itertools import pairwise
+
 import pytest
+
 from reporting.browser.documents import rich
 from reporting.browser.opening import draw_all, figure, opened
 
@@ -34,7 +37,7 @@ def test_axe_finds_nothing_serious(page, button):
 def test_headings_descend_one_level_at_a_time(page):
     levels = page.evaluate("Array.from(document.querySelectorAll('h1, h2, h3, h4'), heading => +heading.tagName[1])")
     assert levels[0] == 1 and levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 def test_charts_and_pictures_have_names(page):

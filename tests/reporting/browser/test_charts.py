@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+
 from reporting.browser.documents import SPECIES, map_values, rich
 from reporting.browser.opening import draw_all, figure, opened, settled, wait_until
 

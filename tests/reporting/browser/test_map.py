@@ -5,9 +5,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
+
 from reporting.browser.documents import SPECIES, map_values, maps
 from reporting.browser.opening import figure, opened, settled
-from scipy.spatial import ConvexHull
 
 VALUES = map_values()
 SCORES = np.column_stack([component["scores"] for component in VALUES["components"]])
@@ -68,8 +69,11 @@ def test_three_components_are_drawn_in_space(page, the_map):
 def test_a_column_colours_the_points(page, the_map):
     the_map.get_by_label("Colour by").select_option("column:2")
     settled(page, "rows")
-    colors = "document.getElementById('plot-rows').data.filter(t => t.marker?.color.length === t.x.length).flatMap(t => [...t.marker.color])"
-    np.testing.assert_array_equal(sorted(page.evaluate(colors)), np.sort(VALUES["columns"][2]["values"]))
+    colors = page.evaluate(
+        """document.getElementById('plot-rows').data.filter(t => t.marker?.color.length === t.x.length)
+        .flatMap(t => [...t.marker.color])"""
+    )
+    np.testing.assert_array_equal(sorted(colors), np.sort(VALUES["columns"][2]["values"]))
     assert the_map.locator(".colorbar").count() == 1
 
 
@@ -92,7 +96,7 @@ def outlines(page):
 def test_hulls_are_those_of_the_points(page, the_map):
     the_map.get_by_label("Outlines").select_option("hulls")
     for level, corners in outlines(page).items():
-        cloud = SCORES[CODES == SPECIES.index(level)][:, :2]
+        cloud = SCORES[SPECIES.index(level) == CODES][:, :2]
         np.testing.assert_array_equal(np.unique(corners, axis=0), np.unique(cloud[ConvexHull(cloud).vertices], axis=0))
 
 
@@ -123,7 +127,7 @@ def test_brushing_lists_the_rows_and_copies_them(page, the_map):
     page.mouse.up()
     the_map.locator(".selection table").wait_for()
     [x0, x1], [y0, y1] = page.evaluate(
-        "[document.getElementById('plot-rows')._fullLayout.xaxis.range, document.getElementById('plot-rows')._fullLayout.yaxis.range]"
+        "['xaxis', 'yaxis'].map(name => document.getElementById('plot-rows')._fullLayout[name].range)"
     )
     x, y = SCORES[:, 0], SCORES[:, 1]
     inside = (x <= (x0 + x1) / 2) & (y >= (y0 + y1) / 2)

@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
+
 from reporting.browser.documents import map_values, rich
 from reporting.browser.opening import draw_all, figure, opened, settled
 
@@ -63,7 +64,7 @@ def test_printing_draws_whole_charts_in_light_colours(page):
 
 
 def colours_of_pictures(pdf):
-    """The numbers of different colours in the large pictures of a PDF file, which Chromium stores as deflated pixels."""
+    """The numbers of colours in the large pictures of a PDF file, which Chromium stores as deflated pixels."""
     found = []
     for head, content in re.findall(rb"/Subtype /Image(.*?)stream\r?\n(.*?)endstream", pdf, re.S):
         width = int(re.search(rb"/Width (\d+)", head)[1])

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+
 from reporting.browser.documents import misfit_values, rebuilding_values, rich
 from reporting.browser.opening import figure, opened, settled
 
@@ -43,10 +44,10 @@ def test_a_click_shows_the_columns_responsible(page):
     found.get_by_label("Row, the farthest first").select_option("None")
     assert found.locator(".bars").is_hidden()
     where = page.evaluate(
-        """() => { const div = document.getElementById('plot-misfit'), {xaxis, yaxis} = div._fullLayout;
+        """([x, y]) => { const div = document.getElementById('plot-misfit'), {xaxis, yaxis} = div._fullLayout;
         const box = div.getBoundingClientRect();
-        return [box.x + xaxis._offset + xaxis.d2p(19.0), box.y + yaxis._offset + yaxis.d2p(%f)]; }"""
-        % misfit_values()["q"][0]
+        return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)]; }""",
+        [19.0, float(misfit_values()["q"][0])],
     )
     page.mouse.move(*where)
     page.mouse.click(*where)

@@ -69,7 +69,8 @@ def correlations_of(scatter: np.ndarray, among: np.ndarray, mean: np.ndarray, n:
     size = np.abs(r)
     pairs = len(r)
     groups = _joined(i[size >= _ONE], j[size >= _ONE])
-    copies, rescaled = [], []
+    copies: list[list[int]] = []
+    rescaled: list[list[int]] = []
     for group in groups:
         unit = np.abs(mean[group]).max() + deviation[group].max()
         same = np.ptp(deviation[group]) <= 1e-9 * deviation[group].max() and np.ptp(mean[group]) <= 1e-9 * unit

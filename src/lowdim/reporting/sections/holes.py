@@ -9,12 +9,14 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Menu, Prose, Section
 from ..charts import axis, color, labels
 from ..numbers.holes import NORMAL_95, Hidden, Holes
-from ..words import count, listed, share
+from ..words import brief, count, listed, share
 
 #: The largest numbers of columns in the menu, and of entries in a chart and in the table.
 _COLUMNS, _DRAWN, _LISTED = 20, 200, 30
 #: Filling in is of use if it removes at least this share of the squared error of the column means.
 _USEFUL = 0.1
+#: From this ratio of standard deviations on, an entry is as uncertain as if its row were unknown.
+_AS_WIDE = 0.98
 #: Intervals of 95% that hold fewer of the hidden entries are too narrow.
 _TOO_FEW = 0.9
 
@@ -45,17 +47,17 @@ def section(a: Analysis) -> Section | None:
         ]
     blocks.append(
         Prose(
-            "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes filled "
-            "in. Filled-in entries lie closer to the model than measured ones would, and intervals from the bootstrap do "
-            "not include the uncertainty of filling in."
+            "What the rest of the report does: maps, loadings, distances and rules are of the table with its holes "
+            "filled in. Filled-in entries lie closer to the model than measured ones would, and intervals from the "
+            "bootstrap do not include the uncertainty of filling in."
         )
     )
     return Section(
         key="holes",
         title="With holes",
         lead=(
-            "What the missing entries probably are, given the observed entries of their rows. Each comes with an interval "
-            "that holds it with a probability of 95%, if the model is right."
+            "What the missing entries probably are, given the observed entries of their rows. Each comes with an "
+            "interval that holds it with a probability of 95%, if the model is right."
         ),
         blocks=blocks,
         summary=_summary(found),
@@ -86,13 +88,14 @@ def _how(a: Analysis, found: Holes) -> str:
     chosen = ""
     if found.tried:
         chosen = (
-            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which entries "
-            "that had been hidden were found again best."
+            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which "
+            "entries that had been hidden were found again best."
         )
     return (
-        f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by probabilistic "
-        f"PCA with {count(k, 'component')}{units}{rows}, with a prior that shrinks what the rows do not support "
-        f"(variational Bayes).{chosen} The filled-in value is the expectation given the observed entries of the row."
+        f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by "
+        f"probabilistic PCA with {count(k, 'component')}{units}{rows}, with a prior that shrinks what the rows do not "
+        f"support (variational Bayes).{chosen} The filled-in value is the expectation given the observed entries of "
+        "the row."
     )
 
 
@@ -103,10 +106,10 @@ def _widths(a: Analysis, found: Holes) -> str:
     spread = a.first.deviation[a.used][found.entries.columns]
     relative = found.entries.deviations / spread
     typical = float(np.median(relative))
-    known = max(0.0, 1.0 - typical**2)
+    so = f"account for about {share(1.0 - typical**2)} of its variance" if typical < _AS_WIDE else "say little about it"
     said = (
         f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the "
-        f"other columns account for about {share(known)} of its variance."
+        f"other columns {so}."
     )
     columns = np.unique(found.entries.columns)
     if len(columns) > 1:
@@ -114,8 +117,8 @@ def _widths(a: Analysis, found: Holes) -> str:
         best, worst = columns[np.argmin(medians)], columns[np.argmax(medians)]
         if medians.max() > 1.1 * medians.min():
             said += (
-                f" It is smallest for {a.names[best]} ({medians.min():.2f}) and largest for {a.names[worst]} "
-                f"({medians.max():.2f})."
+                f" It is smallest for {brief(a.names[best])} ({medians.min():.2f}) and largest for "
+                f"{brief(a.names[worst])} ({medians.max():.2f})."
             )
     return said
 
@@ -128,9 +131,9 @@ def _impossible(a: Analysis, found: Holes) -> str:
         return ""
     total, one = int(below[columns].sum()), len(columns) == 1
     return (
-        f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([a.names[j] for j in columns])} "
-        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no such "
-        f"limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
+        f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([brief(a.names[j]) for j in columns])} "
+        f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no "
+        f"such limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
         f"{'its logarithm' if one else 'their logarithms'} instead."
     )
 
@@ -139,8 +142,8 @@ def _check(hidden: Hidden) -> str:
     """How well hidden entries were found again."""
     gain, n = _gain(hidden), len(hidden.truth)
     said = (
-        f"As a check, {count(n, 'observed entry', 'observed entries')} were hidden at random, and filled in by a model that "
-        f"had not seen them. The error was {hidden.error:.2f} standard deviations of a column (root mean square), "
+        f"As a check, {count(n, 'observed entry', 'observed entries')} were hidden at random, and filled in by a model "
+        f"that had not seen them. The error was {hidden.error:.2f} standard deviations of a column (root mean square), "
         f"against {hidden.error_of_means:.2f} if the mean of the column is filled in. "
     )
     if gain < 0:
@@ -152,8 +155,8 @@ def _check(hidden: Hidden) -> str:
     said += f"{share(hidden.within)} of the hidden entries lie in their interval of 95%"
     if hidden.within < _TOO_FEW:
         said += (
-            ", so the intervals are too narrow: rows are few or not Gaussian, and the uncertainty of the model itself is not "
-            "in them"
+            ", so the intervals are too narrow: rows are few or not Gaussian, and the uncertainty of the model itself "
+            "is not in them"
         )
     few = " With so few entries, this is a rough measure." if n < 100 else ""
     return f"{said}.{few} Entries that are missing for a reason may be harder to find than those hidden at random."
@@ -232,7 +235,7 @@ def _entries_chart(a: Analysis, found: Holes, j: int) -> Chart:
         for level, name, dash in ((high, "observed, 95%", "dot"), (middle, "median", "dash"), (low, "5%", "dot"))
     ]
     some = f" {_DRAWN} of {len(of_column):,} entries are shown." if len(of_column) > _DRAWN else ""
-    name = a.names[j]
+    name = brief(a.names[j])
     return Chart(
         key=f"imputed-{j}",
         title=f"Filled-in entries of {name}",
@@ -298,7 +301,7 @@ def _distribution(a: Analysis, found: Holes, j: int) -> Chart:
                 "hovertemplate": "%{x:.4g}: %{y:.1f}%<extra></extra>",
             }
         )
-    name = a.names[j]
+    name = brief(a.names[j])
     return Chart(
         key=f"imputed-distribution-{j}",
         title=f"Observed and filled-in entries of {name}",
@@ -313,8 +316,8 @@ def _distribution(a: Analysis, found: Holes, j: int) -> Chart:
         table=Table(table, title=f"Observed and filled-in entries of {name}"),
         height=340,
         caption=(
-            "Expectations vary less than measurements: a narrower histogram is no error. One that lies elsewhere means that "
-            "entries are missing where this column is unusual."
+            "Expectations vary less than measurements: a narrower histogram is no error. One that lies elsewhere means "
+            "that entries are missing where this column is unusual."
         ),
     )
 

@@ -1,4 +1,5 @@
 // Charts: drawn when they come near the part of the page that is seen, and again when their look changes.
+"use strict";
 
 ((report) => {
   /** Browsers keep about 16 drawings of WebGL, and a chart of Plotly needs two. */

@@ -1,4 +1,5 @@
 // Elements of the page: native controls with labels, tables, and what is said to a reader who does not see them.
+"use strict";
 
 ((report) => {
   let made = 0;

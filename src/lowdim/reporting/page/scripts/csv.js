@@ -1,4 +1,5 @@
 // Tables as text that spreadsheets read (CSV).
+"use strict";
 
 ((report) => {
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;

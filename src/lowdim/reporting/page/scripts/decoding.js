@@ -1,4 +1,5 @@
 // Values that are stored in the page: JSON in which arrays of numbers are base64.
+"use strict";
 
 ((report) => {
   const KINDS = {

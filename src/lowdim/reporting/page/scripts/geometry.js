@@ -1,4 +1,5 @@
 // Outlines of clouds of points: convex hulls and ellipses; and counts in a grid.
+"use strict";
 
 ((report) => {
   /** The corners of the convex hull of points [x, y], against the clock (Andrew's monotone chain). */

@@ -1,4 +1,5 @@
 // The map: rows as points of any two or three components, with colours, outlines, a density and a selection.
+"use strict";
 
 ((report) => {
   /** From where the map in space is seen at first: far enough for the titles of its axes. */
@@ -20,6 +21,7 @@
       selected: new Set(),
     };
     let hovers;
+    let selecting = false;
 
     const chart = report.chart(
       plot,
@@ -36,10 +38,14 @@
     );
 
     function select(points) {
+      // Some versions of Plotly tell of a selection again while the map is drawn with it.
+      if (selecting) return;
+      selecting = true;
       state.selected = new Set(points);
       list.show(state.selected);
       report.say(points.length ? `${report.count(state.selected.size, "row")} selected.` : "No row is selected.");
       report.refresh(chart);
+      selecting = false;
     }
 
     const change = (name) => (value) => {

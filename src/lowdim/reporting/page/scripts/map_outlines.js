@@ -1,4 +1,5 @@
 // What is drawn below the points of the map: outlines of groups, and the density of all rows.
+"use strict";
 
 ((report) => {
   /** The number of the component of an axis, or -1 for another kind of axis. */

@@ -1,4 +1,5 @@
 // The points of the map: which belong together, and how they are coloured, sized and described.
+"use strict";
 
 ((report) => {
   /** The largest number of levels of a group with colours of their own; the others are drawn together. */

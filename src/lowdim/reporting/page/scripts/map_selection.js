@@ -1,4 +1,5 @@
 // The rows that are selected in the map: how they are found by text, and the table that lists them.
+"use strict";
 
 ((report) => {
   /** The largest number of selected rows that the page lists; copies have all of them. */

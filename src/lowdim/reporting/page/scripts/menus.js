@@ -1,4 +1,5 @@
 // Menus that choose one of several charts.
+"use strict";
 
 ((report) => {
   function prepare(menu) {

@@ -1,4 +1,5 @@
 // Rows that do not fit: both distances of each row with their limits, and the columns responsible for a chosen row.
+"use strict";
 
 ((report) => {
   const KINDS = ["Within both limits", "Beyond the limit of T²", "Beyond the limit of Q", "Beyond both limits"];

@@ -1,4 +1,5 @@
 // Rows that are pictures, drawn on canvases.
+"use strict";
 
 ((report) => {
   /** A picture with a name: {element, draw}. `shape` is [height, width], or [height, width, 3] for colours. */

@@ -1,4 +1,5 @@
 // Printing: all charts are drawn, in light colours and in the width of the paper, before the browser lays out pages.
+"use strict";
 
 ((report) => {
   const root = document.documentElement;

@@ -1,4 +1,5 @@
 // Rebuilding: a row beside what the first K components make of it.
+"use strict";
 
 ((report) => {
   /** Row r rebuilt from k components: mean + scale * sum over j < k of score_j component_j. */

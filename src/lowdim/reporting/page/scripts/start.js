@@ -1,4 +1,5 @@
 // Starts the page.
+"use strict";
 
 ((report) => {
   const narrow = matchMedia("(max-width: 60rem)");

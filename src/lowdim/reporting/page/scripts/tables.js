@@ -1,4 +1,5 @@
 // Tables of the page: the rows that are not shown at first, and copies as CSV.
+"use strict";
 
 ((report) => {
   /** The cells of a table, with whole numbers of digits where the table shows fewer. */

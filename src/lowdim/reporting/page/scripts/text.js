@@ -1,4 +1,5 @@
 // Names and numbers as a reader sees them. Values of widgets hold text as it is in the table.
+"use strict";
 
 ((report) => {
   const INVISIBLE =

@@ -1,4 +1,5 @@
 // Light and dark: the button, and the look that charts take from the style sheet.
+"use strict";
 
 ((report) => {
   const root = document.documentElement;

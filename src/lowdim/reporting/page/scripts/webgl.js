@@ -1,4 +1,5 @@
 // Charts with and without WebGL, of which browsers allow only a few at a time.
+"use strict";
 
 ((report) => {
   /** The largest number of points that are drawn as SVG where there is no WebGL. */
