@@ -109,7 +109,7 @@ def test_groups_that_are_apart_and_groups_that_overlap():
     rows = random.standard_normal((300, 4)) + np.array([[0, 0], [20, 0], [21, 0.5]])[codes] @ np.eye(2, 4)
     labels = np.array(["alone", "twin", "double"])[codes]
     text = _text(section(analysis(rows, labels=labels, standardize=False)))
-    assert "alone lies apart from all others" in text and "double and twin overlap there" in text
+    assert "alone lies apart from all others" in text and "There, double and twin overlap." in text
     rows[codes == 2] += [0, 30, 0, 0]
     text = _text(section(analysis(rows, labels=labels, standardize=False)))
     assert "all groups are apart from each other" in text and "overlap" not in text

@@ -111,5 +111,17 @@ def test_more_and_fewer_rows_than_by_chance_are_told():
     assert "clearly" not in _text(section(analysis(usual, n_components=2, standardize=False)))
 
 
+def test_components_that_describe_everything_leave_no_q():
+    text = _text(section(analysis(X, n_components=6)))
+    assert "Q is zero" in text and "limit of Q" not in text
+
+
+def test_names_of_rows_are_not_changed():
+    rows = X.copy()
+    rows[11] += 50.0
+    ids = [f"tree {i}" for i in range(300)]
+    assert "tree 11 fits worst" in _text(section(analysis(rows, ids=ids, n_components=2, standardize=False)))
+
+
 def test_no_section_for_too_few_rows():
     assert section(analysis(X[:3], n_components=2)) is None

@@ -11,6 +11,7 @@ import numpy as np
 from .._xp import dense, to_numpy
 from ..inspect.limits import q_limit, t2_limit
 from ..models import PCA
+from ..models._first_components import first_components
 from ..selection.choices import Choices
 from ..sources import ArraySource, ColumnsSource, Source
 from ..summaries import Moments
@@ -24,7 +25,7 @@ from .numbers.counting import choices_of_pieces, choices_of_rows, followed
 from .numbers.first_pass import FirstPass, first_pass, moments_of, pieces_of
 from .numbers.groupings import Grouping, groupings
 from .numbers.holes import Holes, fill_holes
-from .numbers.layout import ColumnLayout, correlations_of_rows, correlations_of_scatter, found_layout, layout_given
+from .numbers.layout import ColumnLayout, correlations_of_rows, found_layout, layout_given
 from .numbers.missing import Missing, missing_in
 from .numbers.nonlinear import MOST_ROWS, Beyond, beyond
 from .numbers.pairs import Pair, paired
@@ -83,8 +84,8 @@ class Analysis:
 
     @cached_property
     def used(self) -> np.ndarray:
-        """The positions of the columns that are analysed: those of a model that is fitted, or those that vary and do not
-        just identify the rows."""
+        """The positions of the columns that are analysed: those of a model that is fitted, or those that vary and do
+        not just identify the rows."""
         if is_fitted(self.request.model):
             return columns_of(self.request.model, self.opened.names)
         first = self.first
@@ -215,13 +216,9 @@ class Analysis:
         asked, p = self.request.image_shape, len(self.opened.names)
         if asked is not None and asked is not False:
             return layout_given(asked, p)
-        # Rows with holes are filled in later, by a model that has to know whether the columns have the same units.
-        if not self.has_holes and self.pieces is not None:
-            found = correlations_of_scatter(to_numpy(union(self.pieces).scatter), self.used, p)
-        else:
-            # Some rows are enough: of those in memory from all over the table, otherwise the first ones.
-            X = np.asarray(to_numpy(dense(next(iter(self.given.blocks(self.n if self.opened.held else _LOOK))))))
-            found = correlations_of_rows(X[:: -(-len(X) // _LOOK)].astype(np.float64), self.used, p)
+        sample = self.first.sample
+        # Some rows are enough, from all over the table.
+        found = correlations_of_rows(sample[:: -(-len(sample) // _LOOK), self.used], self.used, p)
         layout = found_layout(found, np.nan_to_num(self.first.deviation), self.n)
         return None if asked is False and layout is not None and not layout.is_curve else layout
 
@@ -322,7 +319,9 @@ class Analysis:
             t2 = t2_limit(model, ALPHA)
             known = model.tail_.squares is not None
             q = q_limit(model, ALPHA) if known else q_limit(model, ALPHA, self.rows, sample_weight=self.opened.weights)
-        return Scoring(self.mapped, self.n_mapped, model, t2, q)
+        # Of many components, only the axes of the map are computed.
+        axes = first_components(self.mapped, self.n_mapped) if isinstance(self.mapped, PCA) else self.mapped
+        return Scoring(axes, self.n_mapped, model, t2, q)
 
     @cached_property
     def seen(self) -> Seen:

@@ -58,7 +58,7 @@ def points(
     for i, level in [*enumerate(levels), (-1, "no label")]:
         own = np.flatnonzero(codes == i)
         if len(own):
-            look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": "#8a8a8a", "symbol": "circle-open"}
+            look = {"color": color(i), "symbol": symbol(i)} if i >= 0 else {"color": GREY, "symbol": "circle-open"}
             names = [hover[int(j)] for j in own]
             traces.append(_trace(x[own], y[own], names, look, name=plain(level), legendgroup=plain(level), **more))
     return traces

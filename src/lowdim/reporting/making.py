@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
@@ -25,8 +26,9 @@ from .page.packages import require_packages
 from .sections import SECTIONS, computed
 from .words import count
 
-#: At most so many sentences are at the top of the page.
+#: At most so many sections have a sentence at the top of the page; if there are more, the first ones of this order.
 _MOST_SENTENCES = 6
+_IMPORTANCE = ("data", "how-many", "meaning", "two-tables", "map", "holes", "misfits", "beyond", "rebuilding")
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,15 +221,22 @@ def _document(a: Analysis, title: str, stopwatch: Stopwatch) -> Document:
             stopwatch.note(section.title)
             sections.append(section)
     sections.append(computed.section(a, sections, stopwatch.seconds))
-    sentences = [section.summary for section in sections if section.summary]
     return Document(
         title=title,
         subtitle=f"{count(a.n, 'row')}, {count(a.p, 'column')}",
         sections=sections,
-        summary=sentences[:_MOST_SENTENCES],
+        summary=_summary(sections),
         downloads=[download for section in sections for download in section.downloads],
         generator=f"lowdim {__version__}",
     )
+
+
+def _summary(sections: Sequence[Section]) -> list[str]:
+    """The sentences of the most important sections, in the order of the page."""
+    said = {section.key: section.summary for section in sections if section.summary}
+    order = sorted(said, key=lambda key: _IMPORTANCE.index(key) if key in _IMPORTANCE else len(_IMPORTANCE))
+    kept = order[:_MOST_SENTENCES]
+    return [sentence for key, sentence in said.items() if key in kept]
 
 
 class Stopwatch:

@@ -41,7 +41,7 @@ def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
 
 
 def visible(text: Any) -> str:
-    """Text on one line: blanks replace control characters, and those that turn the direction of what follows."""
+    """Text on one line, in which blanks replace control characters and those that turn the direction of the text."""
     return _INVISIBLE.sub(" ", str(text))
 
 

@@ -109,7 +109,8 @@ def _kind(first: FirstPass, entries: np.ndarray, j: int) -> str:
     low, high = first.low[j], first.high[j]
     if low == high:
         return CONSTANT
-    if not first.whole[j]:
+    # All floats beyond 2^53 are whole.
+    if not first.whole[j] or max(abs(low), abs(high)) >= 2.0**53:
         return DECIMAL
     if low == 0 and high == 1:
         return BINARY
@@ -123,9 +124,11 @@ def _skewness(X: np.ndarray) -> np.ndarray:
     known = ~np.isnan(X)
     count = np.maximum(known.sum(axis=0), 1)
     centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / count, 0.0)
+    # In units of the largest, cubes neither overflow nor underflow.
+    centred /= np.maximum(np.abs(centred).max(axis=0, initial=0.0), np.finfo(float).tiny)
     square = (centred**2).sum(axis=0) / count
     cube = (centred**3).sum(axis=0) / count
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(cube / square**1.5)
 
 

@@ -20,7 +20,7 @@ from ...summaries.base import union
 #: The rules that take long if both rows and columns are many, and up to how many of them (or, of the second rule, of
 #: columns) they are applied.
 _SLOW = {"cv": 600, "map": 600}
-#: The number of simulations of parallel analysis, and their number if there are more rows and columns than the last one.
+#: The number of simulations of parallel analysis, and their number if rows and columns are more than the last one.
 _DRAWS, _FEW_DRAWS, _MANY = 100, 40, 300
 _FOLDS = 5
 #: The rules that the report follows: the first one that has an answer.

@@ -80,38 +80,17 @@ def correlations_of_rows(X: np.ndarray, used: np.ndarray, p: int) -> Correlation
     centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / counts, 0.0)
     lengths = np.sqrt((centred**2).sum(axis=0))
     units = centred / np.where(lengths > 0, lengths, 1.0)
-    place = _places(used[lengths > 0], np.flatnonzero(lengths > 0), p)
-
-    def correlations(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return _where_known(place, i, j, lambda a, b: np.einsum("nj,nj->j", units[:, a], units[:, b]))
-
-    return correlations
-
-
-def correlations_of_scatter(scatter: np.ndarray, used: np.ndarray, p: int) -> Correlations:
-    """The same from the scatter matrix of the columns `used`."""
-    lengths = np.sqrt(np.diagonal(scatter))
-    place = _places(used, np.arange(len(used)), p)
-
-    def correlations(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return _where_known(place, i, j, lambda a, b: scatter[a, b] / (lengths[a] * lengths[b]))
-
-    return correlations
-
-
-def _places(used: np.ndarray, at: np.ndarray, p: int) -> np.ndarray:
-    """For each of p columns its place among those that are known, or -1."""
     place = np.full(p, -1)
-    place[used] = at
-    return place
+    place[used[lengths > 0]] = np.flatnonzero(lengths > 0)
 
+    def correlations(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        a, b = place[i], place[j]
+        known = (a >= 0) & (b >= 0)
+        out = np.full(len(i), np.nan)
+        out[known] = np.einsum("nj,nj->j", units[:, a[known]], units[:, b[known]])
+        return out
 
-def _where_known(place: np.ndarray, i: np.ndarray, j: np.ndarray, function: Any) -> np.ndarray:
-    a, b = place[i], place[j]
-    known = (a >= 0) & (b >= 0)
-    out = np.full(len(i), np.nan)
-    out[known] = function(a[known], b[known])
-    return out
+    return correlations
 
 
 def _shapes(p: int) -> Iterator[tuple[int, ...]]:

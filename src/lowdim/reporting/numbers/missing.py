@@ -75,10 +75,11 @@ def _patterns(holes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _differences(X: np.ndarray) -> tuple[int, list[Difference]]:
     """All pairs of a column with holes and another column, by the test of Mann and Whitney.
 
-    Where a column is missing, the other one is compared with where it is observed, as far as the other one is known. The
-    mean ranks of the two groups are compared, in units of the standard deviation that their difference has if the groups
-    are drawn at random; ties are taken into account. p-values are corrected by Holm's method, which holds whatever the
-    tests have to do with each other. Two products of a q x n with an n x p matrix, for q columns with holes.
+    The rows in which the other column is observed form two groups: where the first one is missing, and where it is not.
+    The mean ranks of these groups are compared, in units of the standard deviation that their difference has if the
+    groups are drawn at random; ties are taken into account. p-values are corrected by Holm's method, which holds
+    whatever the tests have to do with each other. Two products of a q x n with an n x p matrix, for q columns with
+    holes.
     """
     holes = np.isnan(X)
     missing = holes.sum(axis=0)

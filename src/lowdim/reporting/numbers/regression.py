@@ -13,10 +13,11 @@ from ...models import PCR, PLSRegression
 from ...selection import CrossValidation, bootstrap, cross_validate
 from .pairs import Pair
 
-#: The number of folds, the largest number of components that is tried, and the number of bootstrap samples.
-FOLDS, MOST_COMPONENTS, DRAWS = 10, 20, 200
-#: With more entries than this, one bootstrap sample takes long, and fewer are drawn.
-_LARGE = 2_000_000
+#: The number of folds, and the largest number of components that is tried.
+FOLDS, MOST_COMPONENTS = 10, 20
+#: The number of bootstrap samples. With more columns than this, each of them takes longer, and fewer are drawn, but no
+#: fewer than the last number.
+_DRAWS, _MANY_COLUMNS, _FEWEST_DRAWS = 200, 200, 60
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def regression(pair: Pair, standardize: bool, seed: int) -> Regression:
         predicted[test] = fold.predict(X[test]).reshape(len(test), -1) * unit
         means[test] = np.average(Y[train], axis=0, weights=of_train)
     model = PLSRegression(k, scale=scale).fit(X, scaled, sample_weight=weights)
-    draws = DRAWS if X.size <= _LARGE else max(20, int(DRAWS * _LARGE / X.size))
+    draws = max(_FEWEST_DRAWS, int(_DRAWS * min(1.0, _MANY_COLUMNS / p)))
     found = bootstrap(
         PLSRegression(k, scale=scale),
         X,
@@ -101,8 +102,6 @@ def regression(pair: Pair, standardize: bool, seed: int) -> Regression:
         n_boot=draws,
         sample_weight=weights,
         random_state=seed,
-        # Weights that are no counts cannot be drawn as rows.
-        kind="auto",
     )
     size = X.std(axis=0, ddof=1) * unit[:, None]
     low, high = found.interval("coef")

@@ -56,7 +56,7 @@ def biplot(a: Analysis) -> Chart:
                         "color": color(max(level, 0)),
                         "symbol": symbol(max(level, 0)),
                         "size": 5,
-                        "opacity": 0.5,
+                        "opacity": 0.4,
                     },
                 }
             )

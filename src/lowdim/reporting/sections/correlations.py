@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose
 from ..charts import axis, diverging, labels
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 
 #: Names are written beside the picture, and numbers into it, up to this many columns.
 _NAMED, _NUMBERED = 60, 12
@@ -51,7 +53,7 @@ def _sentences(a: Analysis) -> list[str]:
     if not strongest:
         return ["All columns have a correlation of 1 or -1 with each other."]
     told = [
-        f"{a.names[pair.first]} and {a.names[pair.second]} ({correlation(pair.r)})"
+        f"{brief(a.names[pair.first])} and {brief(a.names[pair.second])} ({correlation(pair.r)})"
         for pair in strongest[:_TOLD]
         if abs(pair.r) > found.chance
     ]
@@ -69,13 +71,13 @@ def _sentences(a: Analysis) -> list[str]:
     else:
         pair = strongest[0]
         said.append(
-            f"The strongest correlation, that of {a.names[pair.first]} and {a.names[pair.second]}, is "
+            f"The strongest correlation, that of {brief(a.names[pair.first])} and {brief(a.names[pair.second])}, is "
             f"{correlation(pair.r)}, no more than chance could give."
         )
     if found.chance > 0.3 or not told:
         said.append(
-            f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} in "
-            "size can be due to chance alone."
+            f"With {count(a.n, 'row')} and {count(found.pairs, 'pair')}, correlations up to {number(found.chance, 2)} "
+            "in size can be due to chance alone."
         )
     if a.has_holes:
         said.append("They are those of the table with its missing entries filled in.")
@@ -102,7 +104,7 @@ def _picture(a: Analysis) -> Chart:
     }
     if len(names) <= _NUMBERED:
         trace["texttemplate"] = "%{z:.2f}"
-    hidden = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
+    hidden: dict[str, Any] = {"showticklabels": not many, "type": "category", "automargin": True, "showgrid": False}
     if not many:
         hidden |= {"dtick": 1} | ({"tickfont": {"size": 9}} if len(names) > _NUMBERED else {})
     some = ""
@@ -124,8 +126,8 @@ def _picture(a: Analysis) -> Chart:
         table=Table({name: column for name, column in zip(_unique(names), found.matrix.T, strict=True)}, names),
         height=min(760, max(320, 26 * len(names) + 160)),
         caption=(
-            "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour along "
-            f"the diagonal is a group of columns that go together.{some}"
+            "Columns with similar correlations lie side by side (average linkage of 1 - |r|). A block of one colour "
+            f"along the diagonal is a group of columns that go together.{some}"
         ),
     )
 

@@ -130,9 +130,9 @@ def scree(a: Analysis) -> Chart:
         ),
         height=780,
         caption=(
-            "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an eigenvalue "
-            "has to exceed, or an upright line at the number. Below: the number that each rule says; the diamond is the "
-            f"rule that comes first.{beyond}"
+            "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "
+            "eigenvalue has to exceed, or an upright line at the number. Below: the number that each rule says; the "
+            f"diamond is the rule that comes first.{beyond}"
         ),
     )
 
@@ -250,7 +250,7 @@ def scores(a: Analysis) -> Chart:
         table=Table({"mean": mean, "std. error": error}, K, title="Cross-validation", row_name="components"),
         height=380,
         caption=(
-            f"The rows were cut into {len(result.per_split)} parts; each was scored by probabilistic PCA of the others. "
-            "Higher is better; the bars are one standard error up and down."
+            f"The rows were cut into {len(result.per_split)} parts; each was scored by probabilistic PCA of the "
+            "others. Higher is better; the bars are one standard error up and down."
         ),
     )

@@ -12,7 +12,7 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose, Section
 from ..charts import axis, color, labels
 from ..numbers.columns import BINARY, COUNTS, DECIMAL, FEW, WHOLE, equal_rows, thinned
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 from .correlations import correlation_blocks
 from .missing_entries import missing_blocks
 
@@ -45,8 +45,8 @@ def section(a: Analysis) -> Section:
         key="data",
         title="The data",
         lead=(
-            "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how the "
-            "columns are scaled, what is missing, and which columns go together."
+            "What the table holds, before anything is modelled: its rows and columns, what was left out and why, how "
+            "the columns are scaled, what is missing, and which columns go together."
         ),
         blocks=blocks,
         summary=_summary(a),
@@ -56,7 +56,7 @@ def section(a: Analysis) -> Section:
 def _summary(a: Analysis) -> str:
     missing = int(a.first.missing[a.used].sum())
     holes = "no entry is missing" if missing == 0 else f"{share(missing / (a.n * a.p))} of the entries are missing"
-    return f"The table has {count(a.n, 'row')} and {count(a.p, 'column')} of numbers that are analysed; {holes}."
+    return f"The report is about {count(a.n, 'row')} and {count(a.p, 'column')} of numbers; {holes}."
 
 
 def _size(a: Analysis) -> str:
@@ -68,11 +68,14 @@ def _size(a: Analysis) -> str:
     else:
         parts = [f"{n:,} {_KINDS[kind][n > 1]}" for kind, n in kinds.most_common()]
         told = f"Of these, {listed(parts)}"
-    which = "all" if a.p == a.opened.n_columns else f"{a.p:,}"
-    columns = f"{count(a.opened.n_columns, 'column')}, of which {which} {'is' if a.p == 1 else 'are'} analysed"
-    said = [f"The table has {count(a.n, 'row')} and {columns}.", f"{told}."]
+    verb = "is" if a.p == 1 else "are"
+    which = f"of which {a.p:,} {verb}" if a.p < a.opened.n_columns else "which is" if a.p == 1 else "all of which are"
+    said = [
+        f"The table has {count(a.n, 'row')} and {count(a.opened.n_columns, 'column')}, {which} analysed.",
+        f"{told}.",
+    ]
     groups = [
-        f"{grouping.name} ({count(len(grouping.levels), 'group')})"
+        f"{brief(grouping.name)} ({count(len(grouping.levels), 'group')})"
         for grouping in a.groupings
         if grouping.name not in {column.name for column in a.left_out}
     ]
@@ -86,20 +89,25 @@ def _size(a: Analysis) -> str:
 def _left_out(a: Analysis) -> list[Block]:
     """What is not analysed, and why."""
     groups = set(a.opened.groups)
-    reasons = {
-        column.name: column.why + (", but they tell groups of rows apart" if column.name in groups else "")
+    reasons = [
+        (brief(column.name), column.why + (", but they tell groups of rows apart" if column.name in groups else ""))
         for column in a.left_out
-    }
+    ]
     if not reasons:
         return []
-    if len(reasons) > _TOLD:
-        table = Table({"why": list(reasons.values())}, list(reasons), title="Columns that are not analysed")
-        same = Counter(reasons.values()).most_common(1)[0]
-        most = f" Of {same[1]:,} of them, {same[0]}." if same[1] > _TOLD else ""
-        return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     same: defaultdict[str, list[str]] = defaultdict(list)
-    for name, why in reasons.items():
+    for name, why in reasons:
         same[why].append(name)
+    if len(reasons) > _TOLD:
+        table = Table(
+            {"why": [why for _, why in reasons]},
+            [column.name for column in a.left_out],
+            title="Columns that are not analysed",
+            row_name="column",
+        )
+        why = max(same, key=lambda why: len(same[why]))
+        most = f" For {len(same[why]):,} of them, {why}." if len(same[why]) > _TOLD else ""
+        return [Prose(f"{count(len(reasons), 'column')} are not analysed.{most}"), Listing(table, shown=6)]
     said = [
         f"{names[0]} is not analysed: {why}."
         if len(names) == 1
@@ -112,14 +120,14 @@ def _left_out(a: Analysis) -> list[Block]:
 def _identifiers(a: Analysis) -> list[str]:
     """Columns that may identify the rows, or count them, and are analysed all the same."""
     used = set(a.used.tolist())
-    suspects = [a.opened.names[j] for j in np.flatnonzero(a.columns.suspects) if j in used]
-    sequences = [a.opened.names[j] for j in np.flatnonzero(a.columns.sequences) if j in used]
+    suspects = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.suspects) if j in used]
+    sequences = [brief(a.opened.names[j]) for j in np.flatnonzero(a.columns.sequences) if j in used]
     said = []
     if suspects:
         one = len(suspects) == 1
         said.append(
-            f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and may "
-            f"just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
+            f"{listed(suspects)} {'holds' if one else 'hold'} different whole numbers that grow from row to row, and "
+            f"may just identify the rows. {'It is' if one else 'They are'} analysed like the other columns; if "
             f"{'it says' if one else 'they say'} nothing about the rows, name {'it' if one else 'one of them'} as ids."
         )
     if sequences:
@@ -140,10 +148,10 @@ def _repeated(a: Analysis) -> list[str]:
             verb = "is" if equal == 1 else "are"
             said.append(f"{count(equal, 'row')} ({share(equal / a.n)}) {verb} equal to an earlier row in all columns.")
     for group in a.correlations.copies:
-        names = [a.names[j] for j in group]
+        names = [brief(a.names[j]) for j in group]
         said.append(f"{listed(names)} are equal in all rows, so what they have in common counts {_times(len(names))}.")
     for group in a.correlations.rescaled:
-        names = [a.names[j] for j in group]
+        names = [brief(a.names[j]) for j in group]
         said.append(f"{listed(names)} are the same up to shift and scale: their correlation is 1 or -1.")
     if len(said) > 8:
         rest = len(said) - 8
@@ -157,7 +165,7 @@ def _times(n: int) -> str:
 
 def _scales(a: Analysis) -> str:
     """Deviations, and whether columns were divided by them."""
-    deviations, names = a.first.deviation[a.used], a.names
+    deviations, names = a.first.deviation[a.used], [brief(name) for name in a.names]
     if a.p == 1:
         return f"The standard deviation of {names[0]} is {number(deviations[0])}."
     low, high = int(np.argmin(deviations)), int(np.argmax(deviations))
@@ -280,11 +288,11 @@ def _skewed(a: Analysis) -> str:
     if not found:
         return ""
     found.sort(key=lambda j: -a.columns.skewness[j])
-    names, one = [a.opened.names[j] for j in found], len(found) == 1
+    names, one = [brief(a.opened.names[j]) for j in found], len(found) == 1
     zeros = any(a.first.low[j] == 0 for j in found)
     which = "the logarithm of 1 + x" if zeros else "the logarithm"
     return (
         f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed (skewness "
-        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up most of "
-        f"the variance. Components may say more about {which} of {'it' if one else 'them'}."
+        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up most "
+        f"of the variance. Components may say more about {which} of {'it' if one else 'them'}."
     )

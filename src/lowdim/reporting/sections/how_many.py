@@ -23,8 +23,10 @@ _WIDELY = 4
 _EQUAL_NOISE = ("minka", "bic", "aic")
 
 
-def section(a: Analysis) -> Section:
-    """What the rules say."""
+def section(a: Analysis) -> Section | None:
+    """What the rules say; None if there can be but one component."""
+    if a.rank < 2:
+        return None
     answered = [answer for answer in a.choices.answers if answer.k is not None]
     blocks: list[Block] = [Prose(_followed(a))]
     agreement = _agreement(answered)
@@ -39,8 +41,8 @@ def section(a: Analysis) -> Section:
         key="how-many",
         title="How many components",
         lead=(
-            "How many components are worth a look. Each rule draws the line between structure and noise in its own way; "
-            "where several agree, the answer is safer. An eigenvalue is the variance along a component."
+            "How many components are worth a look. Each rule draws the line between structure and noise in its own "
+            "way; where several agree, the answer is safer. An eigenvalue is the variance along a component."
         ),
         blocks=blocks,
         summary=_summary(a),
@@ -92,13 +94,13 @@ def _followed(a: Analysis) -> str:
     if answer.rule == "parallel":
         first = "eigenvalue is" if k == 1 else f"{k:,} eigenvalues are"
         return (
-            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than in 95% of simulated tables of the "
-            "same size whose columns have nothing to do with each other. The report follows this rule because it asks "
-            f"neither for a share of the variance nor for equal noise in all columns. {_caveat(answer)}"
+            f"{uses}, as {rule_name(answer.rule)} says: only the first {first} larger than in 95% of simulated tables "
+            "of the same size whose columns have nothing to do with each other. The report follows this rule because "
+            f"it asks neither for a share of the variance nor for equal noise in all columns. {_caveat(answer)}"
         )
     return (
-        f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which would come first, has no answer for this table. "
-        f"{_caveat(answer)}"
+        f"{uses}, as {rule_name(answer.rule)} says; parallel analysis, which would come first, has no answer for this "
+        f"table. {_caveat(answer)}"
     )
 
 
@@ -170,14 +172,15 @@ def _held_out(a: Analysis) -> str:
     if result is None:
         return ""
     best, within = result.best, result.one_standard_error
-    said = f"Rows that were left out of the fit are described best with {count(best, 'component')}"
+    how = "without components" if best == 0 else f"with {count(best, 'component')}"
+    said = f"Rows that were left out of the fit are described best {how}"
     most = int(result.n_components[-1])
     if within < best:
         said += f"; {within:,} are within one standard error of that, and simpler"
     if best == most and most > 1:
         said += (
-            ". That is the largest number that was tried: even the last components are more than equal noise, which says "
-            "more about the noise than about structure"
+            ". That is the largest number that was tried: even the last components are more than equal noise, which "
+            "says more about the noise than about structure"
         )
     return f"{said}."
 
@@ -186,8 +189,8 @@ def _remarks(a: Analysis) -> str:
     said = []
     if a.has_holes:
         said.append(
-            "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look a "
-            "little more alike than they are."
+            "Eigenvalues and rules are those of the table with its missing entries filled in, which makes columns look "
+            "a little more alike than they are."
         )
     if "parallel" in a.choices and a.choices["parallel"].k is not None:
         simulated = draws(a.n, a.p)

@@ -171,7 +171,8 @@ def _variance(a: Analysis) -> list[str]:
     if shares is None:
         return []
     both = float(shares[0] + shares[1])
-    text = f"{names[0]} and {names[1]} together hold {share(both)} of the variance"
+    what = "the variance, as the kernel measures it" if hasattr(a.mapped, "kernel") else "the variance"
+    text = f"{names[0]} and {names[1]} together hold {share(both)} of {what}"
     if both >= 0.8:
         return [f"{text}, so that the map shows most of how the rows differ."]
     if both >= 0.4:
@@ -221,15 +222,15 @@ def _apart(spreads: list[Spread], group: Grouping, plane: str) -> list[str]:
     elif apart:
         verb = "lies" if len(apart) == 1 else "lie"
         sentences.append(f"In the plane of {plane}, {listed(apart)} {verb} apart from all others.")
-    where = "there" if apart else f"in the plane of {plane}"
+    where = "There" if apart else f"In the plane of {plane}"
     if len(overlap) == len(distances):
-        sentences.append(f"{'Both' if len(found) == 2 else 'All'} groups overlap {where}.")
+        sentences.append(f"{where}, {'both' if len(found) == 2 else 'all'} groups overlap.")
     elif len(overlap) == 1:
-        sentences.append(f"{names[overlap[0][0]]} and {names[overlap[0][1]]} overlap {where}.")
+        sentences.append(f"{where}, {names[overlap[0][0]]} and {names[overlap[0][1]]} overlap.")
     elif overlap:
         pairs = [f"{names[i]} with {names[j]}" for i, j in overlap[:3]]
         more = f", and {count(len(overlap) - 3, 'more pair')}" if len(overlap) > 3 else ""
-        sentences.append(f"Some overlap {where}: {', '.join(pairs)}{more}.")
+        sentences.append(f"{where}, some overlap: {', '.join(pairs)}{more}.")
     return sentences
 
 

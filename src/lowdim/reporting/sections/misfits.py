@@ -40,8 +40,9 @@ def section(a: Analysis) -> Section | None:
     worst = _worst(a, order, found)
     blocks += [Prose(" ".join(texts)) for texts in (worst, _over_represented(a)) if texts]
     blocks.append(_widget(a, order, found))
+    whose = "the model" if a.subspace is a.model else "a PCA"
     lead = (
-        f"T2 is the distance of a row from the mean within the {count(k, 'component')} of the model, and Q its "
+        f"T2 is the distance of a row from the mean within the {count(k, 'component')} of {whose}, and Q its "
         "distance from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a "
         "row with a large Q is unlike the others. Choose a point to see the columns responsible."
     )
@@ -53,23 +54,33 @@ def _counts(a: Analysis) -> list[str]:
     """How many rows are beyond each limit, and how many are to be expected."""
     seen = a.seen
     expected = ALPHA * seen.n
-    both = ((seen.t2_beyond, "T2"), (seen.q_beyond, "Q"))
     by_chance = number(expected, 2) if expected < 10 else f"{expected:,.0f}"
-    told = [f"{count(found, 'row')} ({share(found / seen.n)}) beyond the limit of {name}" for found, name in both]
-    return [
-        f"There {'is' if seen.t2_beyond == 1 else 'are'} {told[0]} and {told[1]}. Of Gaussian rows, about "
-        f"{by_chance} ({ALPHA:.0%}) would be beyond each of them by chance."
+    told = [
+        f"{count(found, 'row')}{f' ({share(found / seen.n)})' if found else ''} beyond the limit of {name}"
+        for found, name in _both(a)
     ]
+    sentences = [
+        f"There {'is' if seen.t2_beyond == 1 else 'are'} {listed(told)}. Of Gaussian rows, about {by_chance} "
+        f"({ALPHA:.0%}) would be beyond {'it' if len(told) == 1 else 'each of them'} by chance."
+    ]
+    if len(told) == 1:
+        sentences.append("The components describe the rows completely, so that Q is zero.")
+    return sentences
+
+
+def _both(a: Analysis) -> list[tuple[int, str]]:
+    """The numbers of rows beyond the limits of T2 and Q; of Q only if the components leave something."""
+    complete = int(a.subspace.n_components_) >= a.rank
+    return [(a.seen.t2_beyond, "T2"), *([] if complete else [(a.seen.q_beyond, "Q")])]
 
 
 def _many(a: Analysis) -> list[str]:
     """Whether there are more or fewer rows beyond the limits than chance explains."""
-    seen, expected = a.seen, ALPHA * a.seen.n
+    expected = ALPHA * a.seen.n
     # Three standard deviations of the count of Gaussian rows.
     chance = 3 * np.sqrt((1 - ALPHA) * expected)
-    both = ((seen.t2_beyond, "T2"), (seen.q_beyond, "Q"))
-    more = [name for found, name in both if found > expected + chance]
-    fewer = [name for found, name in both if found < expected - chance]
+    more = [name for found, name in _both(a) if found > expected + chance]
+    fewer = [name for found, name in _both(a) if found < expected - chance]
     sentences = []
     if more:
         sentences.append(
@@ -98,9 +109,11 @@ def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
         columns = "" if a.image_shape is not None else _responsible(a, found, place, of_t2)
         where = "farthest out within the components" if of_t2 else "farthest from the components"
         name_of_row = called(a, rows.numbers[i])
+        if a.opened.ids is None:
+            name_of_row = f"R{name_of_row[1:]}"
         text = f"{name_of_row} fits worst: it is {where}" if place == 0 else f"{name_of_row} follows"
         sentences.append(f"{text} ({name} is {times}){columns}.")
-    return [sentence[0].upper() + sentence[1:] for sentence in sentences]
+    return sentences
 
 
 def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> str:

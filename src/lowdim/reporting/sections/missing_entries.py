@@ -9,7 +9,7 @@ from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose
 from ..charts import axis, color, labels
 from ..numbers.missing import Difference, Missing
-from ..words import count, listed, number, share
+from ..words import brief, count, listed, number, share
 
 #: The largest numbers of columns and of patterns that are drawn.
 _COLUMNS, _PATTERNS = 40, 12
@@ -37,17 +37,19 @@ def _where(a: Analysis, missing: Missing) -> str:
     total = int(missing.by_column.sum())
     columns = np.flatnonzero(missing.by_column)
     order = columns[np.argsort(-missing.by_column[columns], kind="stable")]
-    most = [f"{a.names[j]} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
+    most = [f"{brief(a.names[j])} ({share(missing.by_column[j] / a.n)})" for j in order[:3]]
     rest = "" if len(order) <= 3 else f" and {count(len(order) - 3, 'other')}"
     joined = f"{', '.join(most)}{rest}" if rest else listed(most)
     said = [
-        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {'is' if total == 1 else 'are'} missing, in "
-        f"{count(len(columns), 'column')} of {a.p:,}: {joined}."
+        f"{count(total, 'entry', 'entries')} ({share(total / (a.n * a.p))}) {'is' if total == 1 else 'are'} missing, "
+        f"in {count(len(columns), 'column')} of {a.p:,}: {joined}."
     ]
     complete = f"{share(missing.complete / missing.rows)}"
-    if missing.rows == a.n:
+    if missing.complete == 0:
+        said.append("No row is complete." if missing.rows == a.n else "No row of a sample is complete.")
+    elif missing.rows == a.n:
         verb = "is" if missing.complete == 1 else "are"
-        said.append(f"{_capital(count(missing.complete, 'row'))} ({complete}) {verb} complete.")
+        said.append(f"{count(missing.complete, 'row')} ({complete}) {verb} complete.")
     else:
         said.append(f"In a sample of {count(missing.rows, 'row')}, {complete} are complete.")
     if missing.empty:
@@ -55,15 +57,11 @@ def _where(a: Analysis, missing: Missing) -> str:
     together = [i for i in range(len(missing.counts)) if missing.patterns[i].sum() > 1]
     if together and missing.counts[together[0]] > 1:
         i = together[0]
-        names = [a.names[j] for j in np.flatnonzero(missing.patterns[i])]
+        names = [brief(a.names[j]) for j in np.flatnonzero(missing.patterns[i])]
         said.append(f"In {count(int(missing.counts[i]), 'row')}, {listed(names)} are missing together.")
     elif missing.counts[missing.patterns.any(axis=1)].max() == 1 and missing.rows - missing.complete > 1:
-        said.append("No two of the others miss the same entries.")
+        said.append("No two of the other rows miss the same entries.")
     return " ".join(said)
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _by_column(a: Analysis, missing: Missing) -> Chart:
@@ -129,7 +127,9 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
     table = Table(
         {
             "rows": counts,
-            "missing": [listed([a.names[j] for j in np.flatnonzero(p)], 8) if p.any() else "none" for p in patterns],
+            "missing": [
+                listed([brief(a.names[j]) for j in np.flatnonzero(p)], 8) if p.any() else "none" for p in patterns
+            ],
         },
         list(range(1, len(counts) + 1)),
         title="Which entries are missing together",
@@ -160,26 +160,27 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             "needed."
         )
     how = (
-        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a level of "
-        "5% for all together by Holm's method)"
+        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a "
+        "level of 5% for all together by Holm's method)"
     )
     if not missing.differences:
         return (
-            f"Do they look random? No column tells where entries of another one are missing {how}. So nothing here speaks "
-            "against holes at random. It is no proof: whether an entry is missing may depend on the entry itself, which "
-            "no table can show."
+            f"Do they look random? No column tells where entries of another one are missing {how}. So nothing here "
+            "speaks against holes at random. It is no proof: whether an entry is missing may depend on the entry "
+            "itself, which no table can show."
         )
     told = [_difference(a, found) for found in missing.differences[:_TOLD]]
     rest = len(missing.differences) - len(told)
     more = f" There {'is' if rest == 1 else 'are'} {count(rest, 'further difference')}." if rest else ""
     return (
-        f"Do they look random? Not entirely: {'; '.join(told)} {how}.{more} Filling in takes such differences into account "
-        "as far as they are in the columns of the table; it cannot if an entry is missing because of its own value."
+        f"Do they look random? Not entirely: {'; '.join(told)} {how}.{more} Filling in takes such differences into "
+        "account as far as they are in the columns of the table; it cannot if an entry is missing because of its own "
+        "value."
     )
 
 
 def _difference(a: Analysis, found: Difference) -> str:
-    other, column = a.names[found.other], a.names[found.column]
+    other, column = brief(a.names[found.other]), brief(a.names[found.column])
     missing, observed = number(found.median_missing), number(found.median_observed)
     if missing == observed:
         return f"where {column} is missing, {other} is distributed differently"
