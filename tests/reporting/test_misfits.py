@@ -18,8 +18,8 @@ X, GROUPS = clusters(300)
 def test_contributions_add_up(standardize, k):
     model = PCA(k, standardize=standardize).fit(X)
     found = contributions(model, X)
-    np.testing.assert_allclose((found.t2**2).sum(axis=1), hotelling_t2(model, X), rtol=1e-9)
-    np.testing.assert_allclose((found.q**2).sum(axis=1), q_residuals(model, X), rtol=1e-7, atol=1e-18)
+    np.testing.assert_allclose(found.t2.sum(axis=1), hotelling_t2(model, X), rtol=1e-9)
+    np.testing.assert_allclose(found.q.sum(axis=1), q_residuals(model, X), rtol=1e-7, atol=1e-18)
 
 
 def test_contributions_of_components_without_variance():
@@ -27,7 +27,7 @@ def test_contributions_of_components_without_variance():
     model = PCA(3).fit(rows)
     found = contributions(model, rows)
     two = PCA(2).fit(rows)
-    np.testing.assert_allclose((found.t2**2).sum(axis=1), hotelling_t2(two, rows), rtol=1e-7)
+    np.testing.assert_allclose(found.t2.sum(axis=1), hotelling_t2(two, rows), rtol=1e-7)
 
 
 def test_the_column_of_a_wrong_entry_is_responsible():
@@ -38,11 +38,24 @@ def test_the_column_of_a_wrong_entry_is_responsible():
     rows[42, 2] -= 3.0
     a = analysis(rows, n_components=2, standardize=False)
     found = contributions(a.subspace, rows)
-    assert np.argmax(found.q[17] ** 2) == 5 and found.q[17, 5] > 0
-    assert np.argmax(found.q[42] ** 2) == 2 and found.q[42, 2] < 0
+    assert np.argmax(found.q[17]) == 5 and found.above_predicted[17, 5]
+    assert np.argmax(found.q[42]) == 2 and not found.above_predicted[42, 2]
     text = _text(section(a))
     assert "x6 (higher than expected)" in text and "x3 (lower than expected)" in text
     assert "Row 17 " in text and "Row 42 " in text
+
+
+def test_columns_contribute_to_t2_by_the_entries_of_the_row():
+    rows = np.random.default_rng(8).standard_normal((200, 1)) @ np.ones((1, 5))
+    rows += 0.3 * np.random.default_rng(9).standard_normal((200, 5))
+    rows[3] = rows.mean(axis=0)
+    rows[3, 1], rows[3, 4] = 9.0, -0.5
+    a = analysis(rows, n_components=1, standardize=False)
+    found = contributions(a.subspace, rows)
+    assert np.argmax(found.t2[3]) == 1 and found.above_mean[3, 1]
+    # This entry makes the row less extreme.
+    assert found.t2[3, 4] < 0 and not found.above_mean[3, 4]
+    np.testing.assert_allclose(found.t2[3, [0, 2, 3]], 0.0, atol=0.1 * found.t2[3, 1])
 
 
 def _text(found):

@@ -1,15 +1,16 @@
 """The columns that are responsible for T2 and Q of a row.
 
-With x the centred and scaled row, W the components and l their variances, z = W x and
+With x the centred and scaled row, W the components, l their variances and z = W x,
 
-    T2 = sum_k z_k^2 / l_k = |W^T diag(l)^(-1/2) z|^2,   Q = |x - W^T z|^2,
+    T2 = sum_k z_k^2 / l_k = sum_j x_j (W^T diag(l)^(-1) z)_j,   Q = sum_j (x - W^T z)_j^2,
 
-since the rows of W are orthonormal. Both are sums of squares over the columns, and the contribution of a column is its
-square: these are the complete decomposition contributions of [1]_, which are never negative and add up to T2 and Q.
+and the contribution of column j is its term of the sum [1]_. A column contributes to T2 by its entry in this row: nothing
+if the entry is at the mean, and less than nothing if it makes the row less extreme.
 
 References
 ----------
-.. [1] Alcala, Qin (2009), Reconstruction-based contribution for process monitoring, Automatica 45.
+.. [1] Westerhuis, Gurden, Smilde (2000), Generalized contribution plots in multivariate statistical process monitoring,
+   Chemometrics and Intelligent Laboratory Systems 51.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from .arrays import floats
 
 
 class Contributions(NamedTuple):
-    """Roots of the contributions of the columns, shape (m, p), with signs: positive where the entry is large, or larger
-    than the components predict."""
+    """What each column contributes to T2 and Q of each row, shape (m, p), and where entries are above the mean, or above
+    what the components predict."""
 
     t2: np.ndarray
     q: np.ndarray
+    above_mean: np.ndarray
+    above_predicted: np.ndarray
 
 
 def contributions(model: Any, X: np.ndarray) -> Contributions:
-    """The signed roots of the contributions of the columns to T2 and Q of the rows of `X`, for a fitted PCA."""
+    """The contributions of the columns to T2 and Q of the rows of `X`, for a fitted PCA."""
     mean, W, variances = (floats(a) for a in (model.mean_, model.components_, model.explained_variance_))
     centred = X - mean
     if model.scale_ is not None:
@@ -38,4 +41,6 @@ def contributions(model: Any, X: np.ndarray) -> Contributions:
     Z = centred @ W.T
     # Components without variance are no part of T2.
     rank = int(model.rank_)
-    return Contributions((Z[:, :rank] / np.sqrt(variances[:rank])) @ W[:rank], centred - Z @ W)
+    residuals = centred - Z @ W
+    t2 = centred * ((Z[:, :rank] / variances[:rank]) @ W[:rank])
+    return Contributions(t2, residuals**2, centred > 0, residuals > 0)

@@ -41,10 +41,11 @@ def section(a: Analysis) -> Section | None:
     blocks += [Prose(" ".join(texts)) for texts in (worst, _over_represented(a)) if texts]
     blocks.append(_widget(a, order, found))
     whose = "the model" if a.subspace is a.model else "a PCA"
+    within = "the only component" if k == 1 else f"the {k:,} components"
     lead = (
-        f"T2 is the distance of a row from the mean within the {count(k, 'component')} of {whose}, and Q its "
-        "distance from them: what they do not describe of the row. A row with a large T2 is extreme in a usual way; a "
-        "row with a large Q is unlike the others. Choose a point to see the columns responsible."
+        f"T2 tells how far a row is from the mean within {within} of {whose}, and Q how much of the row is outside "
+        f"{'it' if k == 1 else 'them'}. A row with a large T2 is extreme in a usual way; a row with a large Q is unlike "
+        "the others. Choose a point to see the columns responsible."
     )
     clear = worst and a.seen.rows.misfit[order[0]] > _CLEAR
     return Section("misfits", "Which rows do not fit", lead, blocks, worst[0] if clear else "")
@@ -118,12 +119,11 @@ def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
 
 def _responsible(a: Analysis, found: Contributions, place: int, of_t2: bool) -> str:
     """The columns with the largest contributions to T2 or Q of a row, and whether its entries are large or small."""
-    roots = found.t2[place] if of_t2 else found.q[place]
-    squares = roots**2
-    order = np.argsort(-squares, kind="stable")[:_NAMED]
-    large = order[squares[order] >= 0.1 * squares.sum()]
+    parts, above = (found.t2, found.above_mean) if of_t2 else (found.q, found.above_predicted)
+    order = np.argsort(-parts[place], kind="stable")[:_NAMED]
+    large = order[parts[place, order] >= 0.1 * parts[place].sum()]
     high, low = ("high", "low") if of_t2 else ("higher than expected", "lower than expected")
-    named = [f"{brief(a.names[j])} ({high if roots[j] > 0 else low})" for j in (large if len(large) else order)]
+    named = [f"{brief(a.names[j])} ({high if above[place, j] else low})" for j in (large if len(large) else order)]
     return f", mostly by {listed(named)}" if len(large) else f", by many columns, first of all {listed(named)}"
 
 
@@ -162,7 +162,10 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
             for place, i in enumerate(order)
         ],
     }
-    caption = f"Lines are the limits that {ALPHA:.0%} of Gaussian rows exceed."
+    caption = (
+        f"Lines are the limits that {ALPHA:.0%} of Gaussian rows exceed. A column with a negative contribution makes the "
+        "row less extreme."
+    )
     if a.seen.is_sample:
         caption += f" Of {a.seen.n:,} rows, {len(rows):,} are shown, among them the {len(order)} that fit worst."
     return Widget(
@@ -177,14 +180,13 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
     )
 
 
-def _bars(a: Analysis, roots: np.ndarray) -> list[list[Any]]:
+def _bars(a: Analysis, parts: np.ndarray) -> list[list[Any]]:
     """The columns of the largest contributions, and the sum of the others."""
-    squares = roots**2
-    order = np.argsort(-squares, kind="stable")
+    order = np.argsort(-np.abs(parts), kind="stable")
     shown = order[:_COLUMNS]
-    bars = [[brief(a.names[j]), float(np.float32(squares[j]))] for j in shown]
+    bars = [[brief(a.names[j]), float(np.float32(parts[j]))] for j in shown]
     if len(order) > len(shown):
-        rest = squares[order[len(shown) :]].sum()
+        rest = parts[order[len(shown) :]].sum()
         bars.append([f"{count(len(order) - len(shown), 'other column')}", float(np.float32(rest))])
     return bars
 
