@@ -72,6 +72,24 @@ def test_a_component_that_depends_on_one_row():
     assert any("to a single row, row 7" in text for text in texts)
 
 
+def test_a_component_of_many_columns_names_both_of_its_ends():
+    rows = _common([*np.linspace(1.3, 1.1, 8), *np.linspace(-0.9, -0.8, 6)], noise=0.1)
+    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    assert "contrasts a, b and c (at its high end) with i, j and k (at its low end)" in text
+
+
+def test_a_small_part_at_the_other_end_is_not_told():
+    rows = _common([*np.linspace(1.3, 1.1, 12), -0.3, -0.3], noise=0.1)
+    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    assert "rises with a, b, c, d, e and f together" in text
+
+
+def test_half_of_the_weight_on_few_columns():
+    rows = _common([3, 2.9, 2.8, *[1.3] * 11, 0], noise=0.1)
+    text = in_words(analysis(rows, n_components=2, standardize=False), 0)
+    assert "has half of its weight on 3 columns and the rest on many; it rises with a, b, c" in text
+
+
 def test_how_well_directions_are_determined():
     # The bootstrap finds out for one of these tables, and only the test of equal variances for the other.
     for seed, turned in ((1, True), (5, False)):

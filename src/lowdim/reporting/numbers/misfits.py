@@ -4,8 +4,8 @@ With x the centred and scaled row, W the components, l their variances and z = W
 
     T2 = sum_k z_k^2 / l_k = sum_j x_j (W^T diag(l)^(-1) z)_j,   Q = sum_j (x - W^T z)_j^2,
 
-and the contribution of column j is its term of the sum [1]_. A column contributes to T2 by its entry in this row: nothing
-if the entry is at the mean, and less than nothing if it makes the row less extreme.
+and the contribution of column j is its term of the sum [1]_. A column contributes to T2 by its entry in this row:
+nothing if the entry is at the mean, and a negative amount if it makes the row less extreme.
 
 References
 ----------
@@ -23,8 +23,8 @@ from .arrays import floats
 
 
 class Contributions(NamedTuple):
-    """What each column contributes to T2 and Q of each row, shape (m, p), and where entries are above the mean, or above
-    what the components predict."""
+    """What each column contributes to T2 and Q of each row, shape (m, p), and where entries are above the mean, or
+    above what the components predict."""
 
     t2: np.ndarray
     q: np.ndarray

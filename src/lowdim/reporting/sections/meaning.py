@@ -18,6 +18,8 @@ from .naming import called, columns_called, component_title
 _SHARE, _FRACTION = 0.9, 0.15
 #: If more than a few columns are needed for this share of a component, none of them matters much.
 _FEW, _MOST = 6, 0.7
+#: The other end of such a component is told if its columns have this share of the weight.
+_OTHER_END = 0.2
 #: Correlations from here on count when all columns rise together.
 _LEVEL = 0.25
 #: The share of the variance of a component between groups from which on its ends are told by groups, and the distance
@@ -25,6 +27,8 @@ _LEVEL = 0.25
 _BETWEEN, _AWAY = 0.3, 0.5
 #: Median angles in degrees from which on a direction is not well determined, and from which on it is hardly determined.
 _ROUGH, _LOOSE = 15.0, 30.0
+#: The largest number of components of which a sentence says how far and towards which other one they turn.
+_TURNED = 2
 #: Variances of neighbouring components may be equal if a test of it has a larger p-value.
 _EQUAL = 0.01
 #: The share of the variance of a component that is due to a single row, from which on this is told.
@@ -91,15 +95,24 @@ def _columns(a: Analysis, k: int) -> str:
     sums = np.cumsum(weights[order])
     if np.searchsorted(sums, _MOST) + 1 > _FEW:
         half = int(np.searchsorted(sums, 0.5)) + 1
-        text = f"is spread over many columns (half of its weight lies on {half:,} of them); it "
-        return text + _ends_of_columns(a, k, order[:_FEW])
+        some = f"has half of its weight on {half:,} columns and the rest on many"
+        many = f"is spread over many columns (half of its weight lies on {half:,} of them)"
+        return f"{some if half <= _FEW else many}; it {_ends_of_columns(a, k, _of_both_signs(values, weights, order))}"
     main = order[: int(np.searchsorted(sums, _SHARE)) + 1]
     main = main[weights[main] >= _FRACTION * weights[main[0]]]
     text = _ends_of_columns(a, k, main)
     doubtful = columns_called(a, main[uncertain[main]])
     if doubtful:
-        text += f" (the sign of {listed(doubtful)} is uncertain)"
+        text += f"; the sign of {listed(doubtful)} is uncertain"
     return text
+
+
+def _of_both_signs(values: np.ndarray, weights: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """A few columns of the largest weights; if both signs have a good part of the weight, the same number of each."""
+    rising = values[order] > 0
+    if min(weights[values > 0].sum(), weights[values <= 0].sum()) < _OTHER_END:
+        return order[:_FEW]
+    return np.concatenate([order[rising][: _FEW // 2], order[~rising][: _FEW // 2]])
 
 
 def _ends_of_columns(a: Analysis, k: int, columns: np.ndarray) -> str:
@@ -176,13 +189,17 @@ def _determined(a: Analysis) -> list[str]:
         ((found.turns >= _ROUGH) & (found.turns < _LOOSE), "only roughly determined"),
         (found.turns >= _LOOSE, "hardly determined"),
     ):
-        loose = [
-            f"{found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards {names[found.mixes_with[k]]}"
-            for k in np.flatnonzero(some)
-        ]
-        if loose:
-            which = "The direction of one component is" if len(loose) == 1 else f"{len(loose)} directions are"
-            sentences.append(f"{which} {how}: a typical sample turns {'; '.join(loose)}.")
+        loose = np.flatnonzero(some)
+        if len(loose):
+            which = "The direction of" if len(loose) == 1 else "The directions of"
+            turned = [
+                f"{found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards {names[found.mixes_with[k]]}"
+                for k in loose[:_TURNED]
+            ]
+            sentences.append(
+                f"{which} {listed([found.names[k] for k in loose], 10)} {'is' if len(loose) == 1 else 'are'} {how}: a "
+                f"typical sample turns {', and '.join(turned)}."
+            )
     if ties:
         pairs = listed([f"{names[k]} with {names[k + 1]}" for k in ties], 4)
         sentences.append(

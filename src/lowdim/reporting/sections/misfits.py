@@ -44,8 +44,8 @@ def section(a: Analysis) -> Section | None:
     within = "the only component" if k == 1 else f"the {k:,} components"
     lead = (
         f"T2 tells how far a row is from the mean within {within} of {whose}, and Q how much of the row is outside "
-        f"{'it' if k == 1 else 'them'}. A row with a large T2 is extreme in a usual way; a row with a large Q is unlike "
-        "the others. Choose a point to see the columns responsible."
+        f"{'it' if k == 1 else 'them'}. A row with a large T2 is extreme in a usual way; a row with a large Q is "
+        "unlike the others. Choose a point to see the columns responsible."
     )
     clear = worst and a.seen.rows.misfit[order[0]] > _CLEAR
     return Section("misfits", "Which rows do not fit", lead, blocks, worst[0] if clear else "")
@@ -163,8 +163,8 @@ def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
         ],
     }
     caption = (
-        f"Lines are the limits that {ALPHA:.0%} of Gaussian rows exceed. A column with a negative contribution makes the "
-        "row less extreme."
+        f"Lines are the limits that {ALPHA:.0%} of Gaussian rows exceed. A column with a negative contribution makes "
+        "the row less extreme."
     )
     if a.seen.is_sample:
         caption += f" Of {a.seen.n:,} rows, {len(rows):,} are shown, among them the {len(order)} that fit worst."
