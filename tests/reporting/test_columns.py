@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from lowdim import PCA
 from lowdim.reporting import opening
 from lowdim.reporting.numbers.columns import equal_rows
 from reporting.tables import analysis
@@ -100,6 +101,21 @@ def test_columns_that_identify_rows(monkeypatch, limit):
     assert names[a.columns.suspects].tolist() == ["steps"]
     assert names[a.columns.sequences].tolist() == ["year"]
     assert a.names == ["steps", "year", "humid", "value"]
+
+
+def test_a_count_within_groups_identifies_rows_if_its_name_says_so():
+    count = np.tile(np.arange(50) + 1, 8)
+    X = pd.DataFrame({"index": count, "day": count, "case": RANDOM.integers(0, 2, N), "value": RANDOM.normal(size=N)})
+    a = analysis(X)
+    assert a.names == ["day", "case", "value"]
+    (column,) = a.left_out
+    assert column.why == "by its name and its entries, it counts the rows of each group, from 1 to 50"
+
+
+def test_columns_that_a_fitted_model_does_not_use():
+    X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["a", "b", "c"])
+    a = analysis(X, model=PCA(1).fit(X[["a", "b"]]))
+    assert [(column.name, column.why) for column in a.left_out] == [("c", "the model does not use it")]
 
 
 def test_a_table_of_nothing_but_a_count_is_analysed_all_the_same():

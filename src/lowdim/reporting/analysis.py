@@ -18,7 +18,7 @@ from ..summaries import Moments
 from ..summaries.base import union
 from .given_model import columns_of, fit_given, is_fitted
 from .numbers.canonical import Canonical, canonical
-from .numbers.columns import Columns, column_facts
+from .numbers.columns import Columns, column_facts, why_not_analysed
 from .numbers.components import Meaning, bootstrapped, meaning_of_other, meaning_of_principal
 from .numbers.correlations import Correlations, columns_to_correlate, correlations_of, covariances
 from .numbers.counting import choices_of_pieces, choices_of_rows, followed
@@ -106,15 +106,9 @@ class Analysis:
     @cached_property
     def left_out(self) -> list[LeftOut]:
         """The columns that are not analysed, and why."""
-        first, out = self.first, list(self.opened.left_out)
-        for j in np.setdiff1d(np.arange(len(self.opened.names)), self.used):
-            why = "all its entries are missing" if first.observed[j] == 0 else f"all its entries are {first.low[j]:g}"
-            if first.numbering[j]:
-                why = f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
-            elif first.low[j] < first.high[j]:
-                why = "it holds different whole numbers that grow from row to row, and its name says what for"
-            out.append(LeftOut(self.opened.names[j], why))
-        return out
+        names, others = self.opened.names, np.setdiff1d(np.arange(len(self.opened.names)), self.used)
+        found = [LeftOut(names[j], why_not_analysed(self.first, self.columns, j)) for j in others]
+        return [*self.opened.left_out, *found]
 
     @cached_property
     def has_holes(self) -> bool:

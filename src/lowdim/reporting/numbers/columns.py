@@ -85,9 +85,10 @@ def column_facts(first: FirstPass, names: Sequence[str]) -> Columns:
     with np.errstate(invalid="ignore"):
         for_logarithm = measured & (first.low >= 0) & (skewness > _SKEWED) & (np.abs(after) < skewness / 2)
     different = np.array([_grows(first, j) for j in range(len(names))], dtype=bool)
+    recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
     named = np.array([_names_rows(name) for name in names], dtype=bool)
     from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
-    identifiers = from_the_first | (different & named)
+    identifiers = from_the_first | ((different | recounts) & named)
     return Columns(
         kinds=kinds,
         skewness=skewness,
@@ -96,6 +97,22 @@ def column_facts(first: FirstPass, names: Sequence[str]) -> Columns:
         suspects=different & ~identifiers & ~first.numbering,
         sequences=first.numbering & ~identifiers,
     )
+
+
+def why_not_analysed(first: FirstPass, columns: Columns, j: int) -> str:
+    """Why a column of numbers is not analysed."""
+    low, high = first.low[j], first.high[j]
+    if first.observed[j] == 0:
+        return "all its entries are missing"
+    if low == high:
+        return f"all its entries are {low:g}"
+    if not columns.identifiers[j]:
+        return "the model does not use it"
+    if first.numbering[j]:
+        return f"it just counts the rows, from {low:g} to {high:,.0f}"
+    if _grows(first, j):
+        return "by its name and its entries, whole numbers that grow from row to row, it identifies the rows"
+    return f"by its name and its entries, it counts the rows of each group, from {low:g} to {high:,.0f}"
 
 
 def thinned(rows: np.ndarray) -> np.ndarray:
@@ -143,6 +160,14 @@ def _grows(first: FirstPass, j: int) -> bool:
     if not first.whole[j] or first.observed[j] < max(first.n, _FEWEST_IDENTIFIED):
         return False
     return bool(np.all(np.diff(first.sample[:, j]) > 0))
+
+
+def _recounts(first: FirstPass, j: int) -> bool:
+    """Whether a column counts rows from 0 or 1, again and again: within groups that follow each other."""
+    counted = first.sample[:, j]
+    if len(counted) < max(first.n, _FEWEST_IDENTIFIED) or first.low[j] not in (0, 1) or first.high[j] <= _FEW_VALUES:
+        return False
+    return bool(np.all((np.diff(counted) == 1) | (counted[1:] == first.low[j])))
 
 
 def _names_rows(name: str) -> bool:
