@@ -56,6 +56,7 @@ def test_scales_and_logarithm():
     assert "each column is divided by its standard deviation" in text
     skewness = ((TABLE["income"] - TABLE["income"].mean()) ** 3).mean() / TABLE["income"].std(ddof=0) ** 3
     assert f"income is never negative and strongly skewed (skewness {skewness:.3g})" in text
+    assert "Components of its logarithm may say more." in text
 
 
 def test_why_columns_are_rescaled_or_not():

@@ -46,6 +46,7 @@ def test_every_rule_is_in_the_scree():
     assert [name for name, trace in lines.items() if trace["visible"] is True] == ["parallel analysis: 3"]
     np.testing.assert_allclose(lines["parallel analysis: 3"]["y"], a.choices["parallel"].curve[:10])
     answers = dict(zip(chart.data[-1]["y"], chart.data[-1]["x"].tolist(), strict=True))
+    assert "the diamond is parallel analysis." in chart.caption
     assert answers["BIC"] == a.choices["bic"].k
     assert len(answers) == len(RULES)
 

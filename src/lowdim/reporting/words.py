@@ -21,7 +21,7 @@ def share(fraction: float) -> str:
     percent = 100.0 * fraction
     if 0 < percent < 0.001:
         return "less than 0.001%"
-    return f"{percent:.1f}%" if percent >= 1 or percent == 0 else f"{percent:.2g}%"
+    return f"{percent:.1f}%" if percent >= 0.995 or percent == 0 else f"{percent:.2g}%"
 
 
 def number(value: float, digits: int = 3) -> str:

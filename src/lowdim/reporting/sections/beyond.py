@@ -125,7 +125,7 @@ def _kernel_said(a: Analysis, b: Beyond) -> str:
 
 def _verdict(mean: float, certain: bool) -> str:
     if not certain:
-        return "; that is no difference to speak of."
+        return "; the difference is small, or may be chance."
     return ", which is more." if mean > 0 else ", which is less."
 
 

@@ -66,13 +66,13 @@ def _solved(a: Analysis) -> str:
     plan = getattr(model, "plan_", None)
     if plan is not None:
         solver, _, how = str(plan).partition(": ")
-        parts.append(f"It was solved by {solver} ({how}).")
+        parts.append(f"The solver was {solver} ({how}).")
     status = getattr(model, "status_", None)
     if status is not None:
         parts.append(f"How it ended: {status.value}.")
     residual = getattr(model, "residual_", None)
     if residual is not None and np.ndim(residual) == 0:
-        of_what = ", of the largest eigenvalue" if isinstance(model, PCA) else ""
+        of_what = " times the largest eigenvalue" if isinstance(model, PCA) else ""
         parts.append(f"The residual is {number(float(residual), 2)}{of_what}.")
     steps = getattr(model, "n_iter_", None)
     if steps is not None and np.ndim(steps) == 0 and int(steps) > 0:

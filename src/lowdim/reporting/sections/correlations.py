@@ -10,6 +10,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose
 from ..charts import axis, diverging, labels
+from ..numbers.correlations import Correlations
 from ..words import brief, count, listed, number, share
 
 #: Names are written beside the picture, and numbers into it, up to this many columns.
@@ -61,10 +62,7 @@ def _sentences(a: Analysis) -> list[str]:
     if told:
         verb = "The strongest correlation is that of" if len(told) == 1 else "The strongest correlations are those of"
         said.append(f"{verb} {listed(told, last='and')}.")
-        said.append(
-            f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
-            f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
-        )
+        said.append(_beyond_half(found))
         largest = abs(strongest[0].r)
         if largest < 0.3:
             said.append("All are weak, so a few components can hold only a small part of the variance.")
@@ -80,8 +78,17 @@ def _sentences(a: Analysis) -> list[str]:
             "in size can be due to chance alone."
         )
     if a.has_holes:
-        said.append("They are those of the table with its missing entries filled in.")
+        said.append("Correlations are those of the table with its missing entries filled in.")
     return said
+
+
+def _beyond_half(found: Correlations) -> str:
+    if found.beyond_half == found.pairs > 1:
+        return f"All {found.pairs:,} pairs have a correlation beyond 0.5 in size."
+    return (
+        f"{count(found.beyond_half, 'pair')} of {found.pairs:,} ({share(found.beyond_half / found.pairs)}) "
+        f"{'has' if found.beyond_half == 1 else 'have'} a correlation beyond 0.5 in size."
+    )
 
 
 def _picture(a: Analysis) -> Chart:

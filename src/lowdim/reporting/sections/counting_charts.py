@@ -131,8 +131,8 @@ def scree(a: Analysis) -> Chart:
         height=780,
         caption=(
             "Above: eigenvalues, and the line of each rule that is chosen in the legend: a threshold that an "
-            "eigenvalue has to exceed, or an upright line at the number. Below: the number that each rule says; the "
-            f"diamond is the rule that comes first.{beyond}"
+            "eigenvalue has to exceed, or an upright line at the number. Below: the number that each rule says"
+            f"{'' if chosen is None else f'; the diamond is {rule_name(chosen.rule)}'}.{beyond}"
         ),
     )
 

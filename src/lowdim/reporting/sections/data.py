@@ -186,11 +186,12 @@ def _scales(a: Analysis) -> str:
     if a.standardize:
         return (
             f"{said} The columns may well have different units, so {divided}: all columns then count the same, and "
-            "components are those of the correlations. If the units are the same, ask for standardize=False."
+            "components are those of the correlations. If the units are the same, ask for standardize=False "
+            "(--no-standardize)."
         )
     return (
         f"{said} That is no sign of different units, so {divided}, and columns that vary more count more. If the "
-        "units do differ, ask for standardize=True."
+        "units do differ, ask for standardize=True (--standardize)."
     )
 
 
@@ -290,9 +291,9 @@ def _skewed(a: Analysis) -> str:
     found.sort(key=lambda j: -a.columns.skewness[j])
     names, one = [brief(a.opened.names[j]) for j in found], len(found) == 1
     zeros = any(a.first.low[j] == 0 for j in found)
-    which = "the logarithm of 1 + x" if zeros else "the logarithm"
+    whose = ("its logarithm" if one else "their logarithms") + (" (that of 1 + x, for the zeros)" if zeros else "")
     return (
         f"{listed(names)} {'is' if one else 'are'} never negative and strongly skewed (skewness "
-        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up most "
-        f"of the variance. Components may say more about {which} of {'it' if one else 'them'}."
+        f"{number(float(a.columns.skewness[found[0]]))}{'' if one else ' at most'}): a few large entries make up much "
+        f"of the variance. Components of {whose} may say more."
     )

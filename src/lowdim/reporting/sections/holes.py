@@ -89,8 +89,8 @@ def _how(a: Analysis, found: Holes) -> str:
     chosen = ""
     if found.tried:
         chosen = (
-            f" Numbers from {min(found.tried):,} to {max(found.tried):,} were tried, and the one was taken with which "
-            "entries that had been hidden were found again best."
+            f" Of the numbers of components from {min(found.tried):,} to {max(found.tried):,}, it is the one that "
+            "found hidden entries again best."
         )
     return (
         f"{count(total, 'missing entry', 'missing entries')} {'was' if total == 1 else 'were'} filled in by "
@@ -109,8 +109,8 @@ def _widths(a: Analysis, found: Holes) -> str:
     typical = float(np.median(relative))
     so = f"account for about {share(1.0 - typical**2)} of its variance" if typical < _AS_WIDE else "say little about it"
     said = (
-        f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column, so the "
-        f"other columns {so}."
+        f"The standard deviation of a filled-in entry is typically {typical:.2f} times that of its column: by the "
+        f"model, the other columns {so}."
     )
     columns = np.unique(found.entries.columns)
     if len(columns) > 1:

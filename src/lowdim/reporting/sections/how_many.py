@@ -134,7 +134,7 @@ def _agreement(answered: list[Choice]) -> str:
         greedy = [rule for k, rules in groups.items() if k > high / 2 for rule in rules if rule in _EQUAL_NOISE]
         if greedy:
             said += (
-                f" The largest numbers come from rules that take the noise to be equal in all columns "
+                f" Among the largest numbers are those of rules that take the noise to be equal in all columns "
                 f"({listed([rule_name(rule) for rule in greedy])}): where it is not, they take noise for components."
             )
     return said
@@ -160,7 +160,7 @@ def _rules(a: Analysis) -> Table:
 def _variance(a: Analysis) -> str:
     e = a.choices.eigenvalues
     reached = np.cumsum(e.values) / e.total
-    needed = [f"{share(level)[:-3]}% takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
+    needed = [f"{level:.0%} takes {int(np.searchsorted(reached, level - 1e-12)) + 1:,}" for level in _SHARES]
     first = f"The first component holds {share(float(reached[0]))} of the variance"
     second = f", the first two {share(float(reached[1]))}" if len(reached) > 1 else ""
     return f"{first}{second}. To hold {listed(needed, 5)}."
@@ -176,7 +176,7 @@ def _held_out(a: Analysis) -> str:
     said = f"Rows that were left out of the fit are described best {how}"
     most = int(result.n_components[-1])
     if within < best:
-        said += f"; {within:,} are within one standard error of that, and simpler"
+        said += f"; {within or 'none'} would do, within one standard error of that"
     if best == most and most > 1:
         said += (
             ". That is the largest number that was tried: even the last components are more than equal noise, which "

@@ -160,20 +160,20 @@ def _whether_random(a: Analysis, missing: Missing) -> str:
             "needed."
         )
     how = (
-        f"({count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's test, at a "
-        "level of 5% for all together by Holm's method)"
+        f"This is from {count(missing.tests, 'comparison')} of rows with and without an entry by Mann and Whitney's "
+        "test, at a level of 5% for all together by Holm's method."
     )
     if not missing.differences:
         return (
-            f"Do they look random? No column tells where entries of another one are missing {how}. So nothing here "
-            "speaks against holes at random. It is no proof: whether an entry is missing may depend on the entry "
-            "itself, which no table can show."
+            f"Do they look random? No column tells where entries of another one are missing, so nothing here "
+            f"speaks against holes at random. {how} It is no proof: whether an entry is missing may depend on the "
+            "entry itself, which no table can show."
         )
     told = [_difference(a, found) for found in missing.differences[:_TOLD]]
     rest = len(missing.differences) - len(told)
     more = f" There {'is' if rest == 1 else 'are'} {count(rest, 'further difference')}." if rest else ""
     return (
-        f"Do they look random? Not entirely: {'; '.join(told)} {how}.{more} Filling in takes such differences into "
+        f"Do they look random? Not entirely: {'; '.join(told)}.{more} {how} Filling in takes such differences into "
         "account as far as they are in the columns of the table; it cannot if an entry is missing because of its own "
         "value."
     )
