@@ -8,9 +8,10 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.analysis import Analysis, Request
+from lowdim.reporting.analysis import Analysis
 from lowdim.reporting.blocks import Listing, Prose, Section, Widget
 from lowdim.reporting.opening import open_table
+from lowdim.reporting.prepared_table import Request
 from lowdim.reporting.references import REFERENCES, references_of
 from lowdim.reporting.sections import SECTIONS, computed
 

@@ -6,9 +6,10 @@ import pytest
 from sklearn.datasets import load_diabetes, load_linnerud
 
 from lowdim.errors import LowdimWarning, without_warnings
-from lowdim.reporting.analysis import Analysis, Request
+from lowdim.reporting.analysis import Analysis
 from lowdim.reporting.blocks import Chart, Listing, Menu, Prose
 from lowdim.reporting.opening import open_table
+from lowdim.reporting.prepared_table import Request
 from lowdim.reporting.sections import two_tables
 
 

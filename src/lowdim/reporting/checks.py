@@ -6,8 +6,9 @@ import numbers
 from typing import Any
 
 from ..errors import n_components_out_of_range, not_one_for_each_row
-from .analysis import Analysis, Request
+from .analysis import Analysis
 from .given_model import check_model, is_fitted
+from .prepared_table import Request
 from .words import listed
 
 #: A report is about at least so many rows and columns.

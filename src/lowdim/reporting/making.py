@@ -16,13 +16,14 @@ from .._version import __version__
 from .._whole_files import moved_when_whole, require_free
 from ..errors import LowdimWarning, not_html, output_is_no_path, without_warnings
 from ..selection.resampling import seed_of
-from .analysis import Analysis, Request
+from .analysis import Analysis
 from .blocks import Document, Section
 from .calls import call_of
 from .checks import check_request, check_table
 from .opening import open_table
 from .page import render
 from .page.packages import require_packages
+from .prepared_table import Request
 from .sections import SECTIONS, computed
 from .words import count
 
