@@ -145,3 +145,10 @@ def test_without_javascript_the_words_and_tables_are_there(browser, tmp_path):
         assert page.get_by_text("Rows beyond a dashed line are unusual.").is_visible()
         assert page.locator("#data .listing").first.locator("tbody tr:visible").count() == 40
         assert page.locator(".plot:visible, .controls:visible, button:visible").count() == 0
+
+
+def test_no_button_of_a_chart_sends_it_anywhere(page):
+    figure(page, "scree")
+    titles = page.evaluate("Array.from(document.querySelectorAll('.modebar-btn'), (button) => button.dataset.title)")
+    assert any("Download" in title for title in titles)
+    assert not [title for title in titles if re.search("share|cloud|edit", title, re.I)]

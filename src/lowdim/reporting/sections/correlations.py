@@ -127,7 +127,7 @@ def _picture(a: Analysis) -> Chart:
         alt=f"A heatmap of the correlations of {count(len(names), 'column')}, in clustered order.",
         data=[trace],
         layout={
-            "xaxis": axis(**hidden, tickangle=-45 if len(names) > 6 else 0),
+            "xaxis": axis(**hidden, tickangle=-45 if len(names) > 3 else 0),
             "yaxis": axis(**hidden, autorange="reversed"),
         },
         table=Table({name: column for name, column in zip(_unique(names), found.matrix.T, strict=True)}, names),

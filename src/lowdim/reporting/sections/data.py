@@ -264,7 +264,7 @@ def _distributions(a: Analysis) -> Chart:
         layout={
             "xaxis": axis(
                 type="category",
-                tickangle=-45 if len(names) > 8 else 0,
+                tickangle=-45 if len(names) > 3 else 0,
                 tickfont={"size": 12 if len(names) <= 12 else 9},
                 dtick=1,
                 automargin=True,

@@ -143,7 +143,7 @@ def _pattern_picture(a: Analysis, missing: Missing, which: list[int]) -> Chart:
         alt=f"A picture of the {count(len(counts), 'most frequent pattern')} of missing entries.",
         data=[trace],
         layout={
-            "xaxis": axis(type="category", tickangle=-45 if len(names) > 6 else 0, automargin=True, showgrid=False),
+            "xaxis": axis(type="category", tickangle=-45 if len(names) > 3 else 0, automargin=True, showgrid=False),
             "yaxis": axis(type="category", autorange="reversed", automargin=True, showgrid=False, ticklabelstandoff=6),
         },
         table=table,

@@ -97,7 +97,16 @@
       plotlyServerURL: "",
       // Plotly would draw four times as many pixels as the screen has.
       plotGlPixelRatio: devicePixelRatio,
-      modeBarButtonsToRemove: ["autoScale2d", "zoomIn2d", "zoomOut2d", "hoverClosest3d", "resetCameraLastSave3d"],
+      // Nothing leaves the page, so there is no button that sends a chart away.
+      modeBarButtonsToRemove: [
+        "sendChartToCloud",
+        "sendDataToCloud",
+        "autoScale2d",
+        "zoomIn2d",
+        "zoomOut2d",
+        "hoverClosest3d",
+        "resetCameraLastSave3d",
+      ],
       modeBarButtonsToAdd: [
         {
           name: "Download as SVG",
