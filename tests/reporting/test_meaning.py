@@ -149,6 +149,13 @@ def test_the_circle_and_the_biplot():
     np.testing.assert_allclose(together.std(ddof=1), 1.0, rtol=1e-5)
 
 
+def test_captions_tell_how_many_columns_have_no_arrow():
+    rows = np.random.default_rng(9).standard_normal((200, 2))
+    # Two columns have the same arrow.
+    charts = {chart.key: chart for chart in _charts(section(analysis(rows[:, [0, 1, 0]], n_components=2)))}
+    assert "1 column has no arrow" in charts["biplot"].caption
+
+
 def test_curves_are_drawn_as_curves():
     waves = np.linspace(0, 3, 60)
     random = np.random.default_rng(7)

@@ -46,6 +46,7 @@ def test_a_response_that_can_be_predicted_in_part(diabetes):
         f"target can be predicted in part: PLS with {r.k} components predicts {100 * r.r2[0]:.1f}%" in section.summary
     )
     text = words(section)
+    assert section.title == "Prediction"
     assert section.summary in text and f"is {r.k} for PLS and {r.pcr.one_standard_error} for PCR" in text
     assert "PLS needs fewer" in text
     rising, falling = text.split("rises with ")[1].split(" and falls with ")

@@ -81,12 +81,7 @@ def biplot(a: Analysis) -> Chart:
         height=560,
         caption=(
             "A row has large entries in the columns whose arrows point towards it. Columns whose arrows point in the "
-            "same direction rise together, as far as these two components show."
-            + (
-                f" {count(left_out, 'column')} are left out: those with shorter arrows, or nearly the same."
-                if left_out
-                else ""
-            )
+            "same direction rise together, as far as these two components show." + _without(left_out)
         ),
     )
 
@@ -114,14 +109,17 @@ def circle(a: Analysis) -> Chart:
         height=520,
         caption=(
             "An arrow that reaches the circle belongs to a column that these two components describe completely; a "
-            "short one to a column that they hardly describe."
-            + (
-                f" {count(left_out, 'column')} are left out: those with shorter arrows, or nearly the same."
-                if left_out
-                else ""
-            )
+            "short one to a column that they hardly describe." + _without(left_out)
         ),
     )
+
+
+def _without(left_out: int) -> str:
+    """The end of a caption, which says how many columns have no arrow."""
+    if not left_out:
+        return ""
+    have = "has" if left_out == 1 else "have"
+    return f" {count(left_out, 'column')} {have} no arrow: it would be shorter than these, or nearly the same as one."
 
 
 def _chosen(arrows: np.ndarray, most: int) -> np.ndarray:

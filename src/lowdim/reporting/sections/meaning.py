@@ -193,7 +193,8 @@ def _determined(a: Analysis) -> list[str]:
         if len(loose):
             which = "The direction of" if len(loose) == 1 else "The directions of"
             turned = [
-                f"{found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards {names[found.mixes_with[k]]}"
+                f"{'it' if len(loose) == 1 else found.names[k]} by about {found.turns[k]:.0f} degrees, mostly towards "
+                f"{names[found.mixes_with[k]]}"
                 for k in loose[:_TURNED]
             ]
             sentences.append(

@@ -98,7 +98,7 @@ def _many(a: Analysis) -> list[str]:
 
 def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
     """The rows that fit worst, with the columns responsible."""
-    rows = a.seen.rows
+    rows, those = a.seen.rows, "component" if int(a.subspace.n_components_) == 1 else "components"
     sentences = []
     for place, i in enumerate(order[:_WORST]):
         if rows.misfit[i] <= 1:
@@ -108,7 +108,7 @@ def _worst(a: Analysis, order: np.ndarray, found: Contributions) -> list[str]:
         ratio = value / limit
         times = f"{number(ratio, 2)} times the limit" if ratio >= 1.1 else "just above the limit"
         columns = "" if a.image_shape is not None else _responsible(a, found, place, of_t2)
-        where = "farthest out within the components" if of_t2 else "farthest from the components"
+        where = f"farthest out within the {those}" if of_t2 else f"farthest from the {those}"
         name_of_row = called(a, rows.numbers[i])
         if a.opened.ids is None:
             name_of_row = f"R{name_of_row[1:]}"

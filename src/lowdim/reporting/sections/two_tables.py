@@ -27,9 +27,8 @@ def section(a: Analysis) -> Section | None:
             sentences.append(canonical.verdict(a.canonical))
     if not blocks and not leads:
         return None
-    return Section(
-        key="two-tables", title="Two tables", lead=" ".join(leads), blocks=blocks, summary=" ".join(sentences)
-    )
+    title = "Prediction" if a.with_other is None else "Two tables"
+    return Section(key="two-tables", title=title, lead=" ".join(leads), blocks=blocks, summary=" ".join(sentences))
 
 
 def _about(pair: Pair, n: int, what: str) -> list[Block]:
