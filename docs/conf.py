@@ -20,6 +20,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "_extensions.api_pages",
     "_extensions.plain_docstrings",
+    "_extensions.repository_links",
 ]
 exclude_patterns = ["_extensions", "_templates"]
 templates_path = ["_templates"]

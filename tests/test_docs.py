@@ -8,11 +8,13 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 import types
 from pathlib import Path
 
 import pytest
 
+import lowdim
 from public_names import public
 
 ROOT = Path(__file__).parents[1]
@@ -154,3 +156,21 @@ def test_it_is_built_without_a_warning(tmp_path):
     # A page loads nothing from elsewhere.
     for page in site.rglob("*.html"):
         assert not re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="https?://', page.read_text(encoding="utf-8"))
+
+
+# ---- What pages repeat from elsewhere
+
+
+def test_the_page_of_versions_has_the_bounds_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    written = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", (DOCS / "versions.md").read_text(encoding="utf-8"), re.M))
+    assert f">={written.pop('Python')}" == project["requires-python"]
+    for extra in ("files", "zarr", "hdf5", "onnx", "report", "plot", "cli", "dask", None):
+        for needed in project["dependencies"] if extra is None else project["optional-dependencies"][extra]:
+            name, lowest = re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", needed).groups()
+            assert written[name] == lowest, f"{name} in docs/versions.md"
+
+
+def test_the_citation_is_that_of_this_version():
+    for path in (ROOT / "CITATION.cff", DOCS / "citing.md"):
+        assert lowdim.__version__ in path.read_text(encoding="utf-8")
