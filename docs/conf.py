@@ -21,6 +21,7 @@ extensions = [
     "_extensions.api_pages",
     "_extensions.plain_docstrings",
     "_extensions.repository_links",
+    "_extensions.trimmed_code",
 ]
 exclude_patterns = ["_extensions", "_templates"]
 templates_path = ["_templates"]
@@ -68,6 +69,8 @@ html_static_path = ["_static"]
 html_css_files = ["lowdim.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Pages without pages below them have nothing to show at their left.
+html_sidebars = {"index": [], "why": [], "which_method": []}
 html_theme_options = {
     "logo": {"text": "lowdim"},
     "show_prev_next": True,
@@ -75,5 +78,5 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
 }
