@@ -6,8 +6,8 @@ Two-view text: finding a chapter in another language
 they are about.
 
 **Measured** on 1,189 chapters of the Bible in English and Spanish, each view the counts of 600 words: given an English
-chapter that the fit has not seen, 20 pairs of variates find its Spanish counterpart among 338 in 91% of the cases, 50
-pairs in 99%. Scores of PCA of each view, joined by a regression on the same training pairs, find 70% and 88%.
+chapter that the fit has not seen, 20 pairs of variates find its Spanish counterpart among 338 in 96% of the cases, 50
+pairs in 99%. Scores of PCA of each view, joined by a regression on the same training pairs, find 77% and 94%.
 """
 
 from pathlib import Path
@@ -83,8 +83,8 @@ for pair in range(3):
 
 figure, ax = plt.subplots(figsize=(7, 4.8), layout="constrained")
 figure.set_label(
-    "A map of the chapters by two variates, with seven books in colours. The New Testament lies apart at the right; at the "
-    "left, Psalms, Proverbs and Isaiah lie above Leviticus and Genesis."
+    "A map of the chapters by two variates, in grey, with seven books in colours. Each book is a cloud of its own region, and "
+    "clouds of related books touch."
 )
 books = np.array([name.rsplit(" ", 1)[0] for name in chapters])
 scores = cca.transform(english)
