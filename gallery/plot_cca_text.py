@@ -22,7 +22,9 @@ with np.load(Path(__file__).resolve().parent / "data" / "chapters.npz") as file:
     counts = [file["english"].astype(float), file["spanish"].astype(float)]
     words, chapters = [file["english_words"], file["spanish_words"]], file["chapter"]
 # The English export repeats headings of Psalms at every verse of later chapters, so their words are left out.
-HEADINGS = "this psalm is a genuine one of david though extra composed when he fought in single combat with goliath by praise"
+HEADINGS = (
+    "this psalm is a genuine one of david though extra composed when he fought in single combat with goliath by praise"
+)
 kept = ~np.isin(words[0], HEADINGS.split())
 counts[0], words[0] = counts[0][:, kept], words[0][kept]
 # Square roots of shares make frequent and rare words comparable.
@@ -38,8 +40,8 @@ def found(a: np.ndarray, b: np.ndarray) -> float:
 
 
 # %%
-# CCA with a ridge, because there are more than half as many columns as rows. PCA is given the same chance: a regression,
-# also with a ridge, maps the English scores to the Spanish ones.
+# CCA with a ridge, because there are more than half as many columns as rows. PCA is given the same chance: a
+# regression, also with a ridge, maps the English scores to the Spanish ones.
 
 numbers = (2, 5, 10, 20, 50, 100)
 by_cca, by_pca = [], []
@@ -73,8 +75,8 @@ plt.show()
 
 for pair in range(3):
     line = []
-    for rotations, view, names in zip((cca.x_structure_, cca.y_structure_), (english, spanish), words, strict=True):
-        order = np.argsort(np.nan_to_num(rotations[:, pair]))
+    for structure, names in zip((cca.x_structure_, cca.y_structure_), words, strict=True):
+        order = np.argsort(structure[:, pair])
         line.append(" ".join(names[order[-6:][::-1]]) + "  |  " + " ".join(names[order[:6]]))
     print(f"pair {pair + 1} (correlation {cca.correlations_[pair]:.2f})\n  English: {line[0]}\n  Spanish: {line[1]}")
 
@@ -83,8 +85,8 @@ for pair in range(3):
 
 figure, ax = plt.subplots(figsize=(7, 4.8), layout="constrained")
 figure.set_label(
-    "A map of the chapters by two variates, in grey, with seven books in colours. Each book is a cloud of its own region, and "
-    "clouds of related books touch."
+    "A map of the chapters by two variates, in grey, with seven books in colours. Each book is a cloud of its own "
+    "region, and clouds of related books touch."
 )
 books = np.array([name.rsplit(" ", 1)[0] for name in chapters])
 scores = cca.transform(english)

@@ -27,7 +27,8 @@ print(f"correlation of the first scores: PCA {abs(np.corrcoef(x1, y1)[0, 1]):.2f
 print(permutation_test(CCA(), X, Y, n_permutations=199, random_state=0))
 
 # %%
-# The views with both directions, and the scores along them. Colour is the shared signal, which neither method was given.
+# The views with both directions, and the scores along them. Colour is the shared signal, which neither method was
+# given.
 
 pca_directions = [PCA(1).fit(view).components_[0] for view in (X, Y)]
 cca_directions = [rotation[:, 0] / np.linalg.norm(rotation[:, 0]) for rotation in (cca.x_rotations_, cca.y_rotations_)]

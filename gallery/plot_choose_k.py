@@ -5,9 +5,9 @@ Choosing K on tables whose answer is known
 **The lectures** choose K by a share of the variance, "typically 90%", or by looking at the scree graph.
 
 **Measured** on simulated tables with four components: a share of the variance says how much is kept, not how many
-components there are; it is never right here. Of strong components in white noise most rules find the right number;
-of weak ones only parallel analysis and cross-validation often do; if the noise of neighbouring columns is correlated,
-most rules take it for components. No rule is right everywhere.
+components there are; it is never right here. Of strong components in white noise most rules find the right number; of
+weak ones only parallel analysis and cross-validation often do; if the noise of neighbouring columns is correlated, most
+rules take it for components. No rule is right everywhere.
 """
 
 import numpy as np
@@ -52,9 +52,9 @@ for column, rule in enumerate(RULES):
 
 figure, axes = plt.subplots(1, 4, figsize=(13, 4), layout="constrained", sharey=True)
 figure.set_label(
-    "Four panels, one for each scene, with nine rules from top to bottom and their answers for twenty tables as points. A "
-    "line marks the true number, 4 or 0. In the first panel most rules are on the line, and the share of the variance "
-    "far to its right."
+    "Four panels, one for each scene, with nine rules from top to bottom and their answers for twenty tables as "
+    "points. A line marks the true number, 4 or 0. In the first panel most rules are on the line, and the share of the "
+    "variance far to its right."
 )
 for ax, scene in zip(axes, SCENES, strict=True):
     for row in range(len(RULES)):
@@ -75,7 +75,7 @@ found = choose_n_components(wine, standardize=True)
 print(found)
 ax = plot.scree(found)
 ax.figure.set_label(
-    "Scree plot of 13 wine measurements: eigenvalues 4.7, 2.5, 1.4 and then falling below 1, with marks at the numbers of "
-    "components that the rules choose."
+    "Scree plot of 13 wine measurements: eigenvalues 4.7, 2.5, 1.4 and then falling below 1, with marks at the numbers "
+    "of components that the rules choose."
 )
 plt.show()

@@ -2,11 +2,11 @@
 Factor analysis against PCA: columns with different noise
 =========================================================
 
-**The lecture** (Faul): in factor analysis "the noise variance is modeled by a diagonal matrix such that each direction is
-treated separately". PCA and probabilistic PCA take the noise to be the same everywhere.
+**The lecture** (Faul): in factor analysis "the noise variance is modeled by a diagonal matrix such that each direction
+is treated separately". PCA and probabilistic PCA take the noise to be the same everywhere.
 
-**Measured** on simulated rows with two correlated factors: PCA follows the noisiest columns, and finds a plane that is 56 degrees
-from the true one; factor analysis is 6 degrees from it. With equal noise both find it.
+**Measured** on simulated rows with two correlated factors: PCA follows the noisiest columns, and finds a plane that is
+56 degrees from the true one; factor analysis is 6 degrees from it. With equal noise both find it.
 """
 
 import numpy as np
@@ -20,7 +20,10 @@ N, P = 1000, 10
 L = np.zeros((P, 2))
 L[:5, 0], L[5:, 1] = random.uniform(0.8, 1.2, 5), random.uniform(0.8, 1.2, 5)
 factors = random.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], N)
-NOISES = {"equal noise": np.full(P, 0.7), "different noise": np.array([0.3, 0.5, 0.4, 0.6, 4.0, 0.5, 0.3, 0.4, 0.6, 4.0])}
+NOISES = {
+    "equal noise": np.full(P, 0.7),
+    "different noise": np.array([0.3, 0.5, 0.4, 0.6, 4.0, 0.5, 0.3, 0.4, 0.6, 4.0]),
+}
 
 
 def angle(loadings: np.ndarray) -> float:
@@ -41,8 +44,8 @@ X = tables["different noise"]
 pca, fa = PCA(2).fit(X), FactorAnalysis(2, rotation="oblimin").fit(X)
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.6), layout="constrained", sharey=True)
 figure.set_label(
-    "Three heatmaps of loadings of ten columns on two components, and a bar chart. The true loadings have two blocks of "
-    "five; PCA's are large in columns 5 and 10 only; those of factor analysis show the two blocks. The bars are the "
+    "Three heatmaps of loadings of ten columns on two components, and a bar chart. The true loadings have two blocks "
+    "of five; PCA's are large in columns 5 and 10 only; those of factor analysis show the two blocks. The bars are the "
     "uniquenesses: large for columns 5 and 10."
 )
 order = [int(np.argmax(np.abs(fa.loadings_[:5].sum(axis=0)))), int(np.argmax(np.abs(fa.loadings_[5:].sum(axis=0))))]
@@ -64,18 +67,19 @@ plt.show()
 
 for k in (1, 2, 3):
     report = inspect.fit_report(FactorAnalysis(k).fit(X))
-    print(f"{k} factors: chi-square {report.chi_square:7.1f}, {report.dof} degrees of freedom, p = {report.p_value:.3g}, "
-          f"RMSEA {report.rmsea:.3f}")  # fmt: skip
+    print(
+        f"{k} factors: chi-square {report.chi_square:.1f}, dof {report.dof}, p {report.p_value:.3g}, RMSEA {report.rmsea:.3f}"
+    )
 
 # %%
-# Rotations. The likelihood does not depend on the rotation; how easy the loadings are to read does. Without rotation the
-# first factor is in all columns. Varimax keeps factors uncorrelated, so that each group has a share of both; oblimin
-# lets them correlate, and finds the correlation that the rows were made with, 0.5.
+# Rotations. The likelihood does not depend on the rotation; how easy the loadings are to read does. Without rotation
+# the first factor is in all columns. Varimax keeps factors uncorrelated, so that each group has a share of both;
+# oblimin lets them correlate, and finds the correlation that the rows were made with, 0.5.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", sharex=True, sharey=True)
 figure.set_label(
-    "Loadings of ten columns as points in the plane of two factors, in two groups of five. Without rotation both groups "
-    "lie far along the first axis; after varimax each is near one axis; after oblimin each lies on one axis."
+    "Loadings of ten columns as points in the plane of two factors, in two groups of five. Without rotation both "
+    "groups lie far along the first axis; after varimax each is near one axis; after oblimin each lies on one axis."
 )
 for ax, rotation in zip(axes, (None, "varimax", "oblimin"), strict=True):
     rotated = FactorAnalysis(2, rotation=rotation).fit(X)

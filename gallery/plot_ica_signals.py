@@ -2,12 +2,12 @@
 Signals unmixed
 ===============
 
-**The lecture** (Faul) introduces ICA as the model with latent variables that are independent and not Gaussian. The usual
-demonstration is a room with several speakers and as many microphones.
+**The lecture** (Faul) introduces ICA as the model with latent variables that are independent and not Gaussian. The
+usual demonstration is a room with several speakers and as many microphones.
 
 **Measured** on four simulated sounds of one second, a chord, a sweep, bursts and a saw-tooth: the sources that ICA
-finds have correlations of 1.00 with the true ones, those of PCA at most 0.80. Noise of the microphones is not removed: it
-lowers the correlations to between 0.84 and 0.96.
+finds have correlations of 1.00 with the true ones, those of PCA at most 0.80. Noise of the microphones is not removed:
+it lowers the correlations to between 0.84 and 0.96.
 """
 
 import numpy as np
@@ -53,11 +53,11 @@ columns = [
     ("ICA", found[:, order] * signs),
     ("PCA", PCA().fit_transform(X)),
 ]
-part = slice(1600, 2000)
+part = slice(400, 800)
 figure, axes = plt.subplots(4, 4, figsize=(12, 5), layout="constrained", sharex=True)
 figure.set_label(
-    "Sixteen curves in four columns: four sources, four microphones that hear mixtures, four sources found by ICA, which "
-    "look like the true ones, and four components of PCA, which are still mixtures."
+    "Sixteen curves in four columns: four sources, four microphones that hear mixtures, four sources found by ICA, "
+    "which look like the true ones, and four components of PCA, which are still mixtures."
 )
 for (title, signals), column in zip(columns, axes.T, strict=True):
     column[0].set_title(title)

@@ -2,13 +2,13 @@
 ICA on a uniform square
 =======================
 
-**The lecture** (Faul): if the latent variables have a density that factorises and is not Gaussian, such as
-p(u) = 2 / (pi (e^u + e^-u)), the model is independent component analysis. Its kurtosis is larger than that of the normal
+**The lecture** (Faul): if the latent variables have a density that factorises and is not Gaussian, such as p(u) = 2 /
+(pi (e^u + e^-u)), the model is independent component analysis. Its kurtosis is larger than that of the normal
 distribution, so it is "more suitable to model heavy tails".
 
 **Measured** on a mixed square: PCA's directions are orthogonal and miss the sides of the parallelogram, ICA's are the
-sides. The sech density of the lecture is for heavy tails; the square has light ones, and without ``extended=True``
-(the default) nothing is separated, and a warning says so.
+sides. The sech density of the lecture is for heavy tails; the square has light ones, and without ``extended=True`` (the
+default) nothing is separated, and a warning says so.
 """
 
 import warnings
@@ -33,7 +33,9 @@ def separation(mixing: np.ndarray) -> float:
     return float(np.degrees(np.arccos(np.clip(cosines, 0, 1))).mean())
 
 
-print(f"angle to the true directions: PCA {separation(pca.components_.T):.1f}, ICA {separation(ica.mixing_):.1f} degrees")
+print(
+    f"angle to the true directions: PCA {separation(pca.components_.T):.1f}, ICA {separation(ica.mixing_):.1f} degrees"
+)
 print("kurtosis of the sources:", ica.kurtosis_.round(2), "(a uniform density has -1.2)")
 
 # %%
@@ -57,8 +59,9 @@ axes[2].set(title="sources found by ICA", xlabel="IC1", ylabel="IC2", aspect="eq
 plt.show()
 
 # %%
-# The density matters in kind, not in detail. For sources with heavy tails (Laplace) the lecture's sech density is right;
-# for light tails its sign must be flipped, which ``extended=True`` decides for each source. Without it, lowdim warns.
+# The density matters in kind, not in detail. For sources with heavy tails (Laplace) the lecture's sech density is
+# right; for light tails its sign must be flipped, which ``extended=True`` decides for each source. Without it, lowdim
+# warns.
 
 cases = {
     "uniform (light tails)": random.uniform(-1, 1, (4000, 2)),

@@ -65,8 +65,8 @@ rows = [
 ]
 figure, axes = plt.subplots(4, 10, figsize=(9, 3.8), layout="constrained")
 figure.set_label(
-    "Ten digits in four rows: clean, with noise, rebuilt by PCA, and rebuilt by kernel PCA. The last row is the smoother "
-    "and the nearer to the first."
+    "Ten digits in four rows: clean, with noise, rebuilt by PCA, and rebuilt by kernel PCA. The last row is the "
+    "smoother and the nearer to the first."
 )
 for (name, pictures), line in zip(rows, axes, strict=True):
     for picture, ax in zip(pictures, line, strict=True):

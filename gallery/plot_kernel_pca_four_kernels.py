@@ -7,8 +7,8 @@ quadratic with a = 1, c = 0.1; hyperbolic tangent with a = 5, c = 0.5; Gaussian 
 c = 1.
 
 **Measured** on 140 points with these parameters: two of the four are no inner products. The kernel matrix of the
-hyperbolic tangent has 22% of the mass of its eigenvalues below zero, that of the spline 61%. lowdim keeps the positive part
-and warns.
+hyperbolic tangent has 22% of the mass of its eigenvalues below zero, that of the spline 61%. lowdim keeps the positive
+part and warns.
 """
 
 import warnings
@@ -35,8 +35,8 @@ kernels = {
 }
 
 # %%
-# Each column of the figure is a kernel. Colours are the scores of the first and of the second component over the plane; new
-# points get scores in the same way as those of the fit, so the whole plane can be coloured.
+# Each column of the figure is a kernel. Colours are the scores of the first and of the second component over the plane;
+# new points get scores in the same way as those of the fit, so the whole plane can be coloured.
 
 side = np.linspace(-1.5, 1.5, 90)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -50,7 +50,9 @@ for (name, kernel), column in zip(kernels.items(), axes.T, strict=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IndefiniteWarning)
         model = KernelPCA(2, kernel=kernel).fit(X)
-    print(f"{name:26s} share of variance {model.explained_variance_ratio_.round(2)}, negative {model.negative_mass_:.0%}")
+    print(
+        f"{name:26s} share of variance {model.explained_variance_ratio_.round(2)}, negative {model.negative_mass_:.0%}"
+    )
     for k, ax in enumerate(column):
         heights = model.transform(grid)[:, k].reshape(90, 90)
         ax.contourf(side, side, heights, levels=14, cmap="RdBu_r")

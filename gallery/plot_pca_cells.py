@@ -6,8 +6,8 @@ Single cells, mapped by their genes
 genes, and two principal components put cells of the same type together.
 
 **Measured** on 700 blood cells and 765 genes: two components separate monocytes and dendritic cells from lymphocytes,
-and B cells from T cells; types of T cells stay mixed. Fifteen nearest neighbours name the type of a cell that was left out
-in 73% of the cases with 2 components and in 80% with 10.
+and B cells from T cells; types of T cells stay mixed. Fifteen nearest neighbours name the type of a cell that was left
+out in 73% of the cases with 2 components and in 80% with 10.
 """
 
 from pathlib import Path
@@ -31,8 +31,8 @@ for k in (1, 2, 5, 10, 20):
 # %%
 figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
 figure.set_label(
-    "A map of 700 cells by two scores, with ten types in colours: monocytes and dendritic cells at one side, lymphocytes at "
-    "the other, B cells apart from T cells."
+    "A map of 700 cells by two scores, with ten types in colours: monocytes and dendritic cells at one side, "
+    "lymphocytes at the other, B cells apart from T cells."
 )
 Z = pca.transform(X, n_components=2)
 for number, name in enumerate(np.unique(types)):

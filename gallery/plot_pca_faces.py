@@ -6,11 +6,12 @@ Eigenfaces, and a face detector with three numbers
 components", and a standard classifier on three components tells faces from other images with 79% accuracy, "vs. 77% for
 a mixture of Gaussians with 84 components".
 
-**Measured** on other data, 100 faces and 100 other pieces of photographs of 25 x 25 pixels, with 50 random splits: three
-components and a logistic regression have 81% (90% of the splits between 73% and 86%), so the 79% of the lecture are as
-expected. Its comparison does not carry over: mixtures of two Gaussians for each class, on the same three scores, have 88%,
-and are better by 2 to 14 points in 90% of the splits. (84 components in the space of pixels, as in the lecture, cannot be
-fitted to 50 faces.) Reconstructions with three components can be recognised as faces, not as persons.
+**Measured** on other data, 100 faces and 100 other pieces of photographs of 25 x 25 pixels, with 50 random splits:
+three components and a logistic regression have 81% (90% of the splits between 73% and 86%), so the 79% of the lecture
+are as expected. Its comparison does not carry over: mixtures of two Gaussians for each class, on the same three scores,
+have 88%, and are better by 2 to 14 points in 90% of the splits. (84 components in the space of pixels, as in the
+lecture, cannot be fitted to 50 faces.) Reconstructions with three components can be recognised as faces, not as
+persons.
 """
 
 from pathlib import Path
@@ -45,8 +46,8 @@ Z = pca.transform(shown)
 rows = [("original", shown)] + [(f"K = {k}", pca.inverse_transform(Z[:, :k])) for k in (3, 10, 30, 60)]
 figure, axes = plt.subplots(len(rows), 8, figsize=(8, 5.2), layout="constrained")
 figure.set_label(
-    "Eight faces in five rows: originals, and rebuilt from 3, 10, 30 and 60 components. With 3 all are blurred faces with "
-    "the right light; with 30 persons can be told apart."
+    "Eight faces in five rows: originals, and rebuilt from 3, 10, 30 and 60 components. With 3 all are blurred faces "
+    "with the right light; with 30 persons can be told apart."
 )
 for (name, pictures), line in zip(rows, axes, strict=True):
     for picture, ax in zip(pictures, line, strict=True):
@@ -71,7 +72,8 @@ def accuracies(train: np.ndarray, test: np.ndarray) -> list[float]:
         model = LogisticRegression().fit(fit_rows / scale, is_face[train])
         found.append(model.score(new_rows / scale, is_face[test]))
     mixtures = [
-        GaussianMixture(2, reg_covar=1e-3, random_state=0).fit(scores[0][is_face[train] == kind]) for kind in (False, True)
+        GaussianMixture(2, reg_covar=1e-3, random_state=0).fit(scores[0][is_face[train] == kind])
+        for kind in (False, True)
     ]
     likelier = mixtures[1].score_samples(scores[1]) > mixtures[0].score_samples(scores[1])
     found.append(float(np.mean(likelier == is_face[test])))
@@ -90,11 +92,13 @@ print(f"logistic regression minus mixture: {difference.mean():+.1%}, 90% of the 
 
 figure, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 figure.set_label(
-    "Accuracies of three classifiers over 50 random splits as points, with their means as bars. The "
-    "mixtures of Gaussians are best; the distance from the subspace of faces adds little."
+    "Accuracies of three classifiers over 50 random splits as points, with their means as bars. The mixtures of "
+    "Gaussians are best; the distance from the subspace of faces adds little."
 )
 for place, column in enumerate(table.T):
-    ax.plot(column, np.full(len(column), place) + np.random.default_rng(0).uniform(-0.2, 0.2, len(column)), ".", alpha=0.5)
+    ax.plot(
+        column, np.full(len(column), place) + np.random.default_rng(0).uniform(-0.2, 0.2, len(column)), ".", alpha=0.5
+    )
     ax.plot(column.mean(), place, "k|", markersize=24)
 ax.set_yticks(range(len(names)), names)
 ax.set(xlabel="accuracy on the other half")

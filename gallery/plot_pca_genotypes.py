@@ -34,15 +34,13 @@ model = PPCA(4).fit(X)
 Z = model.transform(X)
 groups = {name: Z[population == name] for name in np.unique(population)}
 is_first = population == population[0]
-errors = min(
-    min(np.sum(is_first != (Z[:, 0] > cut)), np.sum(is_first != (Z[:, 0] <= cut))) for cut in np.sort(Z[:, 0])
-)
+errors = min(min(np.sum(is_first != (Z[:, 0] > cut)), np.sum(is_first != (Z[:, 0] <= cut))) for cut in np.sort(Z[:, 0]))
 print(f"people on the wrong side of the best cut of the first component: {errors} of {len(X)}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
 figure.set_label(
-    "Two maps of 180 people. Left: the first component separates two groups. Right: components 2 and 3 show "
-    "no groups, only a few people far from the others."
+    "Two maps of 180 people. Left: the first component separates two groups. Right: components 2 and 3 show no groups, "
+    "only a few people far from the others."
 )
 for name, scores in groups.items():
     for ax, (a, b) in ((left, (0, 1)), (right, (1, 2))):

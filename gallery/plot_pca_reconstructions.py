@@ -2,14 +2,15 @@
 PCA of MNIST: digits rebuilt from few numbers
 =============================================
 
-An image of 28 x 28 pixels is a point in 784 dimensions. PCA describes it by K scores, and the scores give an image back.
+An image of 28 x 28 pixels is a point in 784 dimensions. PCA describes it by K scores, and the scores give an image
+back.
 
 **The lecture** (Faul) shows originals beside reconstructions with two and three components, and the principal subspaces
 with two and three dimensions: "as more eigenvectors are used, the average squared distance becomes smaller".
 
-**Measured** on 2,000 digits: two components hold 17% of the variance and three 23%; what they rebuild is hardly a digit.
-With 50 components (83%) every digit can be read. The average squared distance is exactly the sum of the eigenvalues
-that were left out.
+**Measured** on 2,000 digits: two components hold 17% of the variance and three 23%; what they rebuild is hardly a
+digit. With 50 components (83%) every digit can be read. The average squared distance is exactly the sum of the
+eigenvalues that were left out.
 """
 
 from pathlib import Path

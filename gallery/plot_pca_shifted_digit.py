@@ -2,13 +2,13 @@
 One digit, moved about: what linear components see of a motion
 ==============================================================
 
-**The lecture** (MIT, after Bishop, chapter 12) takes one digit and puts copies of it, randomly shifted and rotated, into
-a field of 100 x 100 pixels. There are only three degrees of freedom. It shows the mean, the first four eigenvectors with
-their eigenvalues, the spectrum and the projection error against the dimension; keeping 100 of 10,000 numbers is a
-"compressed fraction of 1%".
+**The lecture** (MIT, after Bishop, chapter 12) takes one digit and puts copies of it, randomly shifted and rotated,
+into a field of 100 x 100 pixels. There are only three degrees of freedom. It shows the mean, the first four
+eigenvectors with their eigenvalues, the spectrum and the projection error against the dimension; keeping 100 of 10,000
+numbers is a "compressed fraction of 1%".
 
-**Measured** on 1,000 copies: the spectrum falls slowly, because a shift is no linear operation on pixels. 100 components
-hold 98% of the variance, and 3 hold 31%.
+**Measured** on 1,000 copies: the spectrum falls slowly, because a shift is no linear operation on pixels. 100
+components hold 98% of the variance, and 3 hold 31%.
 """
 
 from pathlib import Path
@@ -79,8 +79,8 @@ plt.show()
 z = pca.transform(X[:1])
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.3), layout="constrained")
 figure.set_label(
-    "The first copy of the digit and its reconstructions with 3, 10, 50 and 100 components: a blur at 3, a ghost at 10, "
-    "a readable three at 50, nearly the original at 100."
+    "The first copy of the digit and its reconstructions with 3, 10, 50 and 100 components: a blur at 3, a ghost at "
+    "10, a readable three at 50, nearly the original at 100."
 )
 axes[0].imshow(X[0].reshape(SIZE, SIZE), cmap="gray_r", vmin=0, vmax=1)
 axes[0].set_title("original")

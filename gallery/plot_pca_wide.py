@@ -6,8 +6,8 @@ Fewer rows than columns: the dual problem
 matrix of inner products has the same nonzero eigenvalues: if V V^T v = N lambda v, then w = V^T v, divided by its
 length, is an eigenvector of V^T V / N.
 
-**Measured** on 100 faces of 625 pixels: 50 eigenvalues agree to 13 digits, and so do the scores. The time
-grows with D, not with its square or its cube.
+**Measured** on 100 faces of 625 pixels: 50 eigenvalues agree to 13 digits, and so do the scores. The time grows with D,
+not with its square or its cube.
 """
 
 from pathlib import Path

@@ -6,10 +6,10 @@ PCR and PLS on spectra
 least squares does. If not all components can be used, those with the largest a_i^2 lambda_i should be chosen, but "this
 can cause the model to not generalize well", so it is customary to take those with the largest eigenvalues.
 
-**Measured** on the near-infrared spectra of 60 samples of gasoline: PLS predicts the octane number well with
-two components, PCR needs four; the least errors are the same. On simulated rows whose response depends on a direction of
-small variance, choosing by variance needs 21 components, and PLS four. Choosing by relevance helps at once, but less than
-PLS, because noise makes other components look relevant, as the lecture warns.
+**Measured** on the near-infrared spectra of 60 samples of gasoline: PLS predicts the octane number well with two
+components, PCR needs four; the least errors are the same. On simulated rows whose response depends on a direction of
+small variance, choosing by variance needs 21 components, and PLS four. Choosing by relevance helps at once, but less
+than PLS, because noise makes other components look relevant, as the lecture warns.
 """
 
 from pathlib import Path
@@ -38,8 +38,8 @@ for name, result in results.items():
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 figure.set_label(
-    "Left: 60 spectra from 900 to 1,700 nm, coloured by octane number. Right: the error of cross-validation against the "
-    "number of components. PLS falls with two components, PCR with four; then both stay level."
+    "Left: 60 spectra from 900 to 1,700 nm, coloured by octane number. Right: the error of cross-validation against "
+    "the number of components. PLS falls with two components, PCR with four; then both stay level."
 )
 for row, value in zip(spectra, octane, strict=True):
     shade = (value - octane.min()) / np.ptp(octane)
@@ -67,8 +67,9 @@ rules = {
 }
 figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 figure.set_label(
-    "Error of rows left out against the number of components, 1 to 25, for a response that depends on the 20th direction. "
-    "PCR by variance stays at 1 until about 18 components and then drops; PCR by relevance falls slowly from the start, PLS quickly."
+    "Error of rows left out against the number of components, 1 to 25, for a response that depends on the 20th "
+    "direction. PCR by variance stays at 1 until about 18 components and then drops; PCR by relevance falls slowly "
+    "from the start, PLS quickly."
 )
 for (name, model), style in zip(rules.items(), ("s--", "^:", "o-"), strict=True):
     error = cross_validate(model, X, y, cv=folds, n_components=range(1, 26)).rmse[0]

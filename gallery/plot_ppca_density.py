@@ -3,8 +3,8 @@ Probabilistic PCA: a density over the plane
 ===========================================
 
 **The lectures** (Faul; MIT) give PCA a density: x = W u + mu + e with noise of the same variance in all directions, so
-that x ~ N(mu, W W^T + sigma2 I). The maximum of the likelihood has a closed form, and for sigma2 -> 0 the posterior mean
-of u is the projection of PCA.
+that x ~ N(mu, W W^T + sigma2 I). The maximum of the likelihood has a closed form, and for sigma2 -> 0 the posterior
+mean of u is the projection of PCA.
 
 **Measured** on the petals of 150 irises: the closed form and EM give the same likelihood to nine digits, and the
 log-likelihood is the one that the formula of the lecture gives.
@@ -32,8 +32,8 @@ grid = np.stack(np.meshgrid(np.linspace(0, 8, 160), np.linspace(-0.6, 3.2, 160))
 density = np.exp(closed.score_samples(grid.reshape(-1, 2))).reshape(160, 160)
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 figure.set_label(
-    "Length and width of the petals of 150 irises as points, with the elliptical contours of the fitted Gaussian density "
-    "along their main direction, and orange points on a line through the mean: the posterior means."
+    "Length and width of the petals of 150 irises as points, with the elliptical contours of the fitted Gaussian "
+    "density along their main direction, and orange points on a line through the mean: the posterior means."
 )
 ax.contourf(grid[..., 0], grid[..., 1], density, levels=12, cmap="Blues")
 ax.plot(*X.T, "k.", markersize=4, label="rows")
@@ -70,7 +70,12 @@ for ax, step in zip(axes, (0, 1, 2, 6), strict=True):
         ax.plot(*np.stack([row, foot]).T, color="tab:red", linewidth=0.5)
     ax.plot(*centred.T, "k.", markersize=3)
     ax.plot(*(np.outer([-4, 4], direction)).T, color="tab:blue")
-    ax.set(title="start" if step == 0 else f"after {step} step{'s' * (step > 1)}", aspect="equal", xlim=(-4, 4), ylim=(-2.6, 2.6))
+    ax.set(
+        title="start" if step == 0 else f"after {step} step{'s' * (step > 1)}",
+        aspect="equal",
+        xlim=(-4, 4),
+        ylim=(-2.6, 2.6),
+    )
 plt.show()
 angle = abs(steps[-1][:, 0] @ closed.components_[0]) / np.linalg.norm(steps[-1]) / np.linalg.norm(closed.components_[0])
 print(f"|cosine| with the direction of the closed form after 6 steps: {angle:.6f}")

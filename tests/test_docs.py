@@ -19,14 +19,9 @@ from public_names import public
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-#: Modules whose public names have pages; `lowdim` itself offers most of the others.
-MODULES = [
-    "lowdim",
-    *(
-        f"lowdim.{name}"
-        for name in "densities errors features files inspect kernels onnx plot selection sklearn solvers summaries".split()
-    ),
-]
+#: Modules of lowdim whose public names have pages; `lowdim` itself offers most of the others.
+NAMED = "densities errors features files inspect kernels onnx plot selection sklearn solvers summaries"
+MODULES = ["lowdim", *(f"lowdim.{name}" for name in NAMED.split(" "))]
 #: Packages that the site is built with.
 NEEDED = ["sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"]
 
@@ -97,9 +92,7 @@ def entries(page):
     listings = re.findall(r"^```\{toctree\}\n(.*?)^```", text, flags=re.M | re.S)
     listings += re.findall(r"^\.\. toctree::\n((?:^(?:[ ]+.*)?\n)*)", text, flags=re.M)
     found = [line.strip() for listing in listings for line in listing.splitlines()]
-    return [
-        os.path.normpath(os.path.join(os.path.dirname(page), line)) for line in found if line and line[0] != ":"
-    ]
+    return [os.path.normpath(os.path.join(os.path.dirname(page), line)) for line in found if line and line[0] != ":"]
 
 
 def pages():

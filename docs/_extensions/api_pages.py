@@ -25,7 +25,9 @@ def _signature(
 
     if what != "class" or "fit" not in dir(described):
         return None
-    return stringify_signature(inspect.signature(described), show_annotation=False, show_return_annotation=False), returns
+    return stringify_signature(
+        inspect.signature(described), show_annotation=False, show_return_annotation=False
+    ), returns
 
 
 def setup(app: Any) -> dict[str, bool]:
