@@ -14,8 +14,8 @@ TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 .PHONY: demo test test-oldest lint bench sweep docs clean
 
 demo: $(VENV)/.demo
-	$(PY) examples/demo.py
 	@echo "The command is $(VENV)/bin/lowdim."
+	$(PY) examples/demo.py
 
 test: $(VENV)/.test
 	$(TEST_SETTINGS) $(PY) -m pytest $(ARGS)
@@ -51,9 +51,9 @@ $(VENV)/.core: pyproject.toml
 	$(PIP) -e .
 	@touch $@
 
-# The demo draws, and prints commands.
+# The demo draws, writes a report, and prints commands.
 $(VENV)/.demo: $(VENV)/.core
-	$(PIP) -e '.[cli,plot]'
+	$(PIP) -e '.[cli,plot,report]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core

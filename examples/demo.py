@@ -1,4 +1,4 @@
-"""`make demo`: PCA of scikit-learn's handwritten digits, in tables and pictures, and the commands that do the same.
+"""`make demo`: PCA of scikit-learn's handwritten digits: tables, pictures, a report, and the commands that do the same.
 
 You learn to read a file by the names of its columns, how many components the digits need, and what they look like.
 """
@@ -31,10 +31,17 @@ pca.plot.scree(choices).figure.savefig(folder / "scree.png")
 pca.plot.scores(digits, groups="digit").figure.savefig(folder / "scores.png")
 pca.plot.reconstructions(pixels).figure.savefig(folder / "reconstructions.png")
 lowdim.save(pca, folder / "digits.model")
-print(f"""The pictures and the model are in {folder}. The same by commands:
+report = lowdim.report(digits, folder / "report.html", labels="digit", title="Handwritten digits", overwrite=True)
+print(f"""{report}
+
+The pictures and the model are in {folder}. The same by commands:
 
 lowdim choose {digits} --columns "pixel*"
 lowdim fit pca {digits} --columns "pixel*" -k 20 -o {folder}/digits.model --overwrite
 lowdim plot scree {folder}/digits.model -o {folder}/scree.png --overwrite
 lowdim plot scores {folder}/digits.model {digits} --groups digit -o {folder}/scores.png --overwrite
-lowdim plot reconstructions {folder}/digits.model {digits} -o {folder}/reconstructions.png --overwrite""")
+lowdim plot reconstructions {folder}/digits.model {digits} -o {folder}/reconstructions.png --overwrite
+lowdim report {digits} --label digit --title "Handwritten digits" -o {folder}/report.html --overwrite
+
+A page that shows what is in the table, to be opened in a browser:
+{report.path}""")

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-HEAVY = ["torch", "dask", "pyarrow", "matplotlib", "polars", "cupy", "zarr", "onnx", "skl2onnx"]
+HEAVY = ["torch", "dask", "pyarrow", "matplotlib", "polars", "cupy", "zarr", "onnx", "skl2onnx", "plotly", "jinja2"]
 
 
 def loaded(statements, blocked=()):

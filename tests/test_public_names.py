@@ -31,7 +31,7 @@ PUBLIC = {
         CCA Checkpoint FactorAnalysis FeatureMapPCA FourthMoments GCCA ICA KernelCCA KernelPCA Moments PCA
         PCR PLSCanonical PLSRegression PLSSVD PPCA Table Triangle Whitening bootstrap choose_n_components
         choose_width cross_validate densities errors factor_suitability features files inspect kernel_plan
-        kernels load open_source permutation_test plan pool save scan selection solvers summarize to_onnx
+        kernels load open_source permutation_test plan pool report save scan selection solvers summarize to_onnx
     """,
     "lowdim.densities": """
         CustomDensity DENSITIES Density Flipped GeneralizedGaussian Infomax Sech Student as_density
@@ -55,7 +55,7 @@ PUBLIC = {
         never_observed newer_file no_bootstrap_sample no_checkpoint_elsewhere no_checkpoint_of
         no_checkpoint_with_holes no_columns_left no_inner_name no_kept_columns no_match no_maximum
         no_partial_fit no_permission_to_write no_positive_eigenvalue no_rows_in_files no_rows_seen no_such_array
-        no_such_file no_such_table no_variance not_a_path not_a_stored_class not_finite not_for_csv not_in_onnx
+        no_such_file no_such_table no_variance not_a_path not_a_stored_class not_finite not_for_csv not_html not_in_onnx
         not_iterable not_loadable not_local not_numbers not_numeric not_one_for_each_row not_permitted
         not_representable not_so_many_components not_storable not_symmetric not_symmetric_kernel not_written
         nothing_missing objects_in_npy one_column_with_holes one_row open_quote other_kept_type other_length
@@ -94,6 +94,9 @@ PUBLIC = {
         densities loading_bars loadings missing outliers predictions reconstructions scores scree sources
         structure validation variates vip
     """,
+    "lowdim.reporting": """
+        Report of_model report
+    """,
     "lowdim.selection": """
         ALIASES Bootstrap Choice Choices CrossValidation Eigenvalues FACTOR_RULES PermutationTest Pooled
         RULES Rule Suitability Unavailable WidthChoice bootstrap choose_n_components choose_width
@@ -114,7 +117,7 @@ PUBLIC = {
         ArraySource BesideSource ColumnsSource CountedSource DaskSource FilledSource KnownSource
         MappedSource ObjectSource SOURCES Scan ShapedSource Source SourceKind SparseSource StreamSource
         TableSource Traits aligned as_if_gathered bad_entry_error by_name can_be_opened can_be_read_once
-        check_row_labels gather hold_files holds_objects names_in open_keeping open_source open_target
+        check_row_labels gather hold_files holds_objects named_table names_in open_keeping open_source open_target
         row_labels scan stacked tasks tree unusable_block_error with_known_length
     """,
     "lowdim.summaries": """

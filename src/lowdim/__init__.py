@@ -1,7 +1,7 @@
 """The few directions that explain a table of numbers: rows -> a mergeable summary -> a solve."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import densities, errors, features, files, inspect, kernels, models, selection, solvers
 from ._version import __version__ as __version__
@@ -24,11 +24,17 @@ from .sources import open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
 from .tabular import Table
 
+if TYPE_CHECKING:
+    from .reporting import report
+
 
 def __getattr__(name: str) -> Any:
-    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so is `lowdim.plot`."""
+    """`lowdim.sklearn` is imported when it is used, because it imports much of scikit-learn; so are `lowdim.plot` and
+    what `lowdim.report` needs."""
     if name in ("plot", "sklearn"):
         return import_module(f".{name}", __name__)
+    if name == "report":
+        return import_module(".reporting", __name__).report
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -55,6 +61,7 @@ __all__ = [
     "permutation_test",
     "plan",
     "pool",
+    "report",
     "save",
     "scan",
     "selection",

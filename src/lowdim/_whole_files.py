@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-from .errors import output_is_directory, output_is_special
+from .errors import directory_is_missing, output_exists, output_is_directory, output_is_special
 
 try:
     import fcntl
@@ -22,6 +22,19 @@ except ImportError:  # Windows
 _UNFINISHED = ".unfinished"
 #: The name, in the temporary directory, of a directory that is about to be replaced.
 _REPLACED = ".replaced"
+
+
+def require_free(path: str | PathLike[str], overwrite: bool, given: str | PathLike[str] | None = None) -> None:
+    """Refuse a file in a directory that does not exist, or one that exists and must not be replaced.
+
+    Messages call it `given`, if it is known to the user by another name. Meant to be called before the work begins.
+    """
+    shown = path if given is None else given
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise directory_is_missing(shown, folder)
+    if not overwrite and os.path.lexists(path):
+        raise output_exists(shown, None)
 
 
 @contextmanager

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import Moments, summarize
-from lowdim.reporting.numbers.first_pass import Ranges, first_pass, moments_of
+from lowdim.reporting.numbers.first_pass import first_pass, moments_of
+from lowdim.reporting.numbers.looking import Ranges
 from lowdim.sources import open_source
 from lowdim.summaries.base import union
 
@@ -65,9 +66,10 @@ def test_pieces_follow_the_seed_and_not_the_blocks():
     np.testing.assert_allclose(one[7].mean, other[7].mean, rtol=1e-12)
 
 
-def test_weights_count_rows():
+@pytest.mark.parametrize("held", [True, False])
+def test_weights_count_rows(held):
     weights = RANDOM.integers(0, 3, len(X))
-    found = first_pass(open_source(X), False, weights.astype(float), 0)
+    found = first_pass(open_source(X), held, weights.astype(float), 0)
     repeated = np.repeat(X, weights, axis=0)
     np.testing.assert_allclose(found.mean, repeated.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.deviation, repeated.std(axis=0, ddof=1), rtol=1e-9)
@@ -79,12 +81,45 @@ def test_ranges_merge():
     first.update(HOLES[:100])
     second.update(HOLES[100:])
     first.merge(second)
-    for name in ("low", "high", "count"):
+    for name in ("low", "high", "count", "whole"):
         np.testing.assert_array_equal(getattr(both, name), getattr(first, name))
 
 
-def test_infinity_is_an_error_that_names_the_place():
+@pytest.mark.parametrize("held", [True, False])
+def test_infinity_is_an_error_that_names_the_place(held):
     table = X.copy()
     table[5, 2] = np.inf
     with pytest.raises(ValueError, match="row 5"):
-        first_pass(open_source(table), False, None, 0)
+        first_pass(open_source(table), held, None, 0)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_whole_numbers_and_columns_that_count_the_rows(held):
+    n = 3000
+    columns = {
+        "from 1": np.arange(1, n + 1),
+        "from 1947": np.arange(1947, 1947 + n),
+        "with a hole": np.where(np.arange(n) == 7, np.nan, np.arange(n)),
+        "by halves": np.arange(n) / 2,
+        "whole": RANDOM.integers(0, 9, n),
+        "whole but one": np.where(np.arange(n) == n - 1, 0.5, 3),
+        "decimal": RANDOM.normal(size=n),
+    }
+    table = np.column_stack(list(columns.values())).astype(float)
+    found = first_pass(open_source(table), held, None, 0)
+    names = np.array(list(columns))
+    assert set(names[found.whole]) == {"from 1", "from 1947", "with a hole", "whole"}
+    assert set(names[found.numbering]) == {"from 1", "from 1947"}
+
+
+def test_the_sample_has_rows_of_the_table_in_their_order(monkeypatch):
+    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._SAMPLED", 100)
+    monkeypatch.setattr("lowdim.reporting.numbers.first_pass._FEWEST_SAMPLED", 1)
+    for table in (X, HOLES):
+        sample = first_pass(open_source(table), False, None, 0).sample
+        assert sample.shape == (100, 5)
+        places = [
+            int(np.flatnonzero(np.isclose(table, row, rtol=0, atol=0, equal_nan=True).all(axis=1))[0]) for row in sample
+        ]
+        assert places == sorted(set(places))
+    np.testing.assert_array_equal(first_pass(open_source(X), True, None, 0).sample, X)

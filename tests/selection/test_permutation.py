@@ -208,3 +208,16 @@ def test_tables_that_are_always_correlated_get_a_warning():
     with pytest.warns(SmallSampleWarning, match="ranks 12 and 10 but only 20 rows: correlations of 1"):
         permutation_test(CCA(), A, B, n_permutations=19, random_state=0)
     permutation_test(CCA(regularization=0.1), A, B, n_permutations=19, random_state=0)
+
+
+def test_the_first_pairs_alone_have_the_same_p_values():
+    random = np.random.default_rng(0)
+    X, Y = random.standard_normal((80, 5)), random.standard_normal((80, 4))
+    Y[:, 0] += X[:, 0]
+    for model, tables in ((CCA(), (X, Y)), (CCA(regularization=0.2), (X, Y)), (PCA(), (X,))):
+        whole = permutation_test(model, *tables, n_permutations=39, random_state=0)
+        part = permutation_test(model, *tables, n_permutations=39, n_components=2, random_state=0)
+        assert np.array_equal(part.statistic, whole.statistic[:2]) and np.array_equal(part.null, whole.null[:, :2])
+        assert np.array_equal(part.strength, whole.strength[:2]) and np.array_equal(part.p_values, whole.p_values[:2])
+    with pytest.raises(ValueError, match="n_components=0 must be a whole number"):
+        permutation_test(PCA(), X, n_components=0)

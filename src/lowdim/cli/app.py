@@ -8,11 +8,11 @@ import typer
 from typer.core import TyperGroup
 
 from .._version import __version__
-from . import applying, converting, fitting, looking, plotting, summarizing
+from . import applying, converting, fitting, looking, plotting, reporting, summarizing
 from .commands import group
 
 #: The verbs in the order in which one needs them.
-VERBS = ("choose", "fit", "cross-validate", "inspect", "plot", "transform", "inverse", "impute", "predict")
+VERBS = ("report", "choose", "fit", "cross-validate", "inspect", "plot", "transform", "inverse", "impute", "predict")
 
 
 class _Verbs(TyperGroup):
@@ -33,7 +33,7 @@ def application() -> typer.Typer:
     """The command `lowdim` with all its verbs."""
     app = group("The few directions that explain a table of numbers.", cls=_Verbs)
     app.callback()(_about)
-    for verbs in (fitting, applying, summarizing, looking, plotting, converting):
+    for verbs in (fitting, applying, summarizing, looking, reporting, plotting, converting):
         verbs.add_to(app)
     return app
 

@@ -23,6 +23,11 @@ def output_is_no_path(got: Any) -> TypeError:
     return TypeError(f"path must be a string or a Path, got {type(got).__name__}.")
 
 
+def not_html(path: Any) -> ValueError:
+    """The error for the path of a page that does not end as one does."""
+    return ValueError(f"the report {str(path)!r} must end with .html, as in 'report.html'.")
+
+
 def output_is_special(path: Any) -> OSError:
     """The error for a device, a socket or a pipe at a path, which no file replaces."""
     return OSError(f"{path} is a device, a socket or a pipe, and cannot be replaced by a file. Choose another path.")

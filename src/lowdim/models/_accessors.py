@@ -1,4 +1,4 @@
-"""Accessors: `model.tables` and `model.plot`, which belong to layers above the models.
+"""Accessors: `model.tables`, `model.plot` and `model.report`, which belong to layers above the models.
 
 A model must not import the modules that look at it. An accessor names the class that does so by text, and imports it
 when the accessor is used, so that matplotlib, for example, is needed only by those who plot.
@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class Accessor:
-    """A descriptor: `model.name` is an object of the class that `place` ("package.module:Class") names.
+    """A descriptor: `model.name` is what the class or function that `place` ("package.module:name") names makes of the
+    model.
 
-    `Model.name`, without an instance, is the class itself, for documentation.
+    `Model.name`, without an instance, is the class or function itself, for documentation.
     """
 
     def __init__(self, place: str) -> None:

@@ -75,6 +75,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     }
     #: The plots that fit the model: `model.plot.scree()` is `lowdim.plot.scree(model)`.
     plot = Accessor("lowdim.plot:ModelPlots")
+    #: A page about the model and a table: `model.report(X, "report.html")` is `lowdim.report(X, ..., model=model)`.
+    report = Accessor("lowdim.reporting:of_model")
     #: Arguments of scikit-learn's class that the constructor does not take, and what to write instead.
     _not_taken: ClassVar[dict[str, str]] = {}
 

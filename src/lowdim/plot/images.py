@@ -11,6 +11,7 @@ import numpy as np
 
 from .._xp import asarray_like
 from ..errors import wrong_image_shape
+from ..inspect.image_shapes import checked_image_shape
 from ..sources import row_labels
 from ._axes import foreground, make_axes, note
 from ._model import named_rows, numbers_of, read_rows
@@ -132,12 +133,4 @@ def _shape(shape: Any, p: int) -> tuple[int, ...]:
         if side * side != p:
             raise wrong_image_shape(shape, p)
         return side, side
-    found = tuple(int(n) for n in shape)
-    if (
-        len(found) not in (2, 3)
-        or min(found) < 1
-        or math.prod(found) != p
-        or (len(found) == 3 and found[2] not in (3, 4))
-    ):
-        raise wrong_image_shape(shape, p)
-    return found
+    return checked_image_shape(shape, p)

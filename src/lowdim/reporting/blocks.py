@@ -70,6 +70,15 @@ class Widget:
     caption: str = ""
 
 
+@dataclass(frozen=True)
+class Download:
+    """A file that the reader can save from the page."""
+
+    name: str
+    content: bytes
+    description: str
+
+
 Block = Prose | Listing | Chart | Menu | Widget
 
 
@@ -83,15 +92,10 @@ class Section:
     #: What the section shows and how to read it.
     lead: str
     blocks: Sequence[Block]
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file that the reader can save from the page."""
-
-    name: str
-    content: bytes
-    description: str
+    #: Its most important sentence, for the top of the page; empty if there is none.
+    summary: str = ""
+    #: Files that the reader can save.
+    downloads: Sequence[Download] = ()
 
 
 @dataclass(frozen=True)

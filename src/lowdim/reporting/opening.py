@@ -23,8 +23,10 @@ from ..sources import (
     open_source,
     open_target,
     row_labels,
+    scan,
     with_known_length,
 )
+from ..sources.found_files import names_file
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
@@ -100,6 +102,7 @@ def open_table(
     table = named_table(X)
     if table is not None and not table.names:
         table = None
+    response, other = _or_file(response, table), _or_file(other, table)
     found = _columns(X, table, (labels, ids, sample_weight, response, other))
     rows, held = _readable(found.source)
     if held:
@@ -182,6 +185,12 @@ def _names(given: Any, known: Sequence[str]) -> list[str]:
         return [given]
     listed = isinstance(given, list | tuple) and given and all(isinstance(name, str) for name in given)
     return list(given) if listed and set(given) & set(known) else []
+
+
+def _or_file(given: Any, table: Any) -> Any:
+    """A second table; text that names no column, but may be the path of a file, is that file."""
+    named = table is not None and given in table.names if isinstance(given, str) else True
+    return given if named or not names_file(given) else scan(given)
 
 
 def _why_not_numbers(table: Any, name: str) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+#: Control characters, those that turn the direction of the text after them, and halves of characters.
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]")
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:
@@ -34,3 +38,17 @@ def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
     if beside:
         names.append(f"{beside:,} other{'s' if beside > 1 else ''}")
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
+
+
+def visible(text: Any) -> str:
+    """Text on one line, in which blanks replace control characters and those that turn the direction of the text."""
+    return _INVISIBLE.sub(" ", str(text))
+
+
+def brief(text: Any, longest: int = 40) -> str:
+    """The same, shortened in its middle if it is long."""
+    clean = visible(text)
+    if len(clean) <= longest:
+        return clean
+    half = (longest - 1) // 2
+    return f"{clean[: longest - 1 - half]}\u2026{clean[len(clean) - half :]}"

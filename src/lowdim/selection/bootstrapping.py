@@ -16,7 +16,7 @@ from .._xp import to_numpy
 from ..errors import LowdimWarning, MissingValues, choice, without_warnings
 from ..sources import by_name, with_known_length
 from ..tabular import Table, Tabular, numbered
-from .pieces import find_pieces
+from .pieces import Pieces, find_pieces
 from .protocol import CanBeBootstrapped
 from .resampling import check_level, seed_of
 from .scorers import has_unstored_holes
@@ -226,6 +226,13 @@ def bootstrap(
         if not hasattr(model, "impute"):
             raise
         raise ValueError("the bootstrap needs complete rows, without NaN: fill them in with `impute` first.") from error
+    return bootstrap_pieces(model, pieces, int(n_boot), random, align, level)
+
+
+def bootstrap_pieces(
+    model: Any, pieces: Pieces, n_boot: int, random: np.random.RandomState, align: str = "match", level: float = 0.95
+) -> Bootstrap:
+    """The bootstrap of an unfitted model, from pieces of the rows that are drawn with replacement; see `bootstrap`."""
     # The same warning for each bootstrap sample would not be helpful.
     with without_warnings(LowdimWarning), np.errstate(all="ignore"):
         whole = pieces.fit_all(model)
@@ -235,7 +242,7 @@ def bootstrap(
         estimates = _statistics(whole)
         draws = [
             _align(_statistics(drawn), estimates, ALIGNMENTS[align])
-            for counts in pieces.draw(int(n_boot), random)
+            for counts in pieces.draw(n_boot, random)
             for drawn in pieces.fits(fixed, counts, near=whole)
         ]
     replicates = {name: np.stack([draw[name] for draw in draws]) for name in estimates}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._threads import check_stop
 from .._xp import dense, to_numpy
@@ -191,7 +193,7 @@ def compare_widths(
     folds = random.permutation(np.arange(n) % _FOLDS)
     shuffled = [np.column_stack([random.permutation(column) for column in rows.T]) for _ in range(n_draws)]
     found = []
-    with quiet_blas(n):
+    with quiet_blas(n), _single_threaded_kmeans():
         for each in kernels:
             check_stop()
             parts = [_share_and_groups(part, k) for part in _left_out(each, rows, weights, folds, range(_FOLDS), k)]
@@ -269,6 +271,15 @@ def _share_and_groups(part: _LeftOut, k: int) -> tuple[float, float, float, floa
     centres = _centres(part.inside, part.inside_weights, k + 1)
     apart = ((part.scores[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1)
     return part.squares, part.total, inside, part.total_inside, part.squares - float(part.weights @ apart)
+
+
+def _single_threaded_kmeans() -> AbstractContextManager[Any]:
+    """Context in which k-means runs in one thread: its tables are small, and threads that wait for each other on busy
+    cores take many times as long as the work itself."""
+    # The limit is for libraries that are loaded already.
+    import sklearn.cluster  # noqa: F401
+
+    return threadpool_limits(1, user_api="openmp")
 
 
 def _centres(scores: np.ndarray, weights: np.ndarray, n_centres: int) -> np.ndarray:

@@ -103,6 +103,7 @@ def permutation_test(
     *,
     n_permutations: int = 999,
     level: float = 0.05,
+    n_components: int | None = None,
     sample_weight: Any = None,
     random_state: Any = None,
 ) -> PermutationTest:
@@ -118,6 +119,8 @@ def permutation_test(
         Number of shuffles. The smallest possible p-value is 1 / (1 + n_permutations).
     level : float
         Components with p-values up to this level are significant.
+    n_components : int, optional
+        Test only the first so many components, which takes less time for CCA; None tests all.
     sample_weight : array of whole numbers, shape (n_samples,), or str, optional
         Frequencies, or the name of a column of X that holds them: a row of weight 2 is shuffled as two rows.
     random_state : int, RandomState or None
@@ -169,6 +172,8 @@ def permutation_test(
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ValueError(f"n_permutations={n_permutations!r} must be a whole number of at least 1.")
     check_level(level)
+    if n_components is not None and (isinstance(n_components, bool) or n_components < 1):
+        raise ValueError(f"n_components={n_components!r} must be a whole number of at least 1, or None to test all.")
     if 1.0 / (1 + n_permutations) > level:
         raise ValueError(
             f"the smallest p-value of n_permutations={n_permutations} is {1 / (1 + n_permutations):.3g}, above "
@@ -185,7 +190,9 @@ def permutation_test(
         for s, scaled in zip(members, options.scaled, strict=True)
     ]
     if len(tables) > 1:
-        strength, null_strength, null = _test_correlations(tables, options.regularization, int(n_permutations), random)
+        strength, null_strength, null = _test_correlations(
+            tables, options.regularization, int(n_permutations), random, n_components
+        )
         are_correlations = all(c == 0.0 for c in options.regularization)
         statistic = _log_wilks(strength) if are_correlations else strength
     else:
@@ -194,11 +201,11 @@ def permutation_test(
         statistic, null_strength, are_correlations = strength, null, False
     return PermutationTest(
         type(model).__name__,
-        statistic,
-        null,
+        statistic[:n_components],
+        null[:, :n_components],
         level,
-        strength,
-        null_strength,
+        strength[:n_components],
+        null_strength[:, :n_components],
         are_correlations,
         getattr(model, "component_name", PermutationTest.component_name),
     )
@@ -293,9 +300,14 @@ def _shares(S: np.ndarray, m: int) -> np.ndarray:
 
 
 def _test_correlations(
-    tables: list[tuple[np.ndarray, float]], ridges: Sequence[float], n_permutations: int, random: Any
+    tables: list[tuple[np.ndarray, float]],
+    ridges: Sequence[float],
+    n_permutations: int,
+    random: Any,
+    n_components: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The singular values of the rows, those of rows of which one table was shuffled, and the statistics of the latter.
+    """The singular values of the rows, those of rows of which one table was shuffled, and the statistics of the latter:
+    of the first `n_components`, if that is not None.
 
     In the basis U diag(g) of a table with singular vectors U, the regularised problem is a singular value
     decomposition; g = 1 without regularization.
@@ -323,7 +335,7 @@ def _test_correlations(
     statistic_from = _log_wilks if all(c == 0.0 for c in ridges) else np.asarray
     L, s, Rt = np.linalg.svd(bases[0].T @ bases[1], full_matrices=True)
     A, B = bases[0] @ L, bases[1] @ Rt.T
-    k = len(s)
+    k = len(s) if n_components is None else min(len(s), n_components)
     values, null = np.empty((n_permutations, k)), np.empty((n_permutations, k))
     rests = _Rests(A, B)
     for i in range(n_permutations):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,8 +195,13 @@ def _weighted_rows(model: Any, source: Source, sample_weight: Any) -> Pieces:
 def _summed_blocks(kind: str, model: Any, source: Source, labels: np.ndarray, weights: Any) -> Pieces:
     """Blocks or groups of rows, from one summary of each."""
     like = _empty_moments(source)
-    all_parts = summarize_by_label(source, like, labels[:, None], [int(labels.max()) + 1], weights)[0]
-    parts = [m for m in all_parts if m.weight > 0]
+    (parts,) = summarize_by_label(source, like, labels[:, None], [int(labels.max()) + 1], weights)
+    return summed_pieces(kind, parts, like)
+
+
+def summed_pieces(kind: str, moments: Sequence[Moments], like: Moments) -> Pieces:
+    """Pieces of rows of which the moments are known; those without rows are left out."""
+    parts = [m for m in moments if m.weight > 0]
     return SummedPieces(
         kind,
         copies=np.ones(len(parts), dtype=np.int64),

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from ..._xp import dense, to_numpy
-from ...errors import MissingValues, NonFiniteBlock
+from ..._xp import to_numpy
+from ...errors import MissingValues
 from ...reading import summarize
 from ...sources import ArraySource, BesideSource, Source
 from ...summaries import Labelled, Moments, Observed, Summary
-from ...summaries.base import Changes, Layout, check_columns, union
+from ...summaries.base import union
+from .looking import Chosen, Ranges, Together
 
 #: The number of pieces, the number below which there are too few of them, and the memory that they may take.
 _PIECES, _FEWEST, _BYTES = 100, 20, 1 << 30
+#: The size of the sample of rows that are not in memory: this many rows, in at most so many bytes, but not fewer rows
+#: than the last number.
+_SAMPLED, _SAMPLE_BYTES, _FEWEST_SAMPLED = 20_000, 64 << 20, 500
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class FirstPass:
     deviation: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    #: Whether all observed entries of a column are whole numbers, and whether it grows by one from row to row.
+    whole: np.ndarray
+    numbering: np.ndarray
+    #: A random sample of the rows, in the order of the table; all rows if they are in memory.
+    sample: np.ndarray
     #: Moments of the pieces of the rows; None if the rows are in memory, if entries are missing, or if there are too
     #: many columns.
     pieces: list[Moments] | None
@@ -51,23 +60,20 @@ class FirstPass:
 def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) -> FirstPass:
     """Read the rows once; twice if their number is not known beforehand, or if entries are missing."""
     if held:
-        return _of_array(next(rows.blocks(int(rows.shape[0] or 1))))
+        return _of_array(rows, weights)
     n, p = rows.shape
     passes = 1
     if n is None:
         n = summarize(rows, Observed(p)).n_rows
         passes = 2
+    look = [Ranges(p, numbered=True), Chosen(p, _sampled(n, p, seed))]
     count = min(_PIECES, _BYTES // (16 * p * p))
     if count < _FEWEST:
-        return _without_pieces(rows, weights, passes)
-    labels = np.random.default_rng(seed).integers(0, count, n)
-    column = ArraySource(labels[:, None].astype(np.float64))
-    column.table = "the labels"
-    both = Together([Labelled(Moments(p, wide=True), [count]), Ranges(p + 1)])
+        return _without_pieces(rows, n, weights, look, passes)
     try:
-        pieces, ranges = summarize(BesideSource([rows, column]), both, weights=weights).parts
+        pieces, ranges, sample = _read(rows, n, [_empty_pieces(n, p, count, seed), *look], weights)
     except MissingValues:
-        return _without_pieces(rows, weights, passes + 1)
+        return _without_pieces(rows, n, weights, look, passes + 1)
     found = [part for part in pieces.parts[0] if part.weight > 0]
     total = union(found)
     squares = np.diagonal(to_numpy(total.scatter))
@@ -76,122 +82,108 @@ def first_pass(rows: Source, held: bool, weights: np.ndarray | None, seed: int) 
         observed=np.full(p, n),
         mean=to_numpy(total.mean),
         deviation=np.sqrt(squares / max(total.weight - 1, 1)),
-        low=ranges.low[:p],
-        high=ranges.high[:p],
+        low=ranges.low,
+        high=ranges.high,
+        whole=ranges.whole,
+        numbering=ranges.numbering(n),
+        sample=sample.rows(),
         pieces=found,
         passes=passes,
     )
 
 
-def _of_array(X: np.ndarray) -> FirstPass:
+def pieces_of(rows: Source, n: int, weights: np.ndarray | None, seed: int) -> list[Moments] | None:
+    """Moments of the pieces of complete rows, from a pass of its own; None if there are too many columns."""
+    p = rows.shape[1]
+    count = min(_PIECES, _BYTES // (16 * p * p))
+    if count < _FEWEST:
+        return None
+    (pieces,) = _read(rows, n, [_empty_pieces(n, p, count, seed)], weights)
+    return [part for part in pieces.parts[0] if part.weight > 0]
+
+
+class NumberedPieces(Labelled[Moments]):
+    """Moments of pieces of the rows, whose numbers are in the last column: row i belongs to piece `labels[i]`."""
+
+    options = ("labels",)
+
+    def __init__(self, like: Moments, counts: Sequence[int], labels: np.ndarray) -> None:
+        super().__init__(like, counts)
+        self.labels = labels
+
+    def _split(self, block: Any) -> tuple[Any, np.ndarray]:
+        rows, numbers = super()._split(block)
+        return rows, self.labels[numbers]
+
+
+def _empty_pieces(n: int, p: int, count: int, seed: int) -> NumberedPieces:
+    labels = np.random.default_rng(seed).integers(0, count, n)
+    return NumberedPieces(Moments(p, wide=True), [count], labels)
+
+
+def _sampled(n: int, p: int, seed: int) -> np.ndarray:
+    """The numbers of the rows of the sample."""
+    size = min(n, max(min(_SAMPLED, _SAMPLE_BYTES // (8 * p)), _FEWEST_SAMPLED))
+    # Not the random numbers that cut the rows into pieces.
+    return np.sort(np.random.default_rng([seed, 1]).choice(n, size, replace=False, shuffle=False))
+
+
+def _read(rows: Source, n: int, parts: Sequence[Summary], weights: np.ndarray | None) -> Any:
+    """The summaries after one pass over the rows, which come with their numbers in a last column."""
+    numbers = ArraySource(np.arange(n, dtype=np.float64)[:, None])
+    numbers.table = "the numbers of the rows"
+    return summarize(BesideSource([rows, numbers]), Together(parts), weights=weights).parts
+
+
+def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
+    (X,) = rows.blocks(int(rows.shape[0] or 1))
+    (ranges,) = _read(rows, len(X), [Ranges(X.shape[1], numbered=True)], None)
     known = ~np.isnan(X)
+    each = np.ones(len(X)) if weights is None else weights
     observed = known.sum(axis=0)
-    some = np.maximum(observed, 1)
-    filled = np.where(known, X, 0.0)
-    mean = filled.sum(axis=0) / some
+    weight = each @ known
+    some = np.where(weight > 0, weight, 1.0)
+    mean = each @ np.where(known, X, 0.0) / some
     # A second sum about the mean: an offset costs no digits.
-    mean = mean + np.where(known, X - mean, 0.0).sum(axis=0) / some
-    squares = (np.where(known, X - mean, 0.0) ** 2).sum(axis=0)
+    mean = mean + each @ np.where(known, X - mean, 0.0) / some
+    squares = each @ np.where(known, X - mean, 0.0) ** 2
     nothing = observed == 0
     return FirstPass(
         n=len(X),
         observed=observed,
         mean=np.where(nothing, np.nan, mean),
-        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(observed - 1, 1))),
-        low=np.where(nothing, np.nan, np.where(known, X, np.inf).min(axis=0)),
-        high=np.where(nothing, np.nan, np.where(known, X, -np.inf).max(axis=0)),
+        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(weight - 1, 1))),
+        low=np.where(nothing, np.nan, ranges.low),
+        high=np.where(nothing, np.nan, ranges.high),
+        whole=ranges.whole,
+        numbering=ranges.numbering(len(X)),
+        sample=X,
         pieces=None,
         passes=1,
     )
 
 
-def _without_pieces(rows: Source, weights: np.ndarray | None, passes: int) -> FirstPass:
+def _without_pieces(
+    rows: Source, n: int, weights: np.ndarray | None, look: Sequence[Summary], passes: int
+) -> FirstPass:
     """From one pass for the columns alone, in which entries may be missing."""
     p = rows.shape[1]
-    observed, ranges = summarize(rows, Together([Observed(p), Ranges(p)]), weights=weights).parts
-    count = to_numpy(observed.count)
+    observed, ranges, sample = _read(rows, n, [Observed(p + 1), *look], weights)
+    count, squares = to_numpy(observed.count)[:p], to_numpy(observed.squares)[:p]
     nothing = count == 0
     return FirstPass(
         n=observed.n_rows,
         observed=ranges.count,
-        mean=np.where(nothing, np.nan, to_numpy(observed.mean)),
-        deviation=np.where(nothing, np.nan, np.sqrt(to_numpy(observed.squares) / np.maximum(count - 1, 1))),
+        mean=np.where(nothing, np.nan, to_numpy(observed.mean)[:p]),
+        deviation=np.where(nothing, np.nan, np.sqrt(squares / np.maximum(count - 1, 1))),
         low=np.where(nothing, np.nan, ranges.low),
         high=np.where(nothing, np.nan, ranges.high),
+        whole=ranges.whole,
+        numbering=ranges.numbering(n),
+        sample=sample.rows(),
         pieces=None,
         passes=passes,
     )
-
-
-class Ranges(Summary):
-    """The smallest and largest observed entry of each column, and the number of observed entries."""
-
-    parameters = ("n_features",)
-    state = ("n_features", "low", "high", "count")
-    takes_nan = True
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = int(n_features)
-        self.low = np.full(self.n_features, np.inf)
-        self.high = np.full(self.n_features, -np.inf)
-        self.count = np.zeros(self.n_features, dtype=np.int64)
-
-    def _updated(self, block: Any, weights: Any) -> Changes:
-        check_columns(self.n_features, block)
-        X = to_numpy(dense(block))
-        if np.isinf(X).any():
-            raise NonFiniteBlock
-        known = ~np.isnan(X)
-        low, high = np.where(known, X, np.inf).min(axis=0), np.where(known, X, -np.inf).max(axis=0)
-        return self._with(low, high, known.sum(axis=0))
-
-    def _merged(self, other: Self) -> Changes:
-        return self._with(other.low, other.high, other.count)
-
-    def _with(self, low: np.ndarray, high: np.ndarray, count: np.ndarray) -> Changes:
-        return {
-            "low": np.minimum(self.low, low),
-            "high": np.maximum(self.high, high),
-            "count": self.count + count,
-        }
-
-    def _layout(self) -> Layout:
-        return {"n_features": (), **dict.fromkeys(("low", "high", "count"), (self.n_features,))}
-
-
-class Together(Summary):
-    """Several summaries of the same rows, for one pass."""
-
-    parameters = ()
-    state = ("parts",)
-
-    def __init__(self, parts: Sequence[Summary]) -> None:
-        self.parts: Any = [part.fresh() for part in parts]
-        self.takes_nan = all(part.takes_nan for part in parts)  # type: ignore[misc] # depends on the parts
-
-    def _empty(self) -> Self:
-        return type(self)(self.parts)
-
-    def _updated(self, block: Any, weights: Any) -> Changes:
-        return {str(i): part._changes_from(block, weights) for i, part in enumerate(self.parts)}
-
-    def _merged(self, other: Self) -> Changes:
-        return {str(i): part._merged(other.parts[i]) for i, part in enumerate(self.parts)}
-
-    def _change(self, changes: Changes) -> None:
-        for i, of_part in changes.items():
-            self.parts[int(i)]._change(of_part)
-
-    def snapshot(self) -> Self:
-        twin = super().snapshot()
-        twin.parts = [part.snapshot() for part in self.parts]
-        return twin
-
-    def block_rows(self, n_columns: int, itemsize: int, stored: float = 1.0) -> int:
-        return min(part.block_rows(n_columns, itemsize, stored) for part in self.parts)
-
-    def _layout(self) -> Layout:
-        return {}
 
 
 def moments_of(moments: Moments, columns: np.ndarray, names: Sequence[str] | None = None) -> Moments:

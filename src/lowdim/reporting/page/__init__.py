@@ -1,10 +1,5 @@
-"""The page of a report."""
+"""The page: a document as one HTML file that needs nothing else. Only this package knows HTML, Jinja2 and Plotly."""
 
-from __future__ import annotations
+from .rendering import render
 
-from ..blocks import Document
-
-
-def render(document: Document) -> str:
-    """The page as one self-contained HTML text."""
-    return document.title
+__all__ = ["render"]

@@ -1,0 +1,195 @@
+// The points of the map: which belong together, and how they are coloured, sized and described.
+"use strict";
+
+((report) => {
+  /** The largest number of levels of a group with colours of their own; the others are drawn together. */
+  const MOST_LEVELS = 12;
+  /** The largest number of columns that are named when the pointer is over a point. */
+  const MOST_HOVERED = 6;
+  const GREY = "#8c919a";
+  /** How rows look that were not in the fit. */
+  const BESIDE = { symbol: "diamond-open" };
+  const SPATIAL_SYMBOLS = new Set(["circle", "square", "diamond", "cross", "x"]);
+
+  /** The values of an axis, a colour or a size: "component:2", "column:0", or "rows" for row numbers. */
+  report.mapSeries = (values, key) => {
+    const [kind, i] = key.split(":");
+    if (kind === "component") return { title: values.components[i].title, values: values.components[i].scores };
+    if (kind === "column") return { title: values.columns[i].name, values: values.columns[i].values };
+    return { title: "Row number", values: values.numbers };
+  };
+
+  /** The number of the group that a colour names, or -1 if it names something else. */
+  report.mapGroup = (key) => (key.startsWith("group:") ? Number(key.slice(6)) : -1);
+
+  /** The colour and symbol of each level of a group; null for levels that are drawn together as "others". */
+  report.levelStyles = ({ levels, codes }) => {
+    const counts = new Array(levels.length).fill(0);
+    for (const code of codes) if (code >= 0) counts[code] += 1;
+    const ranked = levels.map((_, i) => i).sort((a, b) => counts[b] - counts[a] || a - b);
+    const shown = new Set(ranked.slice(0, MOST_LEVELS));
+    const { colors, symbols } = report.look();
+    let position = 0;
+    return levels.map((_, i) => {
+      if (!shown.has(i)) return null;
+      const place = position++;
+      // After the last colour they begin again, with other symbols.
+      const round = Math.floor(place / colors.length);
+      return { color: colors[place % colors.length], symbol: symbols[(place + 3 * round) % symbols.length] };
+    });
+  };
+
+  /** Layers of points that look alike: {name, points, marker}. */
+  function layers(values, colorKey) {
+    const all = Array.from(values.numbers, (_, i) => i);
+    const group = report.mapGroup(colorKey);
+    if (group >= 0) return levelLayers(values.groups[group], all);
+    const { colors } = report.look();
+    if (colorKey === "none") return [{ name: "Rows", points: all, marker: { color: colors[0] } }];
+    const { title, values: series } = report.mapSeries(values, colorKey);
+    const known = all.filter((i) => Number.isFinite(series[i]));
+    const missing = all.filter((i) => !Number.isFinite(series[i]));
+    const bar = { title: { text: report.plain(title, 24), side: "right" }, thickness: 14, len: 0.8 };
+    const scale = { colorscale: "Viridis", showscale: true, colorbar: bar };
+    const [cmin, cmax] = extent(known, series);
+    return [
+      { name: "Rows", points: known, marker: { ...scale, cmin, cmax }, series },
+      { name: "missing", points: missing, marker: { color: GREY } },
+    ];
+  }
+
+  function levelLayers(group, all) {
+    const styles = report.levelStyles(group);
+    const byLevel = group.levels.map(() => []);
+    const others = [];
+    const none = [];
+    for (const i of all) {
+      const code = group.codes[i];
+      if (code < 0) none.push(i);
+      else (styles[code] ? byLevel[code] : others).push(i);
+    }
+    const named = group.levels.map((name, code) => ({ name, points: byLevel[code], marker: styles[code] }));
+    return [
+      { name: "others", points: others, marker: { color: GREY } },
+      { name: "no label", points: none, marker: { color: GREY, symbol: "circle-open" } },
+      ...named.filter((layer) => layer.marker),
+    ];
+  }
+
+  function extent(points, series) {
+    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const i of points) {
+      if (series[i] < low) low = series[i];
+      if (series[i] > high) high = series[i];
+    }
+    return low <= high ? [low, high] : [0, 1];
+  }
+
+  /** The size of each point in pixels, or one size for all. */
+  function sizes(values, sizeKey) {
+    const n = values.numbers.length;
+    if (sizeKey === "none") return n > 5000 ? 4 : n > 1000 ? 5 : n > 300 ? 6 : 8;
+    const { values: series } = report.mapSeries(values, sizeKey);
+    const points = Array.from(series, (_, i) => i).filter((i) => Number.isFinite(series[i]));
+    const [low, high] = extent(points, series);
+    const widest = n > 1000 ? 8 : 15;
+    return Float32Array.from(series, (value) => {
+      const share = (value - low) / (high - low || 1);
+      return Number.isFinite(share) ? 3 + widest * Math.sqrt(Math.max(0, share)) : 3;
+    });
+  }
+
+  /** What is shown beside the pointer over each point. */
+  report.hoverTexts = (values) => {
+    const columns = values.columns
+      .slice(0, MOST_HOVERED)
+      .map(({ name, values: series }) => [report.plain(name), series]);
+    const groups = values.groups.map((group) => [report.plain(group.name), group]);
+    const levels = values.groups.map((group) => group.levels.map((level) => report.plain(level)));
+    return Array.from(values.numbers, (number, i) => {
+      const lines = values.ids ? [`<b>${report.plain(values.ids[i])}</b>`, `row ${number}`] : [`<b>row ${number}</b>`];
+      if (values.supplementary?.[i]) lines.push("not in the fit");
+      groups.forEach(([name, { codes }], g) => {
+        if (codes[i] >= 0) lines.push(`${name}: ${levels[g][codes[i]]}`);
+      });
+      for (const [name, series] of columns) lines.push(`${name}: ${report.number(series[i])}`);
+      return lines.join("<br>");
+    });
+  };
+
+  const take = (series, points) => (ArrayBuffer.isView(series) ? Float32Array : Array).from(points, (i) => series[i]);
+
+  /** The traces of the points. `axes` are two or three series. */
+  report.pointTraces = (values, state, axes, hovers) => {
+    const size = sizes(values, state.size);
+    const spatial = axes.length === 3;
+    // Many points are fainter, and above a density fainter still.
+    const opacity = values.numbers.length < 3000 ? 0.85 : state.density && !spatial ? 0.3 : 0.65;
+    const traces = [];
+    layers(values, state.color).forEach((layer, place) => {
+      const inFit = layer.points.filter((i) => !values.supplementary?.[i]);
+      const beside = layer.points.filter((i) => values.supplementary?.[i]);
+      for (const [points, extra] of [
+        [inFit, {}],
+        [beside, BESIDE],
+      ]) {
+        if (points.length === 0) continue;
+        const marker = { opacity, ...layer.marker, ...extra };
+        // Plotly draws light rings around points of different sizes unless it is told not to.
+        if (!marker.symbol?.endsWith("-open")) marker.line = { width: 0 };
+        if (layer.series) {
+          marker.color = take(layer.series, points);
+          marker.showscale = points === inFit || inFit.length === 0;
+        }
+        marker.size = typeof size === "number" ? size : take(size, points);
+        if (spatial) {
+          if (!SPATIAL_SYMBOLS.has((marker.symbol ?? "circle").replace("-open", ""))) marker.symbol = "circle";
+          marker.size = typeof size === "number" ? Math.max(3, size / 2) : marker.size;
+        }
+        traces.push({
+          type: spatial ? "scatter3d" : "scattergl",
+          mode: "markers",
+          name: report.plain(layer.name, 24),
+          legendgroup: String(place),
+          showlegend: points === inFit || inFit.length === 0,
+          x: take(axes[0].values, points),
+          y: take(axes[1].values, points),
+          ...(spatial ? { z: take(axes[2].values, points) } : {}),
+          text: take(hovers, points),
+          customdata: points,
+          hovertemplate: "%{text}<extra></extra>",
+          marker,
+          ...(spatial ? {} : selection(points, state.selected, opacity)),
+        });
+      }
+    });
+    return values.supplementary?.includes(1) ? [...traces, besideInLegend(spatial)] : traces;
+  };
+
+  /** A trace without points, for the legend. */
+  function besideInLegend(spatial) {
+    const marker = { color: GREY, size: 8, ...BESIDE };
+    const [type, nowhere] = spatial
+      ? ["scatter3d", { x: [null], y: [null], z: [null] }]
+      : ["scatter", { x: [null], y: [null] }];
+    return { type, ...nowhere, mode: "markers", name: "not in the fit", marker, hoverinfo: "skip" };
+  }
+
+  /** Which points of a trace are selected; without a selection all look alike. */
+  function selection(points, selected, opacity) {
+    const faint = { selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: opacity / 5 } } };
+    if (selected.size === 0) return faint;
+    return {
+      ...faint,
+      selectedpoints: points.map((i, position) => (selected.has(i) ? position : -1)).filter((i) => i >= 0),
+    };
+  }
+
+  /** Rings around the selected points, for the map in space. */
+  report.selectedRings = (state, axes, ink) => {
+    const points = Array.from(state.selected);
+    const [x, y, z] = axes.map((axis) => take(axis.values, points));
+    const marker = { symbol: "circle-open", size: points.length > 100 ? 5 : 11, color: ink, line: { width: 2 } };
+    return { type: "scatter3d", mode: "markers", name: "selected", x, y, z, marker, hoverinfo: "skip" };
+  };
+})(globalThis.report);

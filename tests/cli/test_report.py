@@ -1,0 +1,84 @@
+"""The verb report: what it passes on, prints and refuses."""
+
+import json
+import shlex
+
+import pandas as pd
+import pytest
+
+import lowdim
+from command import invoke as run
+from lowdim.cli import reporting
+from lowdim.reporting import making
+
+
+def test_it_writes_the_page_and_says_where(files, tmp_path):
+    where = tmp_path / "wine.html"
+    done = run("report", "wine.csv", "--label", "class", "-o", where, folder=files)
+    last = done.stdout.splitlines()[-1]
+    assert str(where) in last and f"{where.stat().st_size / 1e6:.1f} MB" in last
+    again = run("report", "wine.csv", "-o", where, folder=files, check=False)
+    assert again.returncode == 1 and "exists already" in again.stderr and "--overwrite" in again.stderr
+    replaced = run("report", "wine.csv", "-o", where, "--overwrite", "--title", "Wine", "--json", folder=files)
+    values = json.loads(replaced.stdout)
+    assert values["output"] == str(where) and values["bytes"] == where.stat().st_size
+    assert "computed" in values["sections"]
+    assert "Wine" in where.read_text(encoding="utf-8")
+
+
+def test_the_options_are_the_arguments_of_the_function(files, tmp_path, monkeypatch):
+    seen = {}
+
+    def remember(X, path, **given):
+        seen.update(given, chosen=X.chosen, path=path)
+        return making.Report(str(files / "wine.csv"), (), (), None)
+
+    monkeypatch.setattr(reporting, "write_report", remember)
+    run("fit", "pca", "wine.csv", "-c", "numeric", "-k", "2", "-o", tmp_path / "p.model", folder=files)
+    command = (
+        "lowdim report wine.csv --output r.html --columns numeric --exclude hue --label class --label ash --id class "
+        "--weight proline --supplementary wine.csv --response alcohol --other left.csv --model "
+        f"{tmp_path}/p.model --n-components 3 --no-standardize --image-shape 2,5 --seed 4"
+    )
+    run(*shlex.split(command)[1:], folder=files)
+    assert seen["chosen"] == [c for c in pd.read_csv(files / "wine.csv") if c not in ("hue", "class")]
+    assert (seen["labels"], seen["ids"], seen["response"]) == (["class", "ash"], "class", "alcohol")
+    assert (seen["n_components"], seen["standardize"], seen["random_state"]) == (3, False, 4)
+    assert seen["image_shape"] == (2, 5) and seen["sample_weight"] == "proline" and seen["path"] == "r.html"
+    assert isinstance(seen["model"], lowdim.PCA) and seen["model"].n_components_ == 2
+    assert seen["other"].columns == list(pd.read_csv(files / "left.csv"))
+    # The command of the page, run again, is the same call.
+    first = dict(seen)
+    assert sorted(shlex.split(seen["command"])) == sorted(shlex.split(command))
+    run(*shlex.split(seen["command"])[1:], folder=files)
+    for key in ("labels", "ids", "response", "n_components", "standardize", "image_shape", "command", "path"):
+        assert seen[key] == first[key]
+
+
+def test_a_name_that_begins_with_a_dash():
+    assert reporting.command_of(["a b.csv"], {"label": ["--help"], "title": None, "standardize": True}) == (
+        "lowdim report 'a b.csv' --label=--help --standardize"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("wine.csv", "-o", "r.txt"), "must end with .html"),
+        (("wine.csv", "-o", "nowhere/r.html"), "there is no directory"),
+        (("wine.csv", "-o", "-"), "name a file with --output"),
+        (("wine.csv", "--label", "clas", "-o", "r.html"), "Did you mean 'class'?"),
+        (("wine.csv", "-l", "clas", "-l", "hues", "-o", "r.html"), "has no column 'clas'"),
+        (("wine.csv", "-k", "0", "-o", "r.html"), "n_components=0"),
+        (("wine.csv", "-k", "14", "-o", "r.html"), "n_components=14"),
+        (("wine.csv", "--image-shape", "8", "-o", "r.html"), "as in 8,8"),
+        (("wine.csv", "--model", "wine.csv", "-o", "r.html"), "not a file with a model"),
+        (("wine.csv", "-c", "ash", "-o", "r.html"), "at least 2 columns"),
+        (("nothing.csv", "-o", "r.html"), "nothing.csv"),
+    ],
+)
+def test_what_is_refused_is_one_line(files, arguments, message):
+    done = run("report", *arguments, folder=files, check=False)
+    assert done.returncode == 1 and message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (files / "r.html").exists() and not list(files.glob(".r.html*"))

@@ -1,0 +1,104 @@
+"""The rules that count components: those of choose_n_components, from rows and from pieces; and which one is followed."""
+
+import numpy as np
+import pytest
+
+from lowdim import PPCA, choose_n_components
+from lowdim.reporting import opening
+from lowdim.reporting.numbers import counting
+from lowdim.selection.rules import RULES
+from reporting.tables import analysis
+
+RANDOM = np.random.default_rng(8)
+#: Three strong components, in columns of different units.
+LOADINGS = RANDOM.uniform(0.5, 1.5, (3, 10)) * RANDOM.choice([-1, 1], (3, 10))
+X = RANDOM.normal(size=(600, 3)) @ LOADINGS + 0.5 * RANDOM.normal(size=(600, 10))
+UNITS = X * 10.0 ** np.arange(-2, 8)
+
+
+@pytest.fixture
+def streamed(monkeypatch):
+    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+
+
+@pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
+def test_rows_in_memory(table):
+    a = analysis(table)
+    assert a.standardize == (table is UNITS)
+    expected = choose_n_components(table, standardize=a.standardize, random_state=0)
+    assert {rule: a.choices[rule].k for rule in a.choices} == {rule: expected[rule].k for rule in expected}
+    assert list(a.choices) == list(RULES)
+    assert a.k == a.choices["parallel"].k == 3
+
+
+@pytest.mark.parametrize("table", [X, UNITS], ids=["same units", "different units"])
+def test_pieces_give_the_answers_of_the_rows(streamed, table):
+    a = analysis(table)
+    expected = choose_n_components(table, standardize=a.standardize, random_state=0)
+    np.testing.assert_allclose(a.choices.eigenvalues.values, expected.eigenvalues.values, rtol=1e-8)
+    for rule in set(RULES) - {"cv"}:
+        assert a.choices[rule].k == expected[rule].k
+        np.testing.assert_allclose(a.choices[rule].curve, expected[rule].curve, rtol=1e-6)
+    assert list(a.choices) == list(RULES)
+    assert a.k == 3
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_cross_validation_of_pieces_is_that_of_their_rows(standardize):
+    """Pieces are made by hand, so that the rows of each fold are known and can be scored by fits of PPCA."""
+    from lowdim import Moments, summarize
+
+    labels = RANDOM.integers(0, 20, len(X))
+    pieces = [summarize(X[labels == i], Moments(10)) for i in range(20)]
+    result = counting.cross_validated(pieces, standardize)
+    assert result.n_components.tolist() == list(range(10))
+    for fold in range(5):
+        held_out = labels % 5 == fold
+        for k in (1, 3, 7):
+            model = PPCA(k, standardize=standardize).fit(X[~held_out])
+            assert result.per_split[fold, 0, k] == pytest.approx(model.score(X[held_out]), rel=1e-9)
+    np.testing.assert_array_equal(result.weights, np.bincount(labels % 5))
+    assert result.n_samples == 600
+
+
+def test_many_columns_leave_out_the_slow_rules(monkeypatch):
+    monkeypatch.setitem(counting._SLOW, "map", 5)
+    monkeypatch.setitem(counting._SLOW, "cv", 5)
+    monkeypatch.setattr(counting, "_MANY", 5)
+    assert counting.draws(600, 10) == 40
+    choices = analysis(X).choices
+    for rule in ("map", "cv"):
+        assert choices[rule].k is None and "to save time" in choices[rule].note
+    assert choices["parallel"].k == 3
+
+
+def test_what_was_asked_for_comes_first():
+    assert analysis(X, n_components=7).k == 7
+    assert analysis(X[:5], n_components=7).k == 4
+    assert analysis(X, model=PPCA(2).fit(X)).k == 2
+
+
+def test_there_is_always_a_component():
+    a = analysis(RANDOM.normal(size=(200, 6)))
+    assert a.choices["parallel"].k == 0
+    assert a.k == 1
+
+
+def test_without_parallel_analysis_the_next_rule_is_followed():
+    choices = analysis(X).choices
+    found = {answer.rule: answer for answer in choices.answers}
+    for first, second in (("parallel", "bic"), ("bic", "proportion")):
+        found.pop(first)
+        left = type(choices)(choices.eigenvalues, tuple(found.values()))
+        assert counting.followed(left).rule == second
+    found.pop("proportion")
+    assert counting.followed(type(choices)(choices.eigenvalues, tuple(found.values()))) is None
+
+
+def test_weights_repeat_rows():
+    weights = RANDOM.integers(1, 4, 600)
+    a = analysis(X, sample_weight=weights.astype(float))
+    expected = choose_n_components(np.repeat(X, weights, axis=0), ["bic", "kaiser", "proportion"])
+    for rule in expected:
+        assert a.choices[rule].k == expected[rule].k
+    np.testing.assert_allclose(a.choices.eigenvalues.values, expected.eigenvalues.values, rtol=1e-9)

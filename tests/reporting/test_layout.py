@@ -1,0 +1,100 @@
+"""Whether columns are pixels, points of a curve, or neither: on pictures and tables that are known."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from lowdim.reporting import opening
+from lowdim.reporting.numbers.layout import correlations_of_rows
+from reporting.tables import analysis, clusters, pictures
+
+RANDOM = np.random.default_rng(5)
+WAVES = np.linspace(0, 3, 96)
+
+
+def _spectra(n=120):
+    """Sums of a few bands, as spectra are."""
+    centres = np.array([0.4, 1.1, 1.9, 2.6])
+    bands = np.exp(-((WAVES - centres[:, None]) ** 2) / 0.05)
+    return RANDOM.gamma(2.0, size=(n, 4)) @ bands + 0.001 * RANDOM.standard_normal((n, 96))
+
+
+def _scales_in_blocks(n=400):
+    """Six scales of six questions each: neighbours are alike within a scale only."""
+    factors = RANDOM.standard_normal((n, 6))
+    return np.repeat(factors, 6, axis=1) + 0.7 * RANDOM.standard_normal((n, 36))
+
+
+TABLES = {
+    "iris": load_iris().data,
+    "wine": load_wine().data,
+    "breast cancer": load_breast_cancer().data,
+    "noise": RANDOM.standard_normal((300, 64)),
+    "one factor": RANDOM.standard_normal((300, 1)) + 0.7 * RANDOM.standard_normal((300, 64)),
+    "questions": _scales_in_blocks(),
+    "groups": clusters(400, 36)[0],
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_have_no_layout(name):
+    assert analysis(TABLES[name]).layout is None
+
+
+@pytest.mark.parametrize("shape", [(6, 9), (9, 6), (12, 5), (7, 8, 3)])
+def test_the_shape_of_pictures_is_found(shape):
+    assert analysis(pictures(shape=shape)).image_shape == shape
+
+
+def test_digits_are_pictures_although_some_pixels_are_constant():
+    a = analysis(load_digits().data)
+    assert a.image_shape == (8, 8) and a.p < 64
+    assert not a.standardize
+
+
+def test_spectra_are_curves_and_not_standardized():
+    spectra = _spectra()
+    a = analysis(spectra)
+    assert a.layout is not None and a.layout.is_curve and a.image_shape is None and not a.standardize
+    # A column of other units beside them is no point of the curve.
+    assert analysis(np.column_stack([100 * RANDOM.standard_normal(len(spectra)), spectra])).layout is None
+    # The order of the columns is what makes a curve.
+    assert analysis(spectra[:, RANDOM.permutation(96)]).layout is None
+
+
+def test_random_walks_and_waves_are_no_pictures():
+    walks = np.cumsum(RANDOM.standard_normal((300, 100)), axis=1)
+    assert analysis(walks).layout.is_curve
+    waves = np.sin(8 * WAVES + RANDOM.uniform(0, 6, (300, 1))) + 0.3 * RANDOM.standard_normal((300, 96))
+    assert analysis(waves).image_shape is None
+
+
+def test_the_user_knows_better():
+    rows = pictures()
+    assert analysis(rows, image_shape=False).image_shape is None
+    assert analysis(rows, image_shape=(9, 6)).image_shape == (9, 6)
+    assert analysis(TABLES["noise"], image_shape=[8, 8]).image_shape == (8, 8)
+    for wrong in ((7, 9), (54,), (3, 9, 2)):
+        with pytest.raises(ValueError, match="number of columns, 54"):
+            analysis(rows, image_shape=wrong).layout  # noqa: B018 # the error comes when it is computed
+
+
+def test_a_few_rows_tell_nothing():
+    assert analysis(pictures(12)).layout is None
+
+
+def test_rows_that_are_not_in_memory(monkeypatch, tmp_path):
+    np.save(tmp_path / "pictures.npy", pictures())
+    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    a = analysis(tmp_path / "pictures.npy")
+    assert not a.opened.held and a.image_shape == (6, 9)
+
+
+def test_correlations_are_those_of_the_columns_that_vary():
+    X = RANDOM.standard_normal((50, 4)) @ RANDOM.standard_normal((4, 4)) + 10
+    used = np.array([0, 2, 3, 5])
+    i, j = np.array([0, 2, 3, 1]), np.array([2, 5, 0, 0])
+    expected = [np.corrcoef(X[:, a], X[:, b])[0, 1] for a, b in ((0, 1), (1, 3), (2, 0))]
+    values = correlations_of_rows(X, used, 6)(i, j)
+    np.testing.assert_allclose(values[:3], expected, atol=1e-12)
+    assert np.isnan(values[3])

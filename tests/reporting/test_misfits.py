@@ -1,0 +1,127 @@
+"""Rows that do not fit: contributions that add up, planted outliers that are found, and the counts in sentences."""
+
+import numpy as np
+import pytest
+
+from lowdim import PCA
+from lowdim.inspect import diagnose, hotelling_t2, q_residuals
+from lowdim.reporting.blocks import Prose, Widget
+from lowdim.reporting.numbers.misfits import contributions
+from lowdim.reporting.sections.misfits import section
+from reporting.tables import analysis, clusters, named
+
+X, GROUPS = clusters(300)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_contributions_add_up(standardize, k):
+    model = PCA(k, standardize=standardize).fit(X)
+    found = contributions(model, X)
+    np.testing.assert_allclose((found.t2**2).sum(axis=1), hotelling_t2(model, X), rtol=1e-9)
+    np.testing.assert_allclose((found.q**2).sum(axis=1), q_residuals(model, X), rtol=1e-7, atol=1e-18)
+
+
+def test_contributions_of_components_without_variance():
+    rows = np.column_stack([X[:, :2], X[:, 0] - X[:, 1]])
+    model = PCA(3).fit(rows)
+    found = contributions(model, rows)
+    two = PCA(2).fit(rows)
+    np.testing.assert_allclose((found.t2**2).sum(axis=1), hotelling_t2(two, rows), rtol=1e-7)
+
+
+def test_the_column_of_a_wrong_entry_is_responsible():
+    random = np.random.default_rng(4)
+    common = random.standard_normal((200, 2)) @ random.standard_normal((2, 8))
+    rows = common + 0.1 * random.standard_normal((200, 8))
+    rows[17, 5] += 3.0
+    rows[42, 2] -= 3.0
+    a = analysis(rows, n_components=2, standardize=False)
+    found = contributions(a.subspace, rows)
+    assert np.argmax(found.q[17] ** 2) == 5 and found.q[17, 5] > 0
+    assert np.argmax(found.q[42] ** 2) == 2 and found.q[42, 2] < 0
+    text = _text(section(a))
+    assert "x6 (higher than expected)" in text and "x3 (lower than expected)" in text
+    assert "Row 17 " in text and "Row 42 " in text
+
+
+def _text(found):
+    return " ".join(block.text for block in found.blocks if isinstance(block, Prose))
+
+
+def _widget(found):
+    (widget,) = (block for block in found.blocks if isinstance(block, Widget))
+    return widget.values
+
+
+def test_counts_in_words_are_those_of_diagnose():
+    a = analysis(X, labels=GROUPS, n_components=2, standardize=False)
+    expected = diagnose(a.model, named(X))
+    text = _text(section(a))
+    assert f"{len(expected.t2_outliers)} rows" in text and f"{len(expected.q_outliers)} rows" in text
+    assert "about 15 (5%)" in text
+
+
+def test_values_of_the_chart():
+    a = analysis(X, ids=[f"tree {i}" for i in range(300)], n_components=2, standardize=False)
+    values = _widget(section(a))
+    expected = diagnose(a.model, named(X))
+    np.testing.assert_allclose(values["t2"], expected.t2, rtol=1e-6)
+    np.testing.assert_allclose(values["q"], expected.q, rtol=1e-5)
+    assert (values["t2_limit"], values["q_limit"]) == (expected.t2_limit, expected.q_limit)
+    explained = values["explained"]
+    order = [entry["point"] for entry in explained]
+    excess = np.maximum(expected.t2 / expected.t2_limit, expected.q / expected.q_limit)
+    assert order == np.argsort(-excess, kind="stable")[:200].tolist()
+    for entry in explained[:20]:
+        assert values["ids"][entry["point"]] == f"tree {entry['point']}"
+        for name, whole in (("t2", expected.t2), ("q", expected.q)):
+            np.testing.assert_allclose(sum(bar[1] for bar in entry[name]), whole[entry["point"]], rtol=1e-5)
+
+
+def test_bars_of_many_columns_end_with_the_sum_of_the_others():
+    random = np.random.default_rng(5)
+    a = analysis(random.standard_normal((60, 30)), n_components=2)
+    entry = _widget(section(a))["explained"][0]
+    assert len(entry["q"]) == 13 and entry["q"][-1][0] == "18 other columns"
+    np.testing.assert_allclose(sum(bar[1] for bar in entry["q"]), a.seen.rows.q[entry["point"]], rtol=1e-5)
+
+
+def test_a_group_that_is_over_represented_is_named():
+    random = np.random.default_rng(6)
+    odd = np.arange(600) < 40
+    rows = random.standard_normal((600, 2)) @ random.standard_normal((2, 6)) + 0.1 * random.standard_normal((600, 6))
+    rows[odd] += 0.5 * random.standard_normal((40, 6))
+    labels = np.where(odd, "odd", np.where(np.arange(600) % 2, "one", "two"))
+    assert "odd (label) is over-represented" in _text(section(analysis(rows, labels=labels, n_components=2)))
+    shuffled = random.permutation(labels)
+    assert "over-represented" not in _text(section(analysis(rows, labels=shuffled, n_components=2)))
+
+
+def test_more_and_fewer_rows_than_by_chance_are_told():
+    random = np.random.default_rng(7)
+    scales = np.where(random.random(800) < 0.2, 4.0, 1.0)
+    cases = {
+        "clearly more than that beyond the limit of T2": scales[:, None] * random.standard_normal((800, 4)),
+        "clearly fewer beyond the limit of T2": random.uniform(-1, 1, (800, 4)) * [1.0, 0.9, 0.01, 0.01],
+    }
+    for text, rows in cases.items():
+        assert text in _text(section(analysis(rows, n_components=2, standardize=False)))
+    usual = random.standard_normal((800, 4)) * [4, 3, 2, 1]
+    assert "clearly" not in _text(section(analysis(usual, n_components=2, standardize=False)))
+
+
+def test_components_that_describe_everything_leave_no_q():
+    text = _text(section(analysis(X, n_components=6)))
+    assert "Q is zero" in text and "limit of Q" not in text
+
+
+def test_names_of_rows_are_not_changed():
+    rows = X.copy()
+    rows[11] += 50.0
+    ids = [f"tree {i}" for i in range(300)]
+    assert "tree 11 fits worst" in _text(section(analysis(rows, ids=ids, n_components=2, standardize=False)))
+
+
+def test_no_section_for_too_few_rows():
+    assert section(analysis(X[:3], n_components=2)) is None
