@@ -1,4 +1,4 @@
-"""The rules that count components: those of choose_n_components, from rows and from pieces; and which one is followed."""
+"""The rules that count components, from rows and from pieces, and which one is followed."""
 
 import numpy as np
 import pytest
