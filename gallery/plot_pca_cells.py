@@ -10,6 +10,7 @@ and B cells from T cells; types of T cells stay mixed. Fifteen nearest neighbour
 out in 73% of the cases with 2 components and in 80% with 10.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 from lowdim import PCA
 
-with np.load(Path(__file__).resolve().parent / "data" / "cells.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "cells.npz") as file:
     X, genes, types = file["X"], file["genes"], file["labels"]
 pca = PCA(20).fit(X)
 print(pca.plan_)

@@ -14,6 +14,7 @@ lecture, cannot be fitted to 50 faces.) Reconstructions with three components ca
 persons.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from lowdim import PCA
 
-with np.load(Path(__file__).resolve().parent / "data" / "faces.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "faces.npz") as file:
     X, is_face = file["images"].reshape(200, -1) / 255.0, file["is_face"]
 pca = PCA(ddof=0).fit(X[is_face])
 

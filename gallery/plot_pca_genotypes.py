@@ -12,6 +12,7 @@ is in the first component alone.
 
 import csv
 import gzip
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib import pyplot as plt
 
 from lowdim import PPCA, choose_n_components
 
-with gzip.open(Path(__file__).resolve().parent / "data" / "genotypes.csv.gz", "rt", encoding="utf-8") as file:
+with gzip.open(Path(sys.argv[0]).resolve().parent / "data" / "genotypes.csv.gz", "rt", encoding="utf-8") as file:
     rows = list(csv.reader(file))[1:]
 population = np.array([row[1] for row in rows])
 X = np.array([[np.nan if entry in ("NA", "") else float(entry) for entry in row[2:]] for row in rows])

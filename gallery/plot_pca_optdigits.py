@@ -10,6 +10,7 @@ PofV above 90%, and draw the digits in the plane of the first two components.
 **Measured:** 21 of 64 components reach 90%. The first two hold 28%, and yet they separate several of the digits.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from lowdim import PCA, choose_n_components
 
-with np.load(Path(__file__).resolve().parent / "data" / "optdigits.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "optdigits.npz") as file:
     X, digits, is_test = file["images"].astype(float), file["labels"], file["is_test"]
 pca = PCA().fit(X)
 share = np.cumsum(pca.explained_variance_ratio_)

@@ -13,6 +13,7 @@ digit. With 50 components (83%) every digit can be read. The average squared dis
 eigenvalues that were left out.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from matplotlib import pyplot as plt
 
 from lowdim import PCA
 
-with np.load(Path(__file__).resolve().parent / "data" / "mnist.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "mnist.npz") as file:
     images, digits = file["images"], file["labels"]
 X = images.reshape(len(images), -1) / 255.0
 pca = PCA(ddof=0).fit(X)

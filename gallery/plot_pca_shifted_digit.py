@@ -11,6 +11,7 @@ numbers is a "compressed fraction of 1%".
 components hold 98% of the variance, and 3 hold 31%.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from scipy import ndimage
 from lowdim import PCA
 
 N_COPIES, SIZE = 1000, 100
-with np.load(Path(__file__).resolve().parent / "data" / "mnist.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "mnist.npz") as file:
     three = file["images"][np.flatnonzero(file["labels"] == 3)[0]] / 255.0
 field = np.pad(ndimage.zoom(three, 2, order=1), (SIZE - 56) // 2)
 

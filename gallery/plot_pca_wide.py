@@ -10,6 +10,7 @@ length, is an eigenvector of V^T V / N.
 not with its square or its cube.
 """
 
+import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -18,7 +19,7 @@ from matplotlib import pyplot as plt
 
 from lowdim import PCA, plan
 
-with np.load(Path(__file__).resolve().parent / "data" / "faces.npz") as file:
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "faces.npz") as file:
     X = file["images"][file["is_face"]].reshape(100, -1) / 255.0
 primal, dual = PCA(50, solver="covariance").fit(X), PCA(50, solver="gram").fit(X)
 difference = np.abs(primal.explained_variance_ / dual.explained_variance_ - 1).max()

@@ -12,6 +12,7 @@ small variance, choosing by variance needs 21 components, and PLS four. Choosing
 than PLS, because noise makes other components look relevant, as the lecture warns.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.model_selection import KFold
 
 from lowdim import PCR, PLSRegression, cross_validate
 
-folder = Path(__file__).resolve().parents[1] / "tests" / "parity" / "data"
+folder = Path(sys.argv[0]).resolve().parents[1] / "tests" / "parity" / "data"
 table = np.loadtxt(folder / "gasoline.csv", delimiter=",", skiprows=1)
 octane, spectra = table[:, 0], table[:, 1:]
 wavelength = np.linspace(900, 1700, spectra.shape[1])

@@ -37,5 +37,5 @@ def test_it_says_what_the_lectures_claim_and_what_was_measured(name):
 
 
 def test_data_have_a_source_and_a_licence():
-    described = re.findall(r"^\| (\S+) \|", (FOLDER / "data" / "README.md").read_text(encoding="utf-8"), flags=re.M)
-    assert set(described) - {"file", "---"} == {path.name for path in (FOLDER / "data").iterdir()} - {"README.md"}
+    described = re.findall(r"^\| (\S+) \|", (FOLDER / "data" / "SOURCES.md").read_text(encoding="utf-8"), flags=re.M)
+    assert set(described) - {"file", "---"} == {path.name for path in (FOLDER / "data").iterdir()} - {"SOURCES.md"}
