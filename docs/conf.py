@@ -47,7 +47,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../gallery"],
     "gallery_dirs": ["generated/gallery"],
     "filename_pattern": r"[/\\]plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "_extensions.gallery_order.ByMethod",
     "download_all_examples": False,
     "image_scrapers": ("_extensions.alt_texts.described_figures",),
     "show_memory": False,

@@ -10,6 +10,8 @@ image back from its scores one needs a pre-image: the image whose features are n
 large a number costs less.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits

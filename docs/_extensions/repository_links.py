@@ -6,6 +6,7 @@ The pages are also read on the forge, where a link must lead to a file of the re
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 #: What is linked to, from docs/, and its page.
@@ -24,8 +25,12 @@ def with_pages(text: str, docname: str) -> str:
 
     >>> with_pages("see the [changelog](../CHANGELOG.md)", "why")
     'see the [changelog](changelog.md)'
+    >>> with_pages("a [cloud](../gallery/plot_whitening.py)", "whitening")
+    'a [cloud](generated/gallery/plot_whitening.rst)'
     """
     folder = os.path.dirname(docname)
+    script = os.path.relpath("generated/gallery", folder or ".")
+    text = re.sub(r"\]\(\.\./gallery/(plot_\w+)\.py\)", rf"]({script}/\1.rst)", text)
     for path, page in PAGES.items():
         text = text.replace(f"]({path})", f"]({os.path.relpath(page, folder or '.')})")
     return text
