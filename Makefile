@@ -11,7 +11,7 @@ OLDEST_PY := $(OLDEST)/bin/python
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 
-.PHONY: demo test test-oldest lint bench sweep docs clean
+.PHONY: demo test test-oldest lint lint-page bench sweep docs clean
 
 demo: $(VENV)/.demo
 	@echo "The command is $(VENV)/bin/lowdim."
@@ -28,6 +28,11 @@ lint: $(VENV)/.lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy src
 	$(VENV)/bin/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-page; else \
+	echo "npm is not installed, so the scripts and style sheets of the report were not checked."; fi
+
+lint-page: node_modules/.lint
+	npm run --silent check
 
 bench: $(VENV)/.bench
 	$(PY) -m benchmarks $(ARGS)
@@ -42,7 +47,8 @@ docs: $(VENV)/.docs
 	@echo "The site begins at build/docs/index.html."
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo build dist docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) node_modules demo build dist docs/generated
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp file for each set of packages: nothing is installed twice, or before it is needed.
@@ -58,6 +64,11 @@ $(VENV)/.demo: $(VENV)/.core
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
+	@touch $@
+
+# There is no lock file, because it would name the registry; the version is exact in package.json.
+node_modules/.lint: package.json
+	npm install --silent --no-package-lock --no-audit --no-fund
 	@touch $@
 
 # uv can install the lowest versions of what is named in pyproject.toml (and current versions of what these need).

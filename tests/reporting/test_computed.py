@@ -92,7 +92,7 @@ def test_references_are_those_of_what_was_used():
     assert not any("Hotelling" in text for text in references_of(lowdim.PCA(), ["response"]))
     once = references_of(lowdim.PPCA(), ["holes"])
     assert len(once) == len({text.split(": ", 1)[1] for text in once})
-    known = {*SECTIONS, "how-many", "holes", "response", "other", *lowdim.models.__all__}
+    known = {*SECTIONS, "response", "other", *lowdim.models.__all__}
     assert set(REFERENCES) <= known
 
 

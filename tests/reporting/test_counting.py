@@ -1,9 +1,9 @@
-"""The rules that count components, from rows and from pieces, and which one is followed."""
+"""The rules that count components, from rows and from pieces, against choose_n_components; and which is followed."""
 
 import numpy as np
 import pytest
 
-from lowdim import PPCA, choose_n_components
+from lowdim import PPCA, Moments, choose_n_components, summarize
 from lowdim.reporting import opening
 from lowdim.reporting.numbers import counting
 from lowdim.selection.rules import RULES
@@ -46,8 +46,6 @@ def test_pieces_give_the_answers_of_the_rows(streamed, table):
 @pytest.mark.parametrize("standardize", [False, True])
 def test_cross_validation_of_pieces_is_that_of_their_rows(standardize):
     """Pieces are made by hand, so that the rows of each fold are known and can be scored by fits of PPCA."""
-    from lowdim import Moments, summarize
-
     labels = RANDOM.integers(0, 20, len(X))
     pieces = [summarize(X[labels == i], Moments(10)) for i in range(20)]
     result = counting.cross_validated(pieces, standardize)

@@ -15,7 +15,7 @@ LOADINGS = RANDOM.uniform(1.5, 3.0, (2, 8)) * RANDOM.choice([-1, 1], (2, 8))
 COMPLETE = RANDOM.normal(size=(400, 2)) @ LOADINGS + RANDOM.normal(size=(400, 8)) + 50
 REMOVED = RANDOM.random(COMPLETE.shape) < 0.1
 X = np.where(REMOVED, np.nan, COMPLETE)
-ROW, COLUMN = np.nonzero(REMOVED)
+ROWS, COLUMNS = np.nonzero(REMOVED)
 
 
 def test_the_table_is_complete_and_observed_entries_stay():
@@ -29,11 +29,11 @@ def test_the_table_is_complete_and_observed_entries_stay():
 def test_entries_are_expectations_of_the_model():
     found = analysis(X).holes
     entries = found.entries
-    np.testing.assert_array_equal(entries.rows, ROW)
-    np.testing.assert_array_equal(entries.columns, COLUMN)
+    np.testing.assert_array_equal(entries.rows, ROWS)
+    np.testing.assert_array_equal(entries.columns, COLUMNS)
     filled, spread = found.model.impute(X, return_std=True)
-    np.testing.assert_array_equal(entries.values, filled[ROW, COLUMN])
-    np.testing.assert_array_equal(entries.deviations, spread[ROW, COLUMN])
+    np.testing.assert_array_equal(entries.values, filled[ROWS, COLUMNS])
+    np.testing.assert_array_equal(entries.deviations, spread[ROWS, COLUMNS])
     assert isinstance(found.model, PPCA) and found.fitted_to == 400 and found.all_rows
 
 
@@ -41,10 +41,10 @@ def test_hidden_entries_tell_the_error_of_missing_ones():
     found = analysis(X).holes
     assert found.model.n_components_ == 2
     assert found.tried == [1, 2, 3, 4]
-    away = found.entries.values - COMPLETE[ROW, COLUMN]
-    units = COMPLETE.std(axis=0)[COLUMN]
+    away = found.entries.values - COMPLETE[ROWS, COLUMNS]
+    units = COMPLETE.std(axis=0)[COLUMNS]
     error = np.sqrt(np.mean((away / units) ** 2))
-    means = np.sqrt(np.mean(((np.nanmean(X, axis=0)[COLUMN] - COMPLETE[ROW, COLUMN]) / units) ** 2))
+    means = np.sqrt(np.mean(((np.nanmean(X, axis=0)[COLUMNS] - COMPLETE[ROWS, COLUMNS]) / units) ** 2))
     within = np.mean(np.abs(away) <= 1.96 * found.entries.deviations)
     # Two samples of about 300 and 430 entries.
     assert found.hidden.error == pytest.approx(error, rel=0.15)
@@ -92,7 +92,7 @@ def test_units_do_not_matter_where_they_differ():
     factors = 10.0 ** np.arange(-4, 4)
     one, other = analysis(X * factors), analysis(X, standardize=True)
     assert one.standardize and other.standardize
-    np.testing.assert_allclose(one.holes.entries.values / factors[COLUMN], other.holes.entries.values, rtol=1e-6)
+    np.testing.assert_allclose(one.holes.entries.values / factors[COLUMNS], other.holes.entries.values, rtol=1e-6)
     assert one.holes.hidden.error == pytest.approx(other.holes.hidden.error, rel=1e-6)
 
 
@@ -118,7 +118,7 @@ def test_large_tables_are_filled_in_by_a_model_of_some_rows(monkeypatch):
     assert found.fitted_to == 150 and not found.all_rows
     assert found.model.n_samples_ == 150
     assert np.isfinite(found.completed).all()
-    assert np.sqrt(np.mean((found.entries.values - COMPLETE[ROW, COLUMN]) ** 2)) < 2.0
+    assert np.sqrt(np.mean((found.entries.values - COMPLETE[ROWS, COLUMNS]) ** 2)) < 2.0
 
 
 def test_weights_repeat_rows():

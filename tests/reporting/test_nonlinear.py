@@ -136,3 +136,20 @@ def test_few_rows_have_no_comparison():
     X = np.random.default_rng(0).standard_normal((FEWEST_ROWS - 1, 3))
     assert beyond(X, np.arange(len(X)), None, 2, 0) is None
     assert beyond(np.repeat(X[:10], 10, axis=0), np.arange(100), None, 2, 0) is None
+
+
+@pytest.mark.parametrize("scale", [2.0**500, 2.0**-500])
+def test_units_do_not_matter(scale, iris):
+    with without_warnings(LowdimWarning):
+        found = beyond(IRIS.data * scale, np.arange(150), IRIS.target, 2, 0)
+    assert np.array_equal(found.kernel.kept, iris.kernel.kept) and found.sources.certainty == pytest.approx(
+        iris.sources.certainty, abs=1e-6
+    )
+    assert np.allclose(found.pca.scores / scale, iris.pca.scores)
+
+
+def test_rows_far_from_zero_keep_their_neighbours():
+    X = np.random.default_rng(0).standard_normal((100, 5))
+    with without_warnings(LowdimWarning):
+        near, far = (beyond(A, np.arange(100), None, 2, 0).pca.kept for A in (X, X + 2.0**27))
+    assert np.array_equal(near, far)

@@ -69,8 +69,8 @@ def _trace(x: np.ndarray, y: np.ndarray, hover: Sequence[str], look: dict[str, A
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": np.asarray(x, dtype=np.float32),
-        "y": np.asarray(y, dtype=np.float32),
+        "x": np.asarray(x, dtype=np.float64),
+        "y": np.asarray(y, dtype=np.float64),
         "text": [plain(name) for name in hover],
         "marker": {**look, "size": size, "opacity": 0.75},
         "hovertemplate": "%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",

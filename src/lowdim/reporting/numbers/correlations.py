@@ -77,7 +77,8 @@ def correlations_of(scatter: np.ndarray, among: np.ndarray, mean: np.ndarray, n:
         signs = R[group[0], group]
         (copies if same and signs.min() > 0 else rescaled).append([int(among[g]) for g in group])
     different = np.flatnonzero(size < _ONE)
-    top = different[np.argsort(-size[different], kind="stable")[:_STRONGEST]]
+    # Rounding must not decide on the order of pairs with the same correlation.
+    top = different[np.argsort(-size[different].round(12), kind="stable")[:_STRONGEST]]
     shown = _most_related(R)
     order = shown[_clustered(R[np.ix_(shown, shown)])]
     return Correlations(

@@ -82,9 +82,13 @@ def beyond(X: np.ndarray, numbers: np.ndarray, codes: np.ndarray | None, k: int,
     n, p = X.shape
     if n < FEWEST_ROWS or len(np.unique(X, axis=0)) < FEWEST_ROWS:
         return None
+    # In units of the largest distance from the mean, no square is lost; neither are digits of rows far from zero.
+    X = X - X.mean(axis=0)
+    unit = float(np.abs(X).max())
+    X = X / unit
     near = nearest(X)
     maps = _Judge(near, codes)
-    pca = maps("PCA", PCA(2).fit_transform(X), ("PC1", "PC2"))
+    pca = maps("PCA", PCA(2).fit_transform(X) * unit, ("PC1", "PC2"))
     choice = choose_width(X, 2, random_state=seed)
     kernel = maps("kernel PCA", KernelPCA(2, kernel=choice.kernel).fit_transform(X), ("kernel PC1", "kernel PC2"))
     m = min(max(k, 2), MOST_SOURCES, p, max(2, n // 20))
@@ -99,7 +103,7 @@ def beyond(X: np.ndarray, numbers: np.ndarray, codes: np.ndarray | None, k: int,
         kernel=kernel,
         ica=ica,
         sources=None if independent is None else sources,
-        width=str(choice.kernel),
+        width=str(choice.kernel.widened(unit)),
         right_in_all=None if codes is None else float(right_by_neighbours(near, codes).mean()),
         right_by_chance=None if codes is None else _most_frequent(codes),
     )

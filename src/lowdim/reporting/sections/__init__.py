@@ -18,6 +18,6 @@ SECTIONS: dict[str, Callable[[Analysis], Section | None]] = {
     "misfits": misfits.section,
     "rebuilding": rebuilding.section,
     "two-tables": two_tables.section,
-    "beyond": beyond.section,
     "holes": holes.section,
+    "beyond": beyond.section,
 }

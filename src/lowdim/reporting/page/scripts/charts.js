@@ -95,6 +95,8 @@
       responsive: true,
       displaylogo: false,
       plotlyServerURL: "",
+      // Plotly would draw four times as many pixels as the screen has.
+      plotGlPixelRatio: devicePixelRatio,
       modeBarButtonsToRemove: ["autoScale2d", "zoomIn2d", "zoomOut2d", "hoverClosest3d", "resetCameraLastSave3d"],
       modeBarButtonsToAdd: [
         {

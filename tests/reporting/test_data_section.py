@@ -1,0 +1,158 @@
+"""The section on the data: its sentences hold the numbers that NumPy and pandas find, and its charts all columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim.reporting import opening
+from lowdim.reporting.blocks import Chart, Listing, Prose
+from lowdim.reporting.sections import data
+from reporting.tables import analysis, pictures
+
+RANDOM = np.random.default_rng(10)
+N = 200
+SIZE = RANDOM.normal(size=N)
+TABLE = pd.DataFrame(
+    {
+        "height": 170 + 10 * SIZE,
+        "weight": 70 + 9 * SIZE + 4 * RANDOM.normal(size=N),
+        "inches": (170 + 10 * SIZE) / 2.54,
+        "income": RANDOM.lognormal(10, 1.3, N),
+        "children": RANDOM.integers(0, 4, N),
+        "country": RANDOM.choice(["A", "B"], N),
+        "planet": np.ones(N),
+    }
+)
+
+
+def _section(*args, **more):
+    return data.section(analysis(*args, **more))
+
+
+def _text(section):
+    return "\n".join(block.text for block in section.blocks if isinstance(block, Prose))
+
+
+def _charts(section):
+    return {block.key: block for block in section.blocks if isinstance(block, Chart)}
+
+
+def test_sizes_kinds_and_what_was_left_out():
+    section = _section(TABLE)
+    text = _text(section)
+    assert "200 rows and 7 columns, of which 5 are analysed" in text
+    assert "4 hold decimal numbers and 1 holds a few different whole numbers" in text
+    assert "country is not analysed: its entries are not numbers, but they tell groups of rows apart" in text
+    assert "planet is not analysed: all its entries are 1" in text
+    assert section.summary == "The report is about 200 rows and 5 columns of numbers; no entry is missing."
+
+
+def test_scales_and_logarithm():
+    text = _text(_section(TABLE))
+    deviations = TABLE.select_dtypes("number").drop(columns="planet").std()
+    low, high = deviations.idxmin(), deviations.idxmax()
+    assert (low, high) == ("children", "income")
+    assert f"from {deviations[low]:.3g} (children) to {deviations[high]:,.0f} (income)" in text
+    assert "each column is divided by its standard deviation" in text
+    skewness = ((TABLE["income"] - TABLE["income"].mean()) ** 3).mean() / TABLE["income"].std(ddof=0) ** 3
+    assert f"income is never negative and strongly skewed (skewness {skewness:.3g})" in text
+
+
+def test_why_columns_are_rescaled_or_not():
+    alike = RANDOM.normal(size=(50, 3))
+    assert "no sign of different units, so the columns are not rescaled" in _text(_section(alike))
+    assert "As was asked for, each column is divided" in _text(_section(alike, standardize=True))
+    assert "pixels of a picture, which have the same units" in _text(_section(pictures()))
+
+
+def test_correlations_and_columns_that_repeat_others():
+    section = _section(TABLE)
+    text = _text(section)
+    r = np.corrcoef(TABLE["height"], TABLE["weight"])[0, 1]
+    assert f"height and weight ({r:.2f})" in text
+    assert "height and inches are the same up to shift and scale" in text
+    picture = _charts(section)["correlations"]
+    assert sorted(picture.data[0]["x"]) == sorted(["height", "weight", "inches", "income", "children"])
+    assert picture.table.shape == (5, 5)
+
+
+def test_unrelated_columns_are_not_said_to_be_related():
+    assert "no more than chance could give" in _text(_section(RANDOM.normal(size=(40, 5))))
+
+
+def test_rows_that_repeat_others():
+    table = pd.concat([TABLE, TABLE.head(3)])
+    assert "3 rows (1.5%) are equal to an earlier row" in _text(_section(table))
+
+
+def test_identifiers():
+    text = _text(_section(TABLE.assign(visit=np.cumsum(RANDOM.integers(2, 9, N)), year=np.arange(N) + 1800)))
+    assert "visit holds different whole numbers that grow from row to row" in text
+    assert "year grows by one from row to row" in text
+    assert "id is not analysed: it just counts the rows, from 1 to 200" in _text(
+        _section(TABLE.assign(id=range(1, 201)))
+    )
+
+
+def test_missing_entries():
+    table = TABLE[["height", "weight", "income"]].copy()
+    late = np.arange(N) >= 120
+    table.loc[late & (RANDOM.random(N) < 0.5), ["weight", "income"]] = np.nan
+    table["day"] = np.arange(N) + RANDOM.normal(size=N)
+    section = _section(table)
+    text = _text(section)
+    missing = table.isna()
+    share = 100 * missing.to_numpy().mean()
+    assert f"{missing.to_numpy().sum()} entries ({share:.1f}%) are missing, in 2 columns of 4" in text
+    assert f"{(~missing.any(axis=1)).sum()} rows" in text
+    assert (
+        f"In {missing.all(axis=1).sum() + missing['weight'].sum()} rows, weight and income are missing together" in text
+    )
+    medians = [table.loc[some, "day"].median() for some in (missing["weight"], ~missing["weight"])]
+    assert f"where weight is missing, day is larger (median {medians[0]:.3g} against {medians[1]:.3g})" in text
+    charts = _charts(section)
+    bars = charts["missing-by-column"].data[0]
+    np.testing.assert_allclose(bars["x"], [100 * missing[name].mean() for name in bars["y"]])
+    assert charts["missing-patterns"].table["rows"].sum() == N
+
+
+def test_holes_at_random_are_said_not_to_contradict_chance():
+    X = np.where(RANDOM.random((100, 4)) < 0.1, np.nan, RANDOM.normal(size=(100, 4)))
+    assert "No column tells where entries of another one are missing" in _text(_section(X))
+
+
+def test_rows_that_are_not_in_memory_give_the_same_sentences(monkeypatch):
+    held = _text(_section(TABLE))
+    monkeypatch.setattr(opening, "_HELD_BYTES", 0)
+    section = _section(TABLE)
+    # Categories are looked for in tables in memory only.
+    assert _text(section) == held.replace(", but they tell groups of rows apart", "")
+
+
+def test_quantiles():
+    chart = _charts(_section(TABLE))["distributions"]
+    for name in ("height", "income"):
+        expected = TABLE[name].quantile([0.01, 0.25, 0.5, 0.75, 0.99])
+        np.testing.assert_allclose(list(chart.table.row(name).values()), expected, rtol=1e-9)
+
+
+def test_names_that_are_long_or_look_like_tags_are_harmless():
+    long = "<b>" + "x" * 10_000
+    table = pd.DataFrame(RANDOM.normal(size=(60, 3)), columns=[long + "1", long + "2", "<i>"])
+    section = _section(table)
+    assert max(len(block.text) for block in section.blocks if isinstance(block, Prose)) < 600
+    for chart in _charts(section).values():
+        for trace in chart.data:
+            names = [name for key in ("x", "y") for name in trace.get(key, ()) if isinstance(name, str)]
+            assert all("<" not in name for name in names)
+            assert len(set(names)) in (0, 3)
+
+
+@pytest.mark.parametrize("p", [2, 200])
+def test_many_columns(p):
+    section = _section(RANDOM.normal(size=(50, p)))
+    charts = _charts(section)
+    assert len(charts["distributions"].data[0]["x"]) == min(p, 40)
+    assert charts["correlations"].data[0]["z"].shape == (min(p, 150),) * 2
+    tables = [block.table for block in section.blocks if isinstance(block, Listing)]
+    assert len(tables[0]) == p
