@@ -40,11 +40,15 @@ bench: $(VENV)/.bench
 sweep: $(VENV)/.core
 	$(ONE_THREAD) $(PY) -m benchmarks.sweep $(ARGS)
 
-docs:
-	@echo "The pages are the Markdown files in docs/. There is no site to build yet."
+# Warnings are errors. What Sphinx generates beside its pages is in docs/generated.
+docs: $(VENV)/.docs
+	rm -rf docs/generated build/docs
+	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "The site begins at build/docs/index.html."
 
 clean:
-	rm -rf $(VENV) $(OLDEST) node_modules demo build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) node_modules demo build dist docs/generated
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp file for each set of packages: nothing is installed twice, or before it is needed.
@@ -58,7 +62,7 @@ $(VENV)/.demo: $(VENV)/.core
 	$(PIP) -e '.[cli,plot,report]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
 	@touch $@
 

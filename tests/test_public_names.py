@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 import re
-import types
 
 import pytest
 
@@ -24,6 +23,7 @@ from lowdim.solvers import (
 )
 from lowdim.solvers.spectra import SKLEARN_SOLVERS
 from lowdim.summaries import SUMMARIES
+from public_names import public
 
 #: Sorted as Python sorts text.
 PUBLIC = {
@@ -139,18 +139,6 @@ TABLES = {
     "ROTATIONS": (ROTATIONS, ""),
     "DENSITIES": (DENSITIES, ""),
 }
-
-
-def public(module):
-    """The names in `__all__`; where a module has none, those that it defines itself, without an underscore."""
-    if hasattr(module, "__all__"):
-        return sorted(module.__all__)
-    own = {name: value for name, value in vars(module).items() if not isinstance(value, types.ModuleType)}
-    return sorted(
-        name
-        for name, value in own.items()
-        if not name.startswith("_") and getattr(value, "__module__", module.__name__) == module.__name__
-    )
 
 
 @pytest.mark.parametrize("name", list(PUBLIC))

@@ -55,7 +55,7 @@ class LatentRegression(Predicting, PairModel):
 
     @property
     def coef_path_(self) -> Array:
-        """Coefficients with 1, 2, ..., n_components_ components, (n_components_, n_targets, n_features)."""
+        """Coefficients with 1, 2, ..., `n_components_` components, (`n_components_`, n_targets, n_features)."""
         check_is_fitted(self)
 
         def path(R: Array, Q: Array) -> Array:

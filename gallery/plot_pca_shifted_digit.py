@@ -1,0 +1,93 @@
+"""
+One digit, moved about: what linear components see of a motion
+==============================================================
+
+**The lecture** (MIT, after Bishop, chapter 12) takes one digit and puts copies of it, randomly shifted and rotated,
+into a field of 100 x 100 pixels. There are only three degrees of freedom. It shows the mean, the first four
+eigenvectors with their eigenvalues, the spectrum and the projection error against the dimension; keeping 100 of 10,000
+numbers is a "compressed fraction of 1%".
+
+**Measured** on 1,000 copies: the spectrum falls slowly, because a shift is no linear operation on pixels. 100
+components hold 98% of the variance, and 3 hold 31%.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib import pyplot as plt
+from scipy import ndimage
+
+from lowdim import PCA
+
+N_COPIES, SIZE = 1000, 100
+with np.load(Path(sys.argv[0]).resolve().parent / "data" / "mnist.npz") as file:
+    three = file["images"][np.flatnonzero(file["labels"] == 3)[0]] / 255.0
+field = np.pad(ndimage.zoom(three, 2, order=1), (SIZE - 56) // 2)
+
+
+def moved(random: np.random.Generator) -> np.ndarray:
+    """The digit, rotated by up to 25 degrees and shifted by up to 12 pixels either way."""
+    turned = ndimage.rotate(field, random.uniform(-25, 25), reshape=False, order=1)
+    return ndimage.shift(turned, random.uniform(-12, 12, size=2), order=1)
+
+
+random = np.random.default_rng(0)
+X = np.stack([moved(random).ravel() for _ in range(N_COPIES)])
+pca = PCA(600).fit(X)
+print(pca.plan_)
+share = np.cumsum(pca.explained_variance_ratio_)
+for k in (3, 10, 50, 100):
+    print(f"{k:3d} components: {share[k - 1]:.1%} of the variance")
+
+# %%
+# There are fewer rows than columns, so lowdim decomposes the 1,000 x 1,000 inner products of the rows instead of a
+# covariance with 10,000 x 10,000 entries (:ref:`sphx_glr_generated_gallery_plot_pca_wide.py`). The eigenvectors show
+# where pixels change together: up and down, left and right, and so on, with more and more sign changes.
+
+pictures = [("mean", pca.mean_)] + [
+    (f"$\\lambda_{k + 1}$ = {pca.explained_variance_[k]:.2f}", pca.components_[k]) for k in range(4)
+]
+figure, axes = plt.subplots(1, 5, figsize=(10, 2.4), layout="constrained")
+figure.set_label(
+    "Five images of 100 x 100 pixels: the mean is a grey blur in the middle; the first four eigenvectors are smooth "
+    "patterns of positive and negative patches, with falling eigenvalues."
+)
+for (name, picture), ax in zip(pictures, axes, strict=True):
+    largest = np.abs(picture).max()
+    ax.imshow(picture.reshape(SIZE, SIZE), cmap="RdBu_r", vmin=-largest, vmax=largest)
+    ax.set(title=name, xticks=[], yticks=[])
+plt.show()
+
+# %%
+# The spectrum, and the mean squared error of the reconstruction against the number of components.
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+figure.set_label(
+    "Left: the eigenvalues fall on a logarithmic scale over 600 components, fast at first and then slowly. Right: the "
+    "share of the variance that is lost falls to 2% at 100 components, which is marked."
+)
+left.semilogy(np.arange(1, 601), pca.explained_variance_)
+left.set(xlabel="component", ylabel="eigenvalue", title="Spectrum")
+right.plot(np.arange(1, 601), 1 - share)
+right.axvline(100, color="grey", linestyle=":")
+right.set(xlabel="number of components", ylabel="share of the variance that is lost", title="Projection error")
+plt.show()
+
+# %%
+# A copy rebuilt from 1% of its numbers.
+
+z = pca.transform(X[:1])
+figure, axes = plt.subplots(1, 5, figsize=(10, 2.3), layout="constrained")
+figure.set_label(
+    "The first copy of the digit and its reconstructions with 3, 10, 50 and 100 components: a blur at 3, a ghost at "
+    "10, a readable three at 50, nearly the original at 100."
+)
+axes[0].imshow(X[0].reshape(SIZE, SIZE), cmap="gray_r", vmin=0, vmax=1)
+axes[0].set_title("original")
+for k, ax in zip((3, 10, 50, 100), axes[1:], strict=True):
+    ax.imshow(pca.inverse_transform(z[:, :k]).reshape(SIZE, SIZE), cmap="gray_r", vmin=0, vmax=1)
+    ax.set_title(f"K = {k}")
+for ax in axes:
+    ax.set(xticks=[], yticks=[])
+plt.show()

@@ -1,0 +1,169 @@
+"""The site: every public name and every page has its place, and Sphinx builds it without a warning."""
+
+import importlib
+import importlib.util
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+import types
+from pathlib import Path
+
+import pytest
+
+import lowdim
+from public_names import public
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+#: Modules of lowdim whose public names have pages; `lowdim` itself offers most of the others.
+NAMED = "densities errors features files inspect kernels onnx plot selection sklearn solvers summaries"
+MODULES = ["lowdim", *(f"lowdim.{name}" for name in NAMED.split(" "))]
+#: Packages that the site is built with.
+NEEDED = ["sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"]
+
+
+def api_names():
+    """The names that the pages of the API list, in full, and the modules whose members one page describes."""
+    names, whole = [], {}
+    for page in sorted((DOCS / "api").glob("*.rst")):
+        module, listing, excluding = None, False, None
+        for line in page.read_text(encoding="utf-8").splitlines():
+            indented = line.startswith(" ")
+            if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+                module = match[1]
+            elif match := re.match(r"\.\. automodule:: (\S+)", line):
+                excluding = whole.setdefault(match[1], set())
+            elif excluding is not None and indented:
+                excluding.update(re.findall(r"[\w]+", line.replace(":exclude-members:", "").replace(":members:", "")))
+            elif line.startswith(".. autosummary::"):
+                listing = True
+            elif listing and indented and not line.strip().startswith(":"):
+                names.append(f"{module}.{line.strip()}")
+            elif line and not indented:
+                listing, excluding = False, None
+    return names, whole
+
+
+def value(name):
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def file_name(name):
+    return SETTINGS["autosummary_filename_map"].get(name, name)
+
+
+NAMES, WHOLE = api_names()
+SETTINGS = runpy.run_path(str(DOCS / "conf.py"))
+
+
+def test_no_name_is_listed_twice_and_all_exist():
+    assert len(NAMES) == len(set(NAMES))
+    # Not all systems tell large and small letters in the names of files apart.
+    assert len({file_name(name).lower() for name in NAMES}) == len(NAMES)
+    for name in NAMES:
+        value(name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_has_a_page(name):
+    """Its own, or that of the same object under another name, such as lowdim.bootstrap for selection.bootstrap."""
+    module = importlib.import_module(name)
+    pages = {id(value(listed)) for listed in NAMES}
+    for public_name in public(module):
+        found = getattr(module, public_name)
+        if isinstance(found, types.ModuleType):
+            # The folders of solvers are entered through lowdim.solvers.
+            assert found.__name__ in MODULES or found.__name__.startswith("lowdim.solvers.")
+        elif name not in WHOLE or public_name in WHOLE[name]:
+            assert id(found) in pages, f"{name}.{public_name}: list it on a page in docs/api"
+
+
+# ---- The table of contents
+
+
+def entries(page):
+    """The pages that the tables of contents of a page name, relative to docs/ and without suffix."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    listings = re.findall(r"^```\{toctree\}\n(.*?)^```", text, flags=re.M | re.S)
+    listings += re.findall(r"^\.\. toctree::\n((?:^(?:[ ]+.*)?\n)*)", text, flags=re.M)
+    found = [line.strip() for listing in listings for line in listing.splitlines()]
+    return [os.path.normpath(os.path.join(os.path.dirname(page), line)) for line in found if line and line[0] != ":"]
+
+
+def pages():
+    return {
+        path.relative_to(DOCS).as_posix()
+        for suffix in ("md", "rst")
+        for path in DOCS.rglob(f"*.{suffix}")
+        if path.relative_to(DOCS).parts[0] not in ("generated", "_templates")
+    }
+
+
+def test_every_page_is_in_the_table_of_contents():
+    written, reached, waiting = pages(), set(), ["index.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        for entry in entries(page):
+            # The gallery is made from its scripts while the site is built.
+            if entry.startswith("generated"):
+                assert entry == "generated/gallery/index"
+                continue
+            named = [f"{entry}.{suffix}" for suffix in ("md", "rst") if f"{entry}.{suffix}" in written]
+            assert len(named) == 1, f"{page} names {entry}, which is no page"
+            assert named[0] not in reached, f"{entry} has two places in the table of contents"
+            waiting += named
+    assert reached == written
+
+
+# ---- The build
+
+
+def test_it_is_built_without_a_warning(tmp_path):
+    """Without running the scripts of the gallery, in a copy, since Sphinx writes beside its pages."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed: the extra 'docs' has what the site is built with")
+    for name in ("docs", "gallery", "benchmarks", "tests/plot/pictures"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("generated", "__pycache__"))
+    for path in ROOT.glob("*.md"):
+        shutil.copy(path, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "docs", "site"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    site = tmp_path / "site"
+    for page in pages():
+        assert (site / page).with_suffix(".html").exists()
+    for name in NAMES:
+        assert (site / "generated" / "api" / f"{file_name(name)}.html").exists()
+    # A page loads nothing from elsewhere.
+    for page in site.rglob("*.html"):
+        assert not re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="https?://', page.read_text(encoding="utf-8"))
+
+
+# ---- What pages repeat from elsewhere
+
+
+def test_the_page_of_versions_has_the_bounds_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    written = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", (DOCS / "versions.md").read_text(encoding="utf-8"), re.M))
+    assert f">={written.pop('Python')}" == project["requires-python"]
+    for extra in ("files", "zarr", "hdf5", "onnx", "report", "plot", "cli", "dask", None):
+        for needed in project["dependencies"] if extra is None else project["optional-dependencies"][extra]:
+            name, lowest = re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", needed).groups()
+            assert written[name] == lowest, f"{name} in docs/versions.md"
+
+
+def test_the_citation_is_that_of_this_version():
+    for path in (ROOT / "CITATION.cff", DOCS / "citing.md"):
+        assert lowdim.__version__ in path.read_text(encoding="utf-8")
