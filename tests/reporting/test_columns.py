@@ -97,6 +97,7 @@ def test_columns_that_identify_rows(monkeypatch, limit):
     )
     a = analysis(X)
     assert {column.name for column in a.left_out} == {"first", "from zero", "patient_id"}
+    assert "it identifies the rows" in next(column.why for column in a.left_out if column.name == "patient_id")
     names = np.array(a.opened.names)
     assert names[a.columns.suspects].tolist() == ["steps"]
     assert names[a.columns.sequences].tolist() == ["year"]

@@ -111,7 +111,10 @@ def why_not_analysed(first: FirstPass, columns: Columns, j: int) -> str:
     if first.numbering[j]:
         return f"it just counts the rows, from {low:g} to {high:,.0f}"
     if _grows(first, j):
-        return "by its name and its entries, whole numbers that grow from row to row, it identifies the rows"
+        return (
+            "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as ids, it "
+            "would name them)"
+        )
     return f"by its name and its entries, it counts the rows of each group, from {low:g} to {high:,.0f}"
 
 
