@@ -113,6 +113,12 @@ def test_a_count_within_groups_identifies_rows_if_its_name_says_so():
     assert column.why == "by its name and its entries, it counts the rows of each group, from 1 to 50"
 
 
+def test_a_column_named_row_that_grows_by_one_identifies_few_rows():
+    X = pd.DataFrame({"row": np.arange(16) + 1947, "year": np.arange(16) + 1947, "value": RANDOM.normal(size=16)})
+    (column,) = analysis(X).left_out
+    assert (column.name, column.why) == ("row", "it just counts the rows, from 1947 to 1962")
+
+
 def test_columns_that_a_fitted_model_does_not_use():
     X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["a", "b", "c"])
     a = analysis(X, model=PCA(1).fit(X[["a", "b"]]))

@@ -93,6 +93,10 @@ def test_impossible_entries_are_told():
     text = _text(holes.section(a))
     assert f"\n{below} filled-in entr" in text
     assert "below zero, where no observed entry is" in text
+    assert "logarithm" in text
+    codes = np.where(np.isnan(table), np.nan, (positive > 1.0).astype(float) + (positive > 4.0))
+    text = _text(holes.section(analysis(codes)))
+    assert "Round to the whole numbers" in text and "logarithm" not in text
 
 
 def test_complete_tables_have_no_such_section():

@@ -1,6 +1,6 @@
 """Numbers in sentences."""
 
-from lowdim.reporting.words import share
+from lowdim.reporting.words import listed, share
 
 
 def test_shares_below_and_above_one_percent_have_the_same_form():
@@ -12,3 +12,10 @@ def test_shares_below_and_above_one_percent_have_the_same_form():
         "1.0%",
         "92.5%",
     ]
+
+
+def test_a_single_other_is_named():
+    assert listed("abc", 2) == "a, b and c"
+    assert listed("abcd", 2) == "a, b and 2 others"
+    assert listed("ab", 2) == "a and b"
+    assert listed([]) == "nothing"

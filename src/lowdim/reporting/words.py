@@ -32,11 +32,11 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def listed(items: Sequence[Any], most: int = 5, last: str = "and") -> str:
-    """ "a, b and c", or "a, b, c and 7 others"."""
-    names = [str(item) for item in items[:most]]
+    """ "a, b and c", or "a, b, c and 7 others"; a single other is named instead."""
+    names = [str(item) for item in items[: most + 1 if len(items) == most + 1 else most]]
     beside = len(items) - len(names)
     if beside:
-        names.append(f"{beside:,} other{'s' if beside > 1 else ''}")
+        names.append(f"{beside:,} others")
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "nothing"
 
 

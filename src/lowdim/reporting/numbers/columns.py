@@ -88,7 +88,7 @@ def column_facts(first: FirstPass, names: Sequence[str]) -> Columns:
     recounts = np.array([_recounts(first, j) for j in range(len(names))], dtype=bool)
     named = np.array([_names_rows(name) for name in names], dtype=bool)
     from_the_first = first.numbering & ((first.low == 0) | (first.low == 1))
-    identifiers = from_the_first | ((different | recounts) & named)
+    identifiers = from_the_first | ((first.numbering | different | recounts) & named)
     return Columns(
         kinds=kinds,
         skewness=skewness,
@@ -109,13 +109,13 @@ def why_not_analysed(first: FirstPass, columns: Columns, j: int) -> str:
     if not columns.identifiers[j]:
         return "the model does not use it"
     if first.numbering[j]:
-        return f"it just counts the rows, from {low:g} to {high:,.0f}"
+        return f"it just counts the rows, from {low:.0f} to {high:.0f}"
     if _grows(first, j):
         return (
             "by its name and its entries, whole numbers that grow from row to row, it identifies the rows (as ids, it "
             "would name them)"
         )
-    return f"by its name and its entries, it counts the rows of each group, from {low:g} to {high:,.0f}"
+    return f"by its name and its entries, it counts the rows of each group, from {low:.0f} to {high:.0f}"
 
 
 def thinned(rows: np.ndarray) -> np.ndarray:

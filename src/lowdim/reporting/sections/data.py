@@ -29,6 +29,8 @@ _SHORT = {DECIMAL: "decimal", WHOLE: "whole numbers", COUNTS: "counts", FEW: "fe
 _DRAWN = 40
 #: Reasons of up to this many columns are told in a sentence, those of more in a table.
 _TOLD = 3
+#: The largest number of sentences on rows and columns that repeat others.
+_GROUPS = 4
 
 
 def section(a: Analysis) -> Section:
@@ -153,9 +155,12 @@ def _repeated(a: Analysis) -> list[str]:
     for group in a.correlations.rescaled:
         names = [brief(a.names[j]) for j in group]
         said.append(f"{listed(names)} are the same up to shift and scale: their correlation is 1 or -1.")
-    if len(said) > 8:
-        rest = len(said) - 8
-        said = [*said[:8], f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others."]
+    if len(said) > _GROUPS:
+        rest = len(said) - _GROUPS
+        said = [
+            *said[:_GROUPS],
+            f"{count(rest, 'further group')} of columns {'repeats' if rest == 1 else 'repeat'} others.",
+        ]
     return said
 
 

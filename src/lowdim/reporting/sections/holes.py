@@ -8,6 +8,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Listing, Menu, Prose, Section
 from ..charts import labels
+from ..numbers.columns import BINARY, FEW
 from ..numbers.holes import NORMAL_95, Hidden, Holes
 from ..words import brief, count, listed, share
 from .filled_charts import distribution, entries_chart, hidden_chart, row_names
@@ -131,11 +132,17 @@ def _impossible(a: Analysis, found: Holes) -> str:
     if len(columns) == 0:
         return ""
     total, one = int(below[columns].sum()), len(columns) == 1
+    if all(a.columns.kinds[a.used[j]] in (BINARY, FEW) for j in columns):
+        what = (
+            "Round to the whole numbers that the column holds" if one else "Round to the whole numbers of each column"
+        )
+    else:
+        zeros = " (of 1 + x where there are zeros)" if np.any(a.first.low[a.used[columns]] == 0) else ""
+        what = f"Fill in {'its logarithm' if one else 'their logarithms'}{zeros} instead"
     return (
         f"{count(total, 'filled-in entry', 'filled-in entries')} of {listed([brief(a.names[j]) for j in columns])} "
         f"{'is' if total == 1 else 'are'} below zero, where no observed entry is: the model is Gaussian and knows no "
-        f"such limit. If {'this column has' if one else 'these columns have'} to be positive, fill in "
-        f"{'its logarithm' if one else 'their logarithms'} instead."
+        f"such limit. {what} if that matters."
     )
 
 
