@@ -58,6 +58,14 @@ def test_a_whole_report(tmp_path):
     assert all(sentence.endswith(".") and sentence == sentence.strip() for sentence in made.summary)
 
 
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_a_table_of_any_scale(scale, tmp_path):
+    X = IRIS.data * scale
+    X.iloc[::20, 1] = np.nan
+    made = lowdim.report(X, tmp_path / "a.html", response=X.columns[0], other=scale * IRIS.data.iloc[:, 1:3].to_numpy())
+    assert {"map", "holes", "two-tables", "beyond"} <= {section.key for section in made.sections}
+
+
 def test_a_file_is_replaced_only_if_that_is_asked_for(not_computed, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("mine")
