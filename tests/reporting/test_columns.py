@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from lowdim import PCA
 from lowdim.reporting import opening
 from lowdim.reporting.numbers.columns import equal_rows
 from reporting.tables import analysis
@@ -115,3 +116,18 @@ def test_equal_rows_are_those_that_pandas_finds():
     assert 0 < expected < 500
     assert equal_rows(X) == expected
     assert equal_rows(RANDOM.normal(size=(300, 3))) == 0
+
+
+def test_columns_that_vary_only_in_rows_without_weight_are_left_out():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[:10, 1] = 5.0
+    a = analysis(X, sample_weight=np.arange(20) < 10)
+    assert a.names == ["x1", "x3"]
+    assert [column.why for column in a.left_out] == ["it does not vary among the rows with a weight above zero"]
+
+
+def test_columns_that_a_fitted_model_does_not_know_are_left_out():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
+    a = analysis(frame, model=PCA(1).fit(frame[["c", "a"]]))
+    assert a.names == ["c", "a"]
+    assert [column.why for column in a.left_out] == ["the model was not fitted to it"]

@@ -89,7 +89,7 @@ class Analysis:
         if is_fitted(self.request.model):
             return columns_of(self.request.model, self.opened.names)
         first = self.first
-        varying = (first.observed > 0) & (first.low < first.high)
+        varying = (first.observed > 0) & (first.low < first.high) & (first.deviation > 0)
         measured = varying & ~self.columns.identifiers
         return np.flatnonzero(measured if measured.any() else varying)
 
@@ -106,15 +106,26 @@ class Analysis:
     @cached_property
     def left_out(self) -> list[LeftOut]:
         """The columns that are not analysed, and why."""
-        first, out = self.first, list(self.opened.left_out)
+        out = list(self.opened.left_out)
         for j in np.setdiff1d(np.arange(len(self.opened.names)), self.used):
-            why = "all its entries are missing" if first.observed[j] == 0 else f"all its entries are {first.low[j]:g}"
-            if first.numbering[j]:
-                why = f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
-            elif first.low[j] < first.high[j]:
-                why = "it holds different whole numbers that grow from row to row, and its name says what for"
-            out.append(LeftOut(self.opened.names[j], why))
+            out.append(LeftOut(self.opened.names[j], self._why_left_out(int(j))))
         return out
+
+    def _why_left_out(self, j: int) -> str:
+        first = self.first
+        if is_fitted(self.request.model):
+            return "the model was not fitted to it"
+        if first.observed[j] == 0:
+            return "all its entries are missing"
+        if first.low[j] == first.high[j]:
+            return f"all its entries are {first.low[j]:g}"
+        if not first.deviation[j] > 0:
+            if self.opened.weights is not None:
+                return "it does not vary among the rows with a weight above zero"
+            return "it varies so little that squares are below the smallest number"
+        if first.numbering[j]:
+            return f"it just counts the rows, from {first.low[j]:g} to {first.high[j]:,.0f}"
+        return "it holds different whole numbers that grow from row to row, and its name says what for"
 
     @cached_property
     def has_holes(self) -> bool:
