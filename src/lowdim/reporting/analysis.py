@@ -221,6 +221,12 @@ class Analysis:
             )
         return self.request.standardize if self.request.standardize is not None else self.scales_differ
 
+    @property
+    def units(self) -> np.ndarray:
+        """The standard deviations of the columns that are analysed, and 1 for those that do not vary in this table."""
+        deviation = self.first.deviation[self.used]
+        return np.where(deviation > 0, deviation, 1.0)
+
     @cached_property
     def layout(self) -> ColumnLayout | None:
         """Whether the columns are the pixels of a picture or the points of a curve; None if they are neither."""
@@ -420,6 +426,6 @@ class Analysis:
         seed = self.request.random_state
         numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, seed)
         if self.standardize:
-            X = X / self.first.deviation[self.used]
+            X = X / self.units
         codes = self.groupings[0].codes[numbers] if self.groupings else None
         return beyond(X, numbers, codes, self.k, seed)
