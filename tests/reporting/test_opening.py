@@ -179,3 +179,12 @@ def test_columns_of_lists_are_left_out():
 def test_weights_must_be_frequencies(weights, message):
     with pytest.raises(ValueError, match=f"sample_weight must .*{message}"):
         open_table(np.eye(3), sample_weight=weights)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a"], [1, "b", "1"]])
+def test_columns_of_the_same_name_are_refused(names):
+    frame = pd.DataFrame(np.eye(3), columns=names)
+    with pytest.raises(ValueError, match=r"X has several columns with the name '[a1]'"):
+        open_table(frame)
+    with pytest.raises(ValueError, match="other has several columns"):
+        open_table(np.eye(3), other=frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -12,7 +13,7 @@ import numpy as np
 
 from .._memory import memory_bytes
 from .._xp import dense, to_numpy
-from ..errors import no_columns_left, not_one_for_each_row, unknown_column
+from ..errors import duplicate_columns, no_columns_left, not_one_for_each_row, unknown_column
 from ..inspect.categories import missing_labels
 from ..reading.weights import check_weights
 from ..sources import (
@@ -29,6 +30,7 @@ from ..sources import (
     with_known_length,
 )
 from ..sources.found_files import names_file
+from ..sources.table import is_table
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
@@ -97,6 +99,8 @@ def open_table(
     supplementary : rows, optional
         Rows with the same columns.
     """
+    for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
+        _refuse_equal_names(given, what)
     index, label = row_labels(X), _label_of(X)
     if can_be_read_once(X):
         # Labels and names are read beside the rows, which must be there for more than one reading.
@@ -147,6 +151,16 @@ def open_table(
         other=_second(other, table, "the other table"),
         supplementary=None if supplementary is None else _supplementary(supplementary, found.names, table is not None),
     )
+
+
+def _refuse_equal_names(given: Any, what: str) -> None:
+    """An error for a data frame in which several columns have the same name."""
+    if not is_table(given):
+        return
+    names = [str(name) for name in getattr(given, "column_names", given.columns)]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise duplicate_columns(what, twice, can_leave_out=False)
 
 
 class _Columns(NamedTuple):

@@ -10,7 +10,7 @@ from scipy import special
 
 from ...inspect.outlines import ellipse_radius
 from ...tabular import Table
-from ..analysis import Analysis
+from ..analysis import MOST_FURTHER, Analysis
 from ..blocks import Block, Prose, Section, Widget
 from ..numbers.arrays import compact
 from ..numbers.groupings import Grouping, measures
@@ -278,6 +278,19 @@ def _sample(a: Analysis) -> list[str]:
 
 
 def _supplementary(a: Analysis) -> list[str]:
-    if a.further is None:
+    if a.opened.supplementary is None:
         return []
-    return [f"{count(len(a.further), 'supplementary row')} that took no part in the fit are marked."]
+    marked = 0 if a.further is None else len(a.further)
+    given = a.opened.supplementary.shape[0] or marked
+    later = max(given - MOST_FURTHER, 0)
+    incomplete = given - later - marked
+    sentences = []
+    if marked:
+        verb = "is" if marked == 1 else "are"
+        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {verb} marked.")
+    if incomplete:
+        verb = "is not shown, since it has" if incomplete == 1 else "are not shown, since they have"
+        sentences.append(f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite.")
+    if later:
+        sentences.append(f"Of {given:,} supplementary rows, only the first {MOST_FURTHER:,} are looked at.")
+    return sentences
