@@ -138,3 +138,12 @@ def test_equal_rows_are_those_that_pandas_finds():
     assert 0 < expected < 500
     assert equal_rows(X) == expected
     assert equal_rows(RANDOM.normal(size=(300, 3))) == 0
+
+
+def test_columns_that_vary_only_in_rows_without_weight_are_left_out():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[:10, 1] = 5.0
+    a = analysis(X, sample_weight=np.arange(20) < 10)
+    assert a.names == ["x1", "x3"]
+    (column,) = a.left_out
+    assert column.why.startswith("it does not vary among the rows that have a weight")

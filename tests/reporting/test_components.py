@@ -75,6 +75,13 @@ def test_the_test_of_equal_variances_keeps_its_level():
     assert np.all(equal_variances(np.array([4.0, 2.0, 0.0]), 300.0) < 1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_variances_of_any_size_are_compared(scale):
+    values = np.array([2.0, 1.8, 1.8])
+    np.testing.assert_allclose(equal_variances(scale * values, 50.0), equal_variances(values, 50.0), rtol=1e-9)
+    assert equal_variances(np.array([1e300, 1e-300]), 50.0) == 0.0
+
+
 def test_intervals_of_columns_without_a_part_hold_zero():
     random = np.random.default_rng(2)
     common = random.standard_normal((200, 1))

@@ -123,3 +123,10 @@ def test_the_sample_has_rows_of_the_table_in_their_order(monkeypatch):
         ]
         assert places == sorted(set(places))
     np.testing.assert_array_equal(first_pass(open_source(X), True, None, 0).sample, X)
+
+
+def test_entries_whose_squares_overflow_are_named():
+    table = X.copy()
+    table[17, 2] = 1e200
+    with pytest.raises(ValueError, match=r"too large .* 1e\+200 in column 2, row 17"):
+        first_pass(open_source(table), True, None, 0)

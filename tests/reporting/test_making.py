@@ -58,6 +58,23 @@ def test_a_whole_report(tmp_path):
     assert all(sentence.endswith(".") and sentence == sentence.strip() for sentence in made.summary)
 
 
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_a_table_of_any_scale(scale, tmp_path):
+    X = IRIS.data * scale
+    X.iloc[::20, 1] = np.nan
+    made = lowdim.report(X, tmp_path / "a.html", response=X.columns[0], other=scale * IRIS.data.iloc[:, 1:3].to_numpy())
+    assert {"map", "holes", "two-tables", "beyond"} <= {section.key for section in made.sections}
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_model_that_was_fitted_to_a_constant_column(standardize, tmp_path):
+    X = np.column_stack([IRIS.data, np.full(150, 3.0)])
+    made = lowdim.PCA(2, standardize=standardize).fit(X).report(X, tmp_path / "a.html")
+    assert "1 holds one number only" in made.sections[0].blocks[0].text
+    with pytest.raises(ValueError, match="at least 2 columns of numbers that vary, and the table has none"):
+        made.model.report(np.ones((20, 5)), tmp_path / "b.html")
+
+
 def test_a_file_is_replaced_only_if_that_is_asked_for(not_computed, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("mine")

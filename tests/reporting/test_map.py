@@ -71,7 +71,16 @@ def test_supplementary_rows_are_marked():
     np.testing.assert_allclose(values["components"][1]["scores"][400:], Z[:, 1], atol=1e-5)
     assert set(values["groups"][0]["codes"][400:].tolist()) == {-1}
     assert values["ids"][400] == "supplementary 0" and values["numbers"][400:].tolist() == list(range(50))
-    assert "50 supplementary rows" in _text(section(a))
+    said = _text(section(a))
+    assert "50 supplementary rows that took no part in the fit are marked." in said
+    assert "1 supplementary row is not shown, since it has entries that are missing or infinite." in said
+
+
+def test_supplementary_rows_may_be_far_away_but_not_beyond_squares():
+    a = analysis(X, supplementary=np.full((1, 6), 1e150))
+    assert "1 supplementary row that took no part in the fit is marked." in _text(section(a))
+    with pytest.raises(ValueError, match="too large for their squares"):
+        section(analysis(X, supplementary=np.full((1, 6), 1e200)))
 
 
 def test_a_sample_says_so(monkeypatch):

@@ -135,3 +135,56 @@ def test_names_without_columns_are_refused():
 def test_a_table_without_numbers_is_refused():
     with pytest.raises(ValueError, match="kind"):
         open_table(pd.DataFrame(TEXT))
+
+
+def test_labels_that_are_called_like_columns_are_still_labels():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]})
+    opened = open_table(frame, labels=["a", "b", "a"])
+    assert opened.names == ["a", "b"] and opened.groups["label"].tolist() == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (np.ones((3, 2)), ValueError, r"must be a vector, with one entry for each row; got shape \(3, 2\)"),
+        ([[1], [2], [3]], TypeError, "must hold text or numbers; entry 0 is of type list"),
+    ],
+)
+def test_labels_must_be_a_vector_of_categories(labels, error, message):
+    for name in ("labels", "ids"):
+        with pytest.raises(error, match=f"{name} {message}"):
+            open_table(np.eye(3), **{name: labels})
+
+
+def test_rows_without_a_name_are_called_by_their_numbers():
+    opened = open_table(np.eye(4), ids=["a", None, np.nan, pd.NA])
+    assert opened.ids.tolist() == ["a", "row 1", "row 2", "row 3"]
+
+
+def test_columns_of_lists_are_left_out():
+    frame = pd.DataFrame(np.eye(4), columns=list("abcd")).assign(e=[[1]] * 4)
+    opened = open_table(frame)
+    assert [column.name for column in opened.left_out] == ["e"] and not opened.groups and opened.ids is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 1, -1], "not be negative"),
+        ([1, np.nan, 1], "nan in row 1"),
+        ([0, 0, 0], "all zero"),
+        (list("abc"), "numbers"),
+    ],
+)
+def test_weights_must_be_frequencies(weights, message):
+    with pytest.raises(ValueError, match=f"sample_weight must .*{message}"):
+        open_table(np.eye(3), sample_weight=weights)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a"], [1, "b", "1"]])
+def test_columns_of_the_same_name_are_refused(names):
+    frame = pd.DataFrame(np.eye(3), columns=names)
+    with pytest.raises(ValueError, match=r"X has several columns with the name '[a1]'"):
+        open_table(frame)
+    with pytest.raises(ValueError, match="other has several columns"):
+        open_table(np.eye(3), other=frame)

@@ -19,14 +19,14 @@ class Categories(NamedTuple):
 
 def categories(values: np.ndarray) -> Categories:
     """The categories of a vector of labels. None, NaN, and NA of pandas are missing."""
-    missing = _missing(values)
+    missing = missing_labels(values)
     levels, found = _distinct(values[~missing])
     codes = np.full(len(values), -1)
     codes[~missing] = found
     return Categories(levels, codes)
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
+def missing_labels(values: np.ndarray) -> np.ndarray:
     """Which entries are None, NaN, or NA of pandas."""
     if values.dtype.kind == "O":
         return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)

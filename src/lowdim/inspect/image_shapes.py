@@ -13,7 +13,7 @@ def checked_image_shape(shape: Any, p: int, colours: Sequence[int] = (3, 4)) -> 
     """A shape (height, width) or (height, width, colours) of p pixels; an error if it is not one."""
     try:
         found = tuple(int(n) for n in shape)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise wrong_image_shape(shape, p) from error
     wrong_colours = len(found) == 3 and found[2] not in colours
     if len(found) not in (2, 3) or min(found) < 1 or prod(found) != p or wrong_colours:

@@ -33,7 +33,7 @@ _MAPPED = 10
 #: The largest number of components from which rows are rebuilt: of tables, and of pictures.
 _OF_TABLES, _OF_PICTURES = 50, 100
 #: The largest number of supplementary rows that are shown.
-_FURTHER = 2000
+MOST_FURTHER = 2000
 #: The share of usual rows beyond the limits of T2 and Q.
 ALPHA = 0.05
 
@@ -161,9 +161,11 @@ class Analysis(PreparedTable):
         source = self.opened.supplementary
         if source is None:
             return None
-        X = np.asarray(to_numpy(dense(next(iter(source.blocks(_FURTHER))))), dtype=np.float64)[:, self.used]
+        X = np.asarray(to_numpy(dense(next(iter(source.blocks(MOST_FURTHER))))), dtype=np.float64)[:, self.used]
         complete = np.flatnonzero(np.isfinite(X).all(axis=1))
-        return self.scoring(X[complete], complete) if len(complete) else None
+        # Rows that are too far away are refused with an error that names the entry.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.scoring(X[complete], complete) if len(complete) else None
 
     def row_name(self, number: int) -> str:
         """What a row is called: its name, or its number, from 0."""
@@ -211,6 +213,6 @@ class Analysis(PreparedTable):
         seed = self.request.random_state
         numbers, (X,) = sampled_rows([self.rows], self.n, MOST_ROWS, seed)
         if self.standardize:
-            X = X / self.first.deviation[self.used]
+            X = X / self.units
         codes = self.groupings[0].codes[numbers] if self.groupings else None
         return beyond(X, numbers, codes, self.k, seed)

@@ -36,8 +36,10 @@ def check_table(a: Analysis) -> None:
     """Refuse tables that are too small for a report, and what does not go with them."""
     if a.n < _ROWS:
         raise ValueError(f"a report is about at least {_ROWS} rows, and the table has {a.n}.")
-    if a.p < _COLUMNS:
-        have = f"only {listed(a.names)}" if a.names else "none"
+    # Columns of a model that is fitted need not vary in this table.
+    varying = [name for name, deviation in zip(a.names, a.first.deviation[a.used], strict=True) if deviation > 0]
+    if len(varying) < _COLUMNS:
+        have = f"only {listed(varying)}" if varying else "none"
         why = "".join(f"; {each.name}: {each.why}" for each in a.left_out[:5])
         raise ValueError(
             f"a report is about at least {_COLUMNS} columns of numbers that vary, and the table has {have}{why}."

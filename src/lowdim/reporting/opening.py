@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -12,7 +13,9 @@ import numpy as np
 
 from .._memory import memory_bytes
 from .._xp import dense, to_numpy
-from ..errors import no_columns_left, not_one_for_each_row, unknown_column
+from ..errors import duplicate_columns, no_columns_left, not_one_for_each_row, unknown_column
+from ..inspect.categories import missing_labels
+from ..reading.weights import check_weights
 from ..sources import (
     ArraySource,
     Scan,
@@ -27,6 +30,7 @@ from ..sources import (
     with_known_length,
 )
 from ..sources.found_files import names_file
+from ..sources.table import is_table
 
 #: Tables up to this size are held in memory as float64.
 _HELD_BYTES = 1 << 30
@@ -95,6 +99,8 @@ def open_table(
     supplementary : rows, optional
         Rows with the same columns.
     """
+    for what, given in (("X", X), ("response", response), ("other", other), ("supplementary", supplementary)):
+        _refuse_equal_names(given, what)
     index, label = row_labels(X), _label_of(X)
     if can_be_read_once(X):
         # Labels and names are read beside the rows, which must be there for more than one reading.
@@ -112,18 +118,25 @@ def open_table(
     if held and table is not None:
         for column in found.left_out:
             entries = _entries(table.column(column.name))
-            levels = len(set(entries.tolist()))
+            try:
+                levels = len(set(entries.tolist()))
+            except TypeError:
+                # Lists and the like are no categories.
+                continue
             if 2 <= levels <= min(_MOST_LEVELS, len(entries) // 2):
                 groups.setdefault(column.name, entries)
             elif named is None and levels == len(entries):
                 named = entries
-    found_ids = None if named is None else _entries(named)
-    weights = None if sample_weight is None else np.asarray(_vector(sample_weight, table, "sample_weight"), dtype=float)
+    found_ids = None if named is None else _ids(named)
+    weights = None if sample_weight is None else to_numpy(_vector(sample_weight, table, "sample_weight"))
     n = rows.shape[0]
     vectors = [*(("labels", values) for values in groups.values()), ("ids", found_ids), ("sample_weight", weights)]
     for what, vector in vectors:
         if vector is not None and n is not None and len(vector) != n:
             raise not_one_for_each_row(what, len(vector), n)
+    if weights is not None:
+        check_weights(weights, rows)
+        weights = weights.astype(np.float64)
     return Opened(
         rows=rows,
         names=found.names,
@@ -138,6 +151,16 @@ def open_table(
         other=_second(other, table, "the other table"),
         supplementary=None if supplementary is None else _supplementary(supplementary, found.names, table is not None),
     )
+
+
+def _refuse_equal_names(given: Any, what: str) -> None:
+    """An error for a data frame in which several columns have the same name."""
+    if not is_table(given):
+        return
+    names = [str(name) for name in getattr(given, "column_names", given.columns)]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise duplicate_columns(what, twice, can_leave_out=False)
 
 
 class _Columns(NamedTuple):
@@ -184,7 +207,8 @@ def _names(given: Any, known: Sequence[str]) -> list[str]:
     if isinstance(given, str):
         return [given]
     listed = isinstance(given, list | tuple) and given and all(isinstance(name, str) for name in given)
-    return list(given) if listed and set(given) & set(known) else []
+    # Entries that occur twice are labels of rows, even if columns are called like them.
+    return list(given) if listed and set(given) & set(known) and len(set(given)) == len(given) else []
 
 
 def _or_file(given: Any, table: Any) -> Any:
@@ -223,7 +247,7 @@ def _groups(labels: Any, table: Any) -> dict[str, np.ndarray]:
     names = _names(labels, () if table is None else table.names)
     if names and not (isinstance(labels, str) and table is None):
         return {name: _entries(table.column(name)) for name in names}
-    return {str(getattr(labels, "name", None) or "label"): _entries(_vector(labels, table, "labels"))}
+    return {str(getattr(labels, "name", None) or "label"): _labels(_vector(labels, table, "labels"), "labels")}
 
 
 def _vector(given: Any, table: Any, what: str) -> Any:
@@ -233,6 +257,26 @@ def _vector(given: Any, table: Any, what: str) -> Any:
     if table is None:
         raise ValueError(f"{what}={given!r} names a column, and the columns of X have no names; pass a vector.")
     return table.column(given)
+
+
+def _labels(values: Any, what: str) -> np.ndarray:
+    """A vector of categories or names; an error if its entries cannot be told apart."""
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) != 1:
+        raise ValueError(f"{what} must be a vector, with one entry for each row; got shape {tuple(shape)}.")
+    entries = _entries(values)
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, Hashable):
+            raise TypeError(f"{what} must hold text or numbers; entry {i} is of type {type(entry).__name__}.")
+    return entries
+
+
+def _ids(values: Any) -> np.ndarray:
+    """The name of each row: its number where it has none."""
+    entries = _labels(values, "ids")
+    for i in np.flatnonzero(missing_labels(entries)):
+        entries[i] = f"row {i}"
+    return entries
 
 
 def _entries(values: Any) -> np.ndarray:

@@ -66,7 +66,7 @@ class PreparedTable:
         if is_fitted(self.request.model):
             return columns_of(self.request.model, self.opened.names)
         first = self.first
-        varying = (first.observed > 0) & (first.low < first.high)
+        varying = (first.observed > 0) & (first.low < first.high) & (first.deviation > 0)
         measured = varying & ~self.columns.identifiers
         return np.flatnonzero(measured if measured.any() else varying)
 
@@ -180,6 +180,12 @@ class PreparedTable:
                 getattr(self.request.model, "standardize", False) or getattr(self.request.model, "scale", False)
             )
         return self.request.standardize if self.request.standardize is not None else self.scales_differ
+
+    @property
+    def units(self) -> np.ndarray:
+        """The standard deviations of the columns that are analysed, and 1 for those that do not vary in this table."""
+        deviation = self.first.deviation[self.used]
+        return np.where(deviation > 0, deviation, 1.0)
 
     @cached_property
     def layout(self) -> ColumnLayout | None:

@@ -69,8 +69,11 @@ class CrossValidation(Tabular):
     def standard_error(self) -> np.ndarray:
         """Standard error of the mean, from the variation between splits."""
         n = len(self.per_split)
+        # Scores may themselves be squares of large or small numbers; powers of two change no digit.
+        size = np.abs(self.per_split).max(axis=0)
+        unit = np.ldexp(1.0, np.frexp(np.where(np.isfinite(size), size, 1.0))[1] - 1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.per_split.std(axis=0, ddof=1) / np.sqrt(n))
+            return np.asarray((self.per_split / unit).std(axis=0, ddof=1) * (unit / np.sqrt(n)))
 
     @property
     def rmse(self) -> np.ndarray:

@@ -106,6 +106,8 @@ def why_not_analysed(first: FirstPass, columns: Columns, j: int) -> str:
         return "all its entries are missing"
     if low == high:
         return f"all its entries are {low:g}"
+    if not first.deviation[j] > 0:
+        return "it does not vary among the rows that have a weight, or so little that its variance is below all numbers"
     if not columns.identifiers[j]:
         return "the model does not use it"
     if first.numbering[j]:

@@ -126,8 +126,11 @@ def equal_variances(values: np.ndarray, n: float) -> np.ndarray:
     """
     large, small = values[:-1], values[1:]
     known = small > 0
-    ratio = np.where(known, (large + small) ** 2 / np.where(known, 4 * large * small, 1.0), np.inf)
-    return np.asarray(special.chdtrc(2, n * np.log(ratio)))
+    # By logarithms, since products and quotients of variances may be beyond the range of numbers.
+    away = np.log(large[known]) - np.log(small[known])
+    statistic = np.full(len(small), np.inf)
+    statistic[known] = n * np.maximum(away + 2 * np.log1p(np.exp(-away)) - np.log(4), 0.0)
+    return np.asarray(special.chdtrc(2, statistic))
 
 
 def bootstrapped(

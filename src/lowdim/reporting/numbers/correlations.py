@@ -62,6 +62,8 @@ def covariances(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 def correlations_of(scatter: np.ndarray, among: np.ndarray, mean: np.ndarray, n: int) -> Correlations:
     """Correlations from the scatter matrix of the columns `among`; `mean` are the means of the same columns."""
     deviation = np.sqrt(np.diagonal(scatter))
+    # A column that does not vary is correlated with none.
+    deviation = np.where(deviation > 0, deviation, 1.0)
     R = np.clip(scatter / deviation[:, None] / deviation, -1.0, 1.0)
     np.fill_diagonal(R, 1.0)
     i, j = np.triu_indices(len(R), 1)

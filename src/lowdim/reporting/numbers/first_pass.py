@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._xp import to_numpy
-from ...errors import MissingValues
+from ...errors import MissingValues, too_large
 from ...reading import summarize
 from ...sources import ArraySource, BesideSource, Source
 from ...summaries import Labelled, Moments, Observed, Summary
@@ -155,10 +155,15 @@ def _of_array(rows: Source, weights: np.ndarray | None) -> FirstPass:
     observed = known.sum(axis=0)
     weight = each @ known
     some = np.where(weight > 0, weight, 1.0)
-    mean = each @ np.where(known, X, 0.0) / some
-    # A second sum about the mean: an offset costs no digits.
-    mean = mean + each @ np.where(known, X - mean, 0.0) / some
-    squares = each @ np.where(known, X - mean, 0.0) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = each @ np.where(known, X, 0.0) / some
+        # A second sum about the mean: an offset costs no digits.
+        mean = mean + each @ np.where(known, X - mean, 0.0) / some
+        squares = each @ np.where(known, X - mean, 0.0) ** 2
+    if not np.isfinite(squares).all():
+        j = int(np.argmin(np.isfinite(squares)))
+        row = int(np.nanargmax(np.abs(X[:, j])))
+        raise too_large(f"row {row}", j, X[row, j], rows.names)
     nothing = observed == 0
     return FirstPass(
         n=len(X),

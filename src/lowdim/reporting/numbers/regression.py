@@ -62,7 +62,11 @@ class Regression:
 
         Both errors are of the same row, so their differences are averaged.
         """
-        gain = (self.pair.Y - self.means) ** 2 - (self.pair.Y - self.predicted) ** 2
+        # In units of each response, since squares of squares may be beyond the range of numbers.
+        away = self.pair.Y - self.means
+        unit = np.abs(away).max(axis=0)
+        unit = np.where(unit > 0, unit, 1.0)
+        gain = (away / unit) ** 2 - ((self.pair.Y - self.predicted) / unit) ** 2
         spread = gain.std(axis=0, ddof=1)
         return np.where(spread > 0, gain.mean(axis=0) / np.where(spread > 0, spread, 1.0) * math.sqrt(len(gain)), 0.0)
 

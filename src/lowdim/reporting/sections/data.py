@@ -11,7 +11,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Listing, Prose, Section
 from ..charts import axis, color, labels
-from ..numbers.columns import BINARY, COUNTS, DECIMAL, FEW, WHOLE, equal_rows, thinned
+from ..numbers.columns import BINARY, CONSTANT, COUNTS, DECIMAL, EMPTY, FEW, WHOLE, equal_rows, thinned
 from ..words import brief, count, listed, number, share
 from .correlations import correlation_blocks
 from .missing_entries import missing_blocks
@@ -23,8 +23,19 @@ _KINDS = {
     COUNTS: ("holds counts (whole numbers from 0 on)", "hold counts (whole numbers from 0 on)"),
     FEW: ("holds a few different whole numbers", "hold a few different whole numbers"),
     BINARY: ("holds 0 and 1 only", "hold 0 and 1 only"),
+    # A model that is already fitted may have columns that are constant or empty in this table.
+    CONSTANT: ("holds one number only", "hold one number only"),
+    EMPTY: ("holds nothing", "hold nothing"),
 }
-_SHORT = {DECIMAL: "decimal", WHOLE: "whole numbers", COUNTS: "counts", FEW: "few whole numbers", BINARY: "0 or 1"}
+_SHORT = {
+    DECIMAL: "decimal",
+    WHOLE: "whole numbers",
+    COUNTS: "counts",
+    FEW: "few whole numbers",
+    BINARY: "0 or 1",
+    CONSTANT: "constant",
+    EMPTY: "empty",
+}
 #: The largest number of columns whose distributions are drawn.
 _DRAWN = 40
 #: Reasons of up to this many columns are told in a sentence, those of more in a table.
@@ -170,8 +181,9 @@ def _times(n: int) -> str:
 
 def _scales(a: Analysis) -> str:
     """Deviations, and whether columns were divided by them."""
-    deviations, names = a.first.deviation[a.used], [brief(name) for name in a.names]
-    if a.p == 1:
+    varying = np.flatnonzero(a.first.deviation[a.used] > 0)
+    deviations, names = a.first.deviation[a.used[varying]], [brief(a.names[j]) for j in varying]
+    if len(varying) == 1:
         return f"The standard deviation of {names[0]} is {number(deviations[0])}."
     low, high = int(np.argmin(deviations)), int(np.argmax(deviations))
     ratio = deviations[high] / deviations[low]
@@ -223,7 +235,7 @@ def _distributions(a: Analysis) -> Chart:
     at = a.used[shown]
     sample = thinned(a.first.sample)[:, at]
     quantiles = np.nanquantile(sample, [0.01, 0.25, 0.5, 0.75, 0.99], axis=0)
-    mean, deviation = a.first.mean[at], a.first.deviation[at]
+    mean, deviation = a.first.mean[at], a.units[shown]
     low, q1, middle, q3, high = (quantiles - mean) / deviation
     ends = np.concatenate([a.first.low[at] - mean, a.first.high[at] - mean]) / np.concatenate([deviation, deviation])
     names = labels([a.names[j] for j in shown])

@@ -10,8 +10,9 @@ from scipy import special
 
 from ...inspect.outlines import ellipse_radius
 from ...tabular import Table
-from ..analysis import Analysis
+from ..analysis import MOST_FURTHER, Analysis
 from ..blocks import Block, Prose, Section, Widget
+from ..numbers.arrays import compact
 from ..numbers.groupings import Grouping, measures
 from ..numbers.scoring import SomeRows, largest
 from ..numbers.seen import Seen, Spread
@@ -61,7 +62,7 @@ def _widget(a: Analysis, seen: Seen) -> Widget:
             {
                 "name": name,
                 "title": component_title(a, k),
-                "scores": shown.scores[:, k].astype(np.float32),
+                "scores": compact(shown.scores[:, k]),
             }
             for k, name in enumerate(names)
         ],
@@ -84,9 +85,9 @@ def _widget(a: Analysis, seen: Seen) -> Widget:
             {
                 "x": d.x,
                 "y": d.y,
-                "x_edges": d.x_edges.astype(np.float32),
-                "y_edges": d.y_edges.astype(np.float32),
-                "counts": d.counts.ravel().astype(np.float32),
+                "x_edges": compact(d.x_edges),
+                "y_edges": compact(d.y_edges),
+                "counts": compact(d.counts.ravel()),
             }
             for d in seen.densities
         ],
@@ -117,11 +118,11 @@ def _columns(a: Analysis, shown: SomeRows) -> tuple[list[dict[str, Any]], str]:
         order = np.argsort(-column_weights(a), kind="stable")[:most]
         what = "pixels" if a.image_shape is not None else "columns"
         note = f"Of {a.p:,} {what}, the {most:,} with most weight in the components are offered for colour and size."
-    columns = [{"name": brief(a.names[j], LONGEST), "values": shown.entries[:, j].astype(np.float32)} for j in order]
+    columns = [{"name": brief(a.names[j], LONGEST), "values": compact(shown.entries[:, j])} for j in order]
     beside = len(shown) - len(a.seen.rows)
     for name, values in measures(a.opened.groups).items():
         of_rows = np.append(values[a.seen.rows.numbers], np.full(beside, np.nan))
-        columns.append({"name": brief(name, LONGEST), "values": of_rows.astype(np.float32)})
+        columns.append({"name": brief(name, LONGEST), "values": compact(of_rows)})
     return columns, note
 
 
@@ -277,6 +278,19 @@ def _sample(a: Analysis) -> list[str]:
 
 
 def _supplementary(a: Analysis) -> list[str]:
-    if a.further is None:
+    if a.opened.supplementary is None:
         return []
-    return [f"{count(len(a.further), 'supplementary row')} that took no part in the fit are marked."]
+    marked = 0 if a.further is None else len(a.further)
+    given = a.opened.supplementary.shape[0] or marked
+    later = max(given - MOST_FURTHER, 0)
+    incomplete = given - later - marked
+    sentences = []
+    if marked:
+        verb = "is" if marked == 1 else "are"
+        sentences.append(f"{count(marked, 'supplementary row')} that took no part in the fit {verb} marked.")
+    if incomplete:
+        verb = "is not shown, since it has" if incomplete == 1 else "are not shown, since they have"
+        sentences.append(f"{count(incomplete, 'supplementary row')} {verb} entries that are missing or infinite.")
+    if later:
+        sentences.append(f"Of {given:,} supplementary rows, only the first {MOST_FURTHER:,} are looked at.")
+    return sentences

@@ -10,6 +10,7 @@ from scipy import special
 from ...tabular import Table
 from ..analysis import ALPHA, Analysis
 from ..blocks import Block, Prose, Section, Widget
+from ..numbers.arrays import compact
 from ..numbers.misfits import Contributions, contributions
 from ..numbers.scoring import SomeRows, largest
 from ..words import brief, count, listed, number, share
@@ -151,8 +152,8 @@ def _over_represented(a: Analysis) -> list[str]:
 def _widget(a: Analysis, order: np.ndarray, found: Contributions) -> Widget:
     rows = a.seen.rows
     values = {
-        "t2": rows.t2.astype(np.float32),
-        "q": rows.q.astype(np.float32),
+        "t2": compact(rows.t2),
+        "q": compact(rows.q),
         "t2_limit": float(a.scoring.t2_limit),
         "q_limit": float(a.scoring.q_limit),
         "ids": None if a.opened.ids is None else [brief(a.opened.ids[i], LONGEST) for i in rows.numbers],
@@ -184,11 +185,16 @@ def _bars(a: Analysis, parts: np.ndarray) -> list[list[Any]]:
     """The columns of the largest contributions, and the sum of the others."""
     order = np.argsort(-np.abs(parts), kind="stable")
     shown = order[:_COLUMNS]
-    bars = [[brief(a.names[j]), float(np.float32(parts[j]))] for j in shown]
+    bars = [[brief(a.names[j]), _rounded(parts[j])] for j in shown]
     if len(order) > len(shown):
         rest = parts[order[len(shown) :]].sum()
-        bars.append([f"{count(len(order) - len(shown), 'other column')}", float(np.float32(rest))])
+        bars.append([f"{count(len(order) - len(shown), 'other column')}", _rounded(rest)])
     return bars
+
+
+def _rounded(value: float) -> float:
+    """With as many digits as are shown, since they are written as text."""
+    return float(f"{value:.7g}")
 
 
 def _table(a: Analysis, rows: SomeRows, order: np.ndarray) -> Table:

@@ -10,6 +10,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Block, Chart, Prose, Section, Widget
 from ..charts import axis, color
+from ..numbers.arrays import compact
 from ..numbers.rebuilding import ChosenRow, Rebuilding
 from ..words import brief, count, number, share
 from .naming import LONGEST, group_of
@@ -106,11 +107,11 @@ def _widget(a: Analysis, found: Rebuilding) -> Widget:
         "shape": None if shape is None else list(shape),
         "columns": [brief(a.opened.names[j], LONGEST) for j in found.columns],
         "ids": names,
-        "mean": found.mean.astype(np.float32),
-        "scale": None if found.scale is None else found.scale.astype(np.float32),
+        "mean": found.mean,
+        "scale": None if found.scale is None else found.scale,
         "components": found.components.ravel().astype(np.float32),
-        "scores": found.scores.ravel().astype(np.float32),
-        "rows": found.rows.ravel().astype(np.float32),
+        "scores": compact(found.scores).ravel(),
+        "rows": compact(found.rows).ravel(),
         "low": found.low,
         "high": found.high,
     }

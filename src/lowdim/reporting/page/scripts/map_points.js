@@ -117,7 +117,7 @@
     });
   };
 
-  const take = (series, points) => (ArrayBuffer.isView(series) ? Float32Array : Array).from(points, (i) => series[i]);
+  const take = (series, points) => series.constructor.from(points, (i) => series[i]);
 
   /** The traces of the points. `axes` are two or three series. */
   report.pointTraces = (values, state, axes, hovers) => {
