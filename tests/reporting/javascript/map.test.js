@@ -53,6 +53,15 @@ test("levels that share a colour differ in their symbols, and rare ones are draw
   assert.equal(new Set(looks).size, looks.length);
 });
 
+test("many points are drawn by WebGL if its numbers reach that far", () => {
+  report.hasPointWebgl = () => true;
+  const drawn = (scale) => {
+    const x = Float64Array.from({ length: 20 }, (_, i) => i * scale);
+    return report.wayToDraw([{ type: "scattergl", x, y: x }]);
+  };
+  assert.deepEqual([0, 1, 1e150, 1e-150].map(drawn), ["webgl", "webgl", "svg", "svg"]);
+});
+
 test("without WebGL, points are thinned evenly, together with their selection", () => {
   const x = Float64Array.from({ length: 7000 }, (_, i) => i);
   const trace = { type: "scattergl", x, y: x, marker: { size: x, color: "red" }, selectedpoints: [0, 1, 3, 6] };

@@ -38,8 +38,20 @@
   /** How a figure is drawn: "svg" or "webgl", or "not" if the browser cannot draw it. */
   report.wayToDraw = (data) => {
     if (report.isSpatial(data)) return report.hasWebgl() ? "webgl" : "not";
-    return pointsOf(data) > report.look().few && report.hasPointWebgl() ? "webgl" : "svg";
+    const many = pointsOf(data) > report.look().few;
+    return many && report.hasPointWebgl() && withinReach(data) ? "webgl" : "svg";
   };
+
+  /** Whether points can be placed with WebGL, whose numbers have single precision. */
+  function withinReach(data) {
+    return data.every(({ type, x, y }) => type !== "scattergl" || [x, y].every((series) => isModest(series ?? [])));
+  }
+
+  function isModest(series) {
+    let most = 0;
+    for (const value of series) most = Math.max(most, Math.abs(value) || 0);
+    return most === 0 || (most > 1e-30 && most < 1e30);
+  }
 
   function pointsOf(data) {
     return data.reduce((sum, trace) => sum + (trace.type === "scattergl" ? (trace.x ?? trace.y).length : 0), 0);
