@@ -22,6 +22,7 @@ from additions.toy_files import ROW as FILE_ROW
 from additions.toy_model import CorrelationPCA
 from additions.toy_plot import ROW as PLOT_ROW
 from additions.toy_rules import RULE
+from additions.toy_section import ROW as SECTION_ROW
 from additions.toy_sink import ROW as SINK_ROW
 from additions.toy_source import ROW, Toy
 from additions.toy_summary import Extremes
@@ -44,6 +45,7 @@ from lowdim import (
     summarize,
 )
 from lowdim.plot import PLOTS
+from lowdim.reporting.sections import SECTIONS
 from lowdim.selection import RULES
 from lowdim.solvers import SOLVERS
 from lowdim.sources.file_kinds import FILE_KINDS
@@ -67,6 +69,7 @@ def test_the_table_is_the_one_that_is_walked():
         "a kernel, or a feature map",
         "a method for two tables",
         "a plot",
+        "a section of the report",
         # Rules of house-keeping: there is nothing to add for them.
         "a rule about sign, order, rank or divisor",
         "a fact about one array library",
@@ -360,3 +363,12 @@ def test_a_plot_is_offered_by_the_models_that_it_fits(monkeypatch):
         _ = cca.plot.means
     with pytest.raises(TypeError, match=r"plot.means shows means of columns, and CCA has none"):
         PLOT_ROW.function(cca)
+
+
+def test_a_new_section_is_in_the_report(monkeypatch, tmp_path):
+    monkeypatch.setattr("lowdim.reporting.making.SECTIONS", SECTIONS | SECTION_ROW)
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    written = lowdim.report(X, tmp_path / "report.html")
+    assert "negative" in [section.key for section in written.sections]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"The table has {np.count_nonzero(X < 0)} negative entries." in page

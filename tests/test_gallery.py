@@ -15,6 +15,7 @@ SCRIPTS = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
 @pytest.fixture(autouse=True)
 def _no_screen():
     pyplot.switch_backend("Agg")
+    pyplot.close("all")
     yield
     pyplot.close("all")
 
