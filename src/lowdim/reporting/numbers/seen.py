@@ -26,7 +26,7 @@ from .scoring import Scoring, SomeRows
 
 #: The largest number of points of a map; of tables with many columns there are fewer, so that the numbers of all points
 #: stay below the second limit, but not fewer than the third, unless they would take too much memory (the fourth).
-_POINTS, _NUMBERS, _FEWEST, _MEMORY = 10_000, 1_200_000, 4_000, 20_000_000
+_POINTS, _NUMBERS, _FEWEST, _MEMORY = 6_000, 1_200_000, 4_000, 20_000_000
 #: Of each group, at least this many rows are points of the map, if it has them.
 _OF_EACH_GROUP = 30
 #: Densities are of pairs of the first components, in this many bins for each, which reach this many deviations.
