@@ -5,7 +5,8 @@ import pytest
 
 from lowdim import ICA, PCA, FactorAnalysis, KernelPCA, bootstrap
 from lowdim.reporting import opening
-from lowdim.reporting.numbers.components import equal_variances
+from lowdim.reporting.numbers.components import bootstrapped, equal_variances
+from lowdim.sources import open_source
 from reporting.tables import analysis, clusters, named
 
 X, GROUPS = clusters(400)
@@ -117,3 +118,13 @@ def test_large_tables_are_drawn_less_often():
 def test_few_rows_have_no_intervals():
     found = analysis(X[:6], n_components=2).meaning
     assert found.low is None and found.turns is None and not found.uncertain.any()
+
+
+def test_there_is_no_bootstrap_of_many_rows_and_columns(monkeypatch):
+    monkeypatch.setattr("lowdim.reporting.numbers.components.MOST_BOTH", 4)
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    rows = open_source(X)
+    model = PCA(2).fit(X)
+    assert bootstrapped(model, 2, rows, None, None, 0) is None
+    monkeypatch.setattr("lowdim.reporting.numbers.components.MOST_BOTH", 5)
+    assert bootstrapped(model, 2, rows, None, None, 0) is not None

@@ -24,6 +24,8 @@ from .seen import Seen
 #: The number of bootstrap samples; fewer if the smaller one of rows and columns is above the second number, but not
 #: fewer than the third.
 _DRAWS, _SMALL, _FEWEST = 200, 200, 25
+#: Above this many rows and columns there is no bootstrap: its samples would take far longer than all other fits.
+MOST_BOTH = 1000
 
 
 @dataclass(frozen=True)
@@ -137,12 +139,14 @@ def bootstrapped(
     model: Any, count: int, rows: Source, pieces: list[Moments] | None, weights: Any, seed: int
 ) -> Bootstrap | None:
     """The bootstrap of PCA with `count` components, a few more than are told of, since these might mix with others.
-    None for too few rows.
+    None for too few rows, and for many rows and columns.
 
     Pieces of the rows of which the moments are known need no further pass.
     """
     n, p = rows.shape
     smaller = min(p, n or p)
+    if smaller > MOST_BOTH:
+        return None
     n_boot = int(np.clip(_DRAWS * (_SMALL / smaller) ** 1.5, _FEWEST, _DRAWS))
     fixed = clone(model).set_params(n_components=count)
     if pieces is not None:

@@ -10,6 +10,7 @@ from ...tabular import Table
 from ..analysis import Analysis
 from ..blocks import Chart
 from ..charts import COLORS, axis, color, plain
+from ..numbers.components import MOST_BOTH
 from ..words import count
 from .naming import component_title
 
@@ -64,6 +65,8 @@ def bars(a: Analysis, k: int, title: str) -> Chart:
             f" Lines are intervals that hold 95% of {found.n_boot} bootstrap samples; pale bars are those whose "
             "interval holds zero."
         )
+    elif min(a.n, a.p) > MOST_BOTH:
+        caption += " There are no intervals, since bootstrap samples of so many rows and columns would take too long."
     if left_out:
         caption += f" {count(left_out, 'column')} with smaller loadings are not shown."
     name = found.names[k]
