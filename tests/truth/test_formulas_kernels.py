@@ -12,7 +12,7 @@ from lowdim.kernels import Quadratic
 from oracles import tolerance
 
 RNG = np.random.default_rng(4)
-X = RNG.standard_normal((12, 2)) + [1.0, -0.5]
+X = RNG.standard_normal((12, 2)) + np.array([1.0, -0.5])
 NEW = RNG.standard_normal((5, 2))
 
 

@@ -1,5 +1,6 @@
 """Formulas of docs/formulas.md about latent Gaussian models, by conditioning, loops over rows, and plain descent."""
 
+import itertools
 import math
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_posterior_mean_without_noise():
         return np.linalg.solve(W.T @ W + sigma2 * np.eye(2), W.T @ z)
 
     distances = [np.linalg.norm(posterior_mean(s) - limit) for s in (1.0, 1e-2, 1e-4, 1e-6)]
-    assert all(after < before / 50 for before, after in zip(distances, distances[1:], strict=False))
+    assert all(after < before / 50 for before, after in itertools.pairwise(distances))
     assert np.linalg.norm(posterior_mean(1e9)) < 1e-6
     quiet = rows(noise=1e-6)
     model = PPCA(2).fit(quiet)
