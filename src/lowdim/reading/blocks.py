@@ -39,11 +39,8 @@ def block_rows(source: Source, wanted: int) -> int:
     return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
 
 
-def parts_of(source: Source, threaded_blas: bool, least: int = 1) -> list[Source]:
-    """The source cut into `n_parts` parts; for rows on other machines, its partitions, or several that together have at
-    least `least` rows."""
-    if source.traits.remote:
-        return source.parts(1, least)
+def parts_of(source: Source, threaded_blas: bool) -> list[Source]:
+    """The source cut into `n_parts` parts."""
     return cut_into(source, n_parts(source, threaded_blas))
 
 

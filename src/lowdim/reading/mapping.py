@@ -15,8 +15,6 @@ from ..errors import NonFiniteBlock
 from ..sources import (
     Source,
     open_source,
-    stacked,
-    tasks,
     unusable_block_error,
 )
 from .blocks import edges, parts_of, rows_to_map
@@ -35,23 +33,31 @@ class RowMap:
 
     def result(self) -> Array:
         """The results for all rows, see `map_rows`."""
-        return map_rows(self.source, self.function, takes_nan=self.takes_nan)
+        return map_rows(self.source, self.function, takes_nan=self.takes_nan, names=self.names)
 
 
-def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = False) -> Array:
+def map_rows(
+    X: Any,
+    function: Callable[[Array], Array],
+    *,
+    takes_nan: bool = False,
+    names: Callable[[], Sequence[str]] | None = None,
+) -> Array:
     """The stacked results of `function(block)` for all blocks of `X`: one pass, without a copy of all rows.
 
     `function` maps b rows to an array of length b, with one or two axes. If it has an attribute `keeps_sparse` that is
     true, sparse blocks have as many rows as their stored entries allow. NaN and infinity in the rows are detected in
     the results, so `function` must propagate them. With `takes_nan`, `function` treats NaN as missing and must return
-    finite results. For a Dask collection the result is a Dask array, and no rows are read until it is computed.
+    finite results. For rows that an engine holds the result is a lazy collection of the engine, such as a Dask array,
+    and no rows are read until it is computed; `names` returns the names of its columns.
     """
     source = open_source(X)
     rows = rows_to_map(source, getattr(function, "keeps_sparse", False))
     n = source.shape[0]
+    if source.traits.engine is not None:
+        task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
+        return source.traits.engine.mapped(source, task, task(source.first_block, 0), names)
     parts = parts_of(source, threaded_blas=False)
-    if source.traits.remote:
-        return _map_remotely(source, parts, partial(_answers, function=function, rows=rows, takes_nan=takes_nan))
     if len(parts) == 1:
         pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
@@ -70,13 +76,15 @@ def map_rows(X: Any, function: Callable[[Array], Array], *, takes_nan: bool = Fa
     return out
 
 
-def _map_remotely(source: Source, parts: list[Source], task: Callable[..., Array]) -> Any:
-    """A lazy Dask array of the results for all partitions."""
-    like = task(source.first_block, 0)
-    return stacked(tasks(parts, task), [int(part.shape[0] or 0) for part in parts], like)
-
-
-def _answers(part: Source, start: int, *, function: Callable[[Array], Array], rows: int, takes_nan: bool) -> Array:
+def _answers(
+    part: Source,
+    start: int,
+    along: None = None,
+    *,
+    function: Callable[[Array], Array],
+    rows: int,
+    takes_nan: bool,
+) -> Array:
     """A task: the results of `function` for one partition."""
     with _blas.single_threaded_blas():
         return concat_rows(list(mapped_blocks(part, function, start, rows, lambda: None, takes_nan)))

@@ -14,15 +14,15 @@ from .._progress import Progress, watcher
 from .._xp import Array
 from ..errors import NonFiniteBlock
 from ..sources import (
+    Engine,
     Source,
     by_name,
     open_source,
-    tree,
     unusable_block_error,
 )
 from ..summaries.base import Summary, union
 from ..summaries.names import Names, agreed_names
-from .blocks import block_rows, count_blocks, cut_into, edges, n_parts, parts_of
+from .blocks import block_rows, count_blocks, cut_into, edges, n_parts
 from .checkpoint import Checkpoint, Keeper
 from .lanes import Begin, Cut, Lane, Place
 from .weights import check_all_weights, check_weights, weights_of
@@ -105,8 +105,8 @@ def summarize_source(
     if names is not summary.names:
         summary.names = names
     keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary)
-    if source.traits.remote:
-        _add_remotely(source, summary, weights, progress)
+    if source.traits.engine is not None:
+        _add_remotely(source, source.traits.engine, summary, weights, progress)
     elif keeper is None or not keeper.finish(summary):
         _add_here(source, summary, weights, progress, keeper)
     if keeper is not None:
@@ -311,20 +311,24 @@ def _add_block(
         tick()
 
 
-def _add_remotely(source: Source, summary: Summary, weights: Array | None, progress: Progress | None) -> None:
-    """Add rows that the workers of a scheduler hold; only summaries are sent to this machine."""
+def _add_remotely(
+    source: Source, engine: Engine, summary: Summary, weights: Array | None, progress: Progress | None
+) -> None:
+    """Add rows that the workers of an engine hold; only summaries are sent to this machine."""
     traits = source.traits
     rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
-    parts = parts_of(source, summary.threaded_blas, least=max(1, rows // 8))
-    if progress is not None:
-        progress.begin(type(summary).__name__, len(parts))
-    like = summary.fresh()
-    arguments = [(None if weights is None else weights[i:j],) for i, j in edges(parts)]
     # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
-    summary.merge(tree(parts, partial(_summary_of_partition, like=like, rows=rows), union, arguments))
+    total = engine.merged(
+        source,
+        partial(_summary_of_partition, like=summary.fresh(), rows=rows),
+        union,
+        along=weights,
+        least=max(1, rows // 8),
+        told=None if progress is None else partial(progress.begin, type(summary).__name__),
+        tick=None if progress is None else progress.step,
+    )
+    summary.merge(total)
     if progress is not None:
-        for _ in parts:
-            progress.step()
         progress.end()
 
 

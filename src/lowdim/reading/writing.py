@@ -18,7 +18,7 @@ import numpy as np
 from .. import _blas, _threads
 from .._progress import Progress, watcher
 from .._xp import to_numpy
-from ..sources import ColumnsSource, Source, aligned, tasks
+from ..sources import ColumnsSource, Source, aligned
 from .blocks import count_blocks, edges, rows_to_map
 from .mapping import RowMap, mapped_block, without_float_warnings
 
@@ -107,7 +107,7 @@ class _Job:
         self.rows = rows
         self._reader = _Reader(tuple(_Step.of(each, source) for each in maps), rows, tuple(keep))
         if source.traits.remote:
-            self._parts = source.parts(1)
+            self._parts = []
         elif source.traits.host and source.shape[0] is not None and not source.traits.part_bytes:
             self._parts = source.parts(-(-source.shape[0] // (rows * _BLOCKS_PER_TASK)))
         else:
@@ -132,8 +132,9 @@ class _Job:
     def _tasks(self) -> Generator[Callable[..., list[Piece]], None, None]:
         """Functions that return the results for one or more blocks."""
         reader, parts = self._reader, self._parts
-        if self.source.traits.remote:
-            return (partial(_computed, lazy) for lazy in tasks(parts, reader.all_pieces))
+        engine = self.source.traits.engine
+        if engine is not None:
+            return (partial(_computed, compute) for compute in engine.in_turn(self.source, reader.pieces_of_part))
         if len(parts) > 1:
             return (partial(reader.all_pieces, part, i) for part, (i, _) in zip(parts, edges(parts), strict=True))
         return (partial(reader.piece, self.source, *block) for block in reader.blocks(self.source, 0))
@@ -188,16 +189,20 @@ class _Reader:
         tick()
         return [([step(part, block, start) for step in self.steps], kept)]
 
+    def pieces_of_part(self, part: Source, start: int, along: None) -> list[Piece]:
+        """A task: the results for all blocks of a part."""
+        return self.all_pieces(part, start)
+
     def all_pieces(self, part: Source, start: int, tick: Callable[[], None] = lambda: None) -> list[Piece]:
         """The results for all blocks of a part, by one thread."""
         with _blas.single_threaded_blas(), without_float_warnings():
             return [piece for block in self.blocks(part, start) for piece in self.piece(part, *block, tick=tick)]
 
 
-def _computed(lazy: Any, tick: Callable[[], None]) -> list[Piece]:
-    """The value of a lazy object of Dask."""
+def _computed(compute: Callable[[], list[Piece]], tick: Callable[[], None]) -> list[Piece]:
+    """The results of one part, which a worker computes."""
     tick()
-    return lazy.compute()
+    return compute()
 
 
 def _length(piece: Piece) -> int:

@@ -19,7 +19,8 @@ from .beside import BesideSource
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
-from .dask import DaskSource, is_dask, stacked, tasks, tree
+from .dask import DaskSource, is_dask
+from .engines import Engine
 from .filled import FilledSource
 from .found_files import is_path, names_file
 from .gathered import as_if_gathered, entries_of, gather, with_known_length
@@ -356,6 +357,7 @@ __all__ = [
     "ColumnsSource",
     "CountedSource",
     "DaskSource",
+    "Engine",
     "FilledSource",
     "KnownSource",
     "MappedSource",
@@ -385,9 +387,6 @@ __all__ = [
     "open_target",
     "row_labels",
     "scan",
-    "stacked",
-    "tasks",
-    "tree",
     "unusable_block_error",
     "with_known_length",
 ]

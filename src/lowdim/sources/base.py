@@ -13,6 +13,7 @@ import numpy as np
 from .._digest import digest
 from .._xp import Array
 from ..errors import cannot_keep
+from .engines import Engine
 
 #: For `identity`, rows of this size are compared, at this many places.
 _COMPARED_BYTES, _COMPARED_PLACES = 1 << 16, 8
@@ -36,8 +37,8 @@ class Traits:
     column_blocks: bool = False
     #: Blocks are computed when they are read. This costs about as much as summing them, so it is worth several threads.
     costly: bool = False
-    #: Rows are held by the workers of a scheduler, which should also do the work on them.
-    remote: bool = False
+    #: The scheduler whose workers hold the rows, and should also do the work on them; None if they are read here.
+    engine: Engine | None = None
     #: Blocks are NumPy or SciPy arrays in main memory, so that several threads may read them.
     host: bool = True
     #: All rows are in memory or mapped to it. False if they are computed, remote, or read from files or streams.
@@ -50,6 +51,11 @@ class Traits:
     part_bytes: int = 0
     #: Size of one number in bytes.
     itemsize: int = 8
+
+    @property
+    def remote(self) -> bool:
+        """Whether an engine holds the rows."""
+        return self.engine is not None
 
 
 class Source(ABC):

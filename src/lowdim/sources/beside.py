@@ -57,7 +57,9 @@ class BesideSource(Source):
             whole=all(t.whole for t in traits),
             # Workers can read the rows only if all tables can be cut at the partition boundaries of the remote table.
             # Otherwise all tables are read on this machine.
-            remote=any(t.remote for t in traits) and all(s.can_be_cut for s in self.members),
+            engine=next((t.engine for t in traits if t.engine is not None), None)
+            if all(s.can_be_cut for s in self.members)
+            else None,
             host=host,
             in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),

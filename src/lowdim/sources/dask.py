@@ -16,10 +16,8 @@ from scipy import sparse
 from .._xp import Array, concat_rows, is_sparse, namespace
 from ..errors import bad_ndim, empty, other_partition
 from .base import Source
+from .engines import FAN_IN, Codec, Engine
 from .stream import StreamSource
-
-#: The number of values that one task of a tree merges.
-_FAN_IN = 8
 
 
 class DaskSource(Source):
@@ -56,7 +54,7 @@ class DaskSource(Source):
             raise empty(n, p, (n, p))
         self.shape = (n, p)
         self.kind, self.dtype, self.names = sample.kind, sample.dtype, sample.names
-        self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, remote=True)
+        self.traits = replace(sample.traits, by_feature=not framed, in_memory=False, n_bytes=0, engine=DASK)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         read = (block for part in self.parts(1) for block in _computed(part).blocks(rows))
@@ -147,45 +145,66 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
 
 
-def tree(
-    parts: Sequence[Source],
-    task: Callable[..., Any],
-    merge: Callable[[list[Any]], Any],
-    arguments: Sequence[tuple[Any, ...]],
-) -> Any:
-    """The results of `task(part, first_row, *arguments)` for all parts, merged by a tree of tasks, in order.
+class DaskEngine(Engine):
+    """The scheduler that Dask uses: threads of this process, or the workers of a `distributed.Client`."""
 
-    Each call of `merge` takes up to `_FAN_IN` results. Tasks run on the machines that hold the rows, and only the
-    results of `task` and `merge` are sent over the network.
-    """
-    from dask import delayed
+    name = "Dask"
+    keeping = "X.persist()"
 
-    level = tasks(parts, task, arguments)
-    join = delayed(merge, pure=False)
-    while len(level) > 1:
-        level = [join(level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
-    return level[0].compute()
+    def merged(
+        self,
+        source: Source,
+        task: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        *,
+        along: Array | None = None,
+        least: int = 1,
+        codec: Codec | None = None,
+        told: Callable[[int], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> Any:
+        from dask import delayed
+
+        parts = source.parts(1, least)
+        if told is not None:
+            told(len(parts))
+        level = _tasks(parts, task, along)
+        join = delayed(merge, pure=False)
+        while len(level) > 1:
+            level = [join(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        result = level[0].compute()
+        if tick is not None:
+            for _ in parts:
+                tick()
+        return result
+
+    def mapped(
+        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+    ) -> Any:
+        """A Dask array; its rows have the shape and type of those of `like`."""
+        import dask.array as da
+
+        parts = source.parts(1)
+        rest = tuple(like.shape[1:])
+        pieces = zip(_tasks(parts, task), parts, strict=True)
+        arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
+        return da.concatenate(list(arrays), axis=0)
+
+    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+        return (lazy.compute for lazy in _tasks(source.parts(1), task))
 
 
-def tasks(
-    parts: Sequence[Source], task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None = None
-) -> list[Any]:
-    """`task(part, first_row, *arguments)` for each part and its arguments, not computed yet."""
+DASK = DaskEngine()
+
+
+def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | None = None) -> list[Any]:
+    """`task(part, start, along)` for each part, not computed yet."""
     from dask import delayed
 
     run = delayed(task, pure=False)
-    starts = accumulate((int(part.shape[0] or 0) for part in parts), initial=0)
-    each = zip(parts, starts, arguments or [()] * len(parts), strict=False)
-    return [run(part.elsewhere(delayed), start, *more) for part, start, more in each]
-
-
-def stacked(pieces: Sequence[Any], lengths: Sequence[int], like: Array) -> Any:
-    """Lazy arrays stacked into one Dask array; their rows have the shape and type of those of `like`."""
-    import dask.array as da
-
-    rest = tuple(like.shape[1:])
-    arrays = (da.from_delayed(piece, (n, *rest), meta=like[:0]) for piece, n in zip(pieces, lengths, strict=True))
-    return da.concatenate(list(arrays), axis=0)
+    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+    each = zip(parts, edges, strict=True)
+    return [run(part.elsewhere(delayed), i, None if along is None else along[i:j]) for part, (i, j) in each]
 
 
 def _computed(part: Source) -> Source:

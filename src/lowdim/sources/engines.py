@@ -1,0 +1,73 @@
+"""What a scheduler offers, so that rows which its workers hold are summed up and mapped where they lie.
+
+An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask.py`, `spark.py` and
+`in_process.py` each have one; the rest of lowdim knows only this protocol.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .._xp import Array
+    from .base import Source
+
+#: The number of results that one task of a tree merges.
+FAN_IN = 8
+
+
+class Codec(Protocol):
+    """Results of tasks as bytes, for an engine that does not send objects."""
+
+    def encode(self, result: Any) -> bytes: ...
+
+    def decode(self, data: bytes) -> Any: ...
+
+
+class Engine(ABC):
+    """A scheduler, whose workers hold the rows of a source in partitions.
+
+    A task is a function `task(part, start, along)`: `part` is a source of the rows of one or more partitions, opened on
+    the worker that holds them, `start` the number of its first row, and `along` what belongs to these rows of an array
+    with one entry for each row, or None. A task may run twice, so it must not change what it is given.
+    """
+
+    #: The name in messages and plans.
+    name: str
+    #: The call with which a user keeps the rows in the memory of the workers.
+    keeping: str
+
+    @abstractmethod
+    def merged(
+        self,
+        source: Source,
+        task: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        *,
+        along: Array | None = None,
+        least: int = 1,
+        codec: Codec | None = None,
+        told: Callable[[int], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> Any:
+        """The results of `task` for all partitions, merged by a tree of tasks, in the order of the partitions: each
+        `merge` takes up to `FAN_IN` results, and only the last one is sent to this process.
+
+        Adjacent partitions with fewer than `least` rows may be one part. `told` is called with the number of parts
+        before they are read, and `tick` when one of them has been summed up.
+        """
+
+    @abstractmethod
+    def mapped(
+        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+    ) -> Any:
+        """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
+        `names` returns the names of their columns."""
+
+    @abstractmethod
+    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
+        """For each part, in order, a function that computes the result of `task` and returns it to this process."""
+
+
