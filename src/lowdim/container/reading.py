@@ -12,7 +12,7 @@ import math
 import os
 import stat
 from collections.abc import Callable
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from os import PathLike
 from typing import Any
 
@@ -40,29 +40,40 @@ def read(path: str | PathLike[str], check: Check | None = None) -> tuple[dict[st
     which are as large as the file, and a small multiple of the header.
     """
     with _opened(path) as file:
-        text, document, layout = _header(path, file)
-        if check is not None:
-            check(document, layout)
-        needed = sum(dtype.itemsize * math.prod(shape) for shape, dtype in layout.values())
-        free = free_bytes()
-        if needed > free > 0:
-            raise file_exceeds_memory(path, needed, free)
-        checksum = hashlib.sha256(len(text).to_bytes(8, "little"))
-        place = len(BEGIN)
-        checksum.update(text[:place] + NO_CHECKSUM)
-        checksum.update(text[place + DIGITS :])
-        try:
-            arrays = {name: _array(file, *layout[name], checksum) for name in layout}
-            if checksum.hexdigest().encode() != text[place : place + DIGITS]:
-                raise ValueError("its checksum does not fit its content")
-            for name, array in arrays.items():
-                if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
-                    raise ValueError(f"{name} has entries that are neither true nor false")
-        except MemoryError as error:
-            # There may be a limit for this process.
-            raise file_exceeds_memory(path, needed, None) from error
-        except ValueError as error:
-            raise damaged_file(path, error) from error
+        return _read_from(path, file, check)
+
+
+def from_bytes(data: bytes, check: Check | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The document and the arrays of what `to_bytes` made, checked as those of a file."""
+    return _read_from("a message", BytesIO(data), check)
+
+
+def _read_from(path: Any, file: Any, check: Check | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The document and the arrays of an open file."""
+    text, document, layout = _header(path, file)
+    if check is not None:
+        check(document, layout)
+    needed = sum(dtype.itemsize * math.prod(shape) for shape, dtype in layout.values())
+    free = free_bytes()
+    if needed > free > 0:
+        raise file_exceeds_memory(path, needed, free)
+    checksum = hashlib.sha256(len(text).to_bytes(8, "little"))
+    place = len(BEGIN)
+    checksum.update(text[:place] + NO_CHECKSUM)
+    checksum.update(text[place + DIGITS :])
+    try:
+        arrays = {name: _array(file, *layout[name], checksum) for name in layout}
+        if checksum.hexdigest().encode() != text[place : place + DIGITS]:
+            raise ValueError("its checksum does not fit its content")
+        for name, array in arrays.items():
+            if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
+                raise ValueError(f"{name} has entries that are neither true nor false")
+    except MemoryError as error:
+        # There may be a limit for this process.
+        raise file_exceeds_memory(path, needed, None) from error
+    except ValueError as error:
+        raise damaged_file(path, error) from error
+
     return document, arrays
 
 
@@ -87,9 +98,10 @@ def _opened(path: str | PathLike[str]) -> BufferedReader:
     return open(path, "rb")
 
 
-def _header(path: Any, file: BufferedReader) -> tuple[bytes, dict[str, Any], Layout]:
+def _header(path: Any, file: Any) -> tuple[bytes, dict[str, Any], Layout]:
     """The bytes of the header, the document in it, and the layout of the arrays."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     start = file.read(512)
     if not start[8:].startswith(BEGIN):
         raise foreign_file(path, appearance(start))
@@ -111,7 +123,7 @@ def _header(path: Any, file: BufferedReader) -> tuple[bytes, dict[str, Any], Lay
     return text, document, layout
 
 
-def _exactly(file: BufferedReader, length: int) -> bytes:
+def _exactly(file: Any, length: int) -> bytes:
     """The next bytes of a file, of which there must be so many."""
     found = file.read(length)
     if len(found) < length:
@@ -119,7 +131,7 @@ def _exactly(file: BufferedReader, length: int) -> bytes:
     return found
 
 
-def _array(file: BufferedReader, shape: tuple[int, ...], dtype: np.dtype, checksum: Any) -> np.ndarray:
+def _array(file: Any, shape: tuple[int, ...], dtype: np.dtype, checksum: Any) -> np.ndarray:
     """The next array of a file; its bytes are added to the checksum."""
     array = np.empty(shape, dtype)
     left = array.reshape(-1).view(np.uint8).data

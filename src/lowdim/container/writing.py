@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from io import BytesIO
 from os import PathLike
 from typing import Any
 
@@ -26,6 +27,31 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
     name when it is whole; one of that name is replaced then. The arrays are written as they are, in one pass; memory is
     needed for those that are not contiguous. What could not be read again is not written, and a ValueError is raised.
     """
+    header, ordered = _prepared(path, document, arrays)
+    path = local_path(path)
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise directory_is_missing(path, folder)
+    try:
+        with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
+            _write_to(file, header, ordered)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, f"cannot save {str(path)!r}: {error.strerror}") from error
+
+
+def to_bytes(document: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The bytes of the file that `write` would make, to be sent to another process."""
+    file = BytesIO()
+    _write_to(file, *_prepared("a message", document, arrays))
+    return file.getvalue()
+
+
+def _prepared(
+    path: Any, document: dict[str, Any], arrays: Mapping[str, np.ndarray]
+) -> tuple[bytes, dict[str, np.ndarray]]:
+    """The header, without its checksum, and the arrays in the order in which they are written."""
     if reserved := [name for name in ADDED if name in document]:
         raise ValueError(f"the document must not have the entries {reserved}, which are added to it.")
     added = {"format": NAME, "version": f"{VERSION[0]}.{VERSION[1]}", "lowdim": __version__}
@@ -35,22 +61,17 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: Mapping[s
         split_header(header, 8 + len(header) + sum(array.nbytes for array in ordered.values()))
     except (MemoryError, ValueError) as error:
         raise not_loadable(path, error) from error
-    path = local_path(path)
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise directory_is_missing(path, folder)
-    try:
-        with moved_when_whole(path) as unfinished, open(unfinished, "wb") as file:
-            checksum = hashlib.sha256()
-            for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):
-                checksum.update(part)
-                file.write(part)
-            file.seek(8 + len(BEGIN))
-            file.write(checksum.hexdigest().encode())
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise type(error)(error.errno, f"cannot save {str(path)!r}: {error.strerror}") from error
+    return header, ordered
+
+
+def _write_to(file: Any, header: bytes, ordered: dict[str, np.ndarray]) -> None:
+    """Write the header and the arrays, and then the checksum into its place."""
+    checksum = hashlib.sha256()
+    for part in (len(header).to_bytes(8, "little"), header, *map(_bytes, ordered.values())):
+        checksum.update(part)
+        file.write(part)
+    file.seek(8 + len(BEGIN))
+    file.write(checksum.hexdigest().encode())
 
 
 def _plain(name: str, array: np.ndarray) -> np.ndarray:

@@ -130,7 +130,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X`, then transform it. Rows that can be read only once are gathered in memory."""
         source = self._fit(X, y, sample_weight, twice=True)
-        return map_rows(source, self._scoring(), takes_nan=self._takes_nan)
+        return map_rows(source, self._scoring(), takes_nan=self._takes_nan, names=self._score_names)
 
     # `with_first_components` takes the argument n_components of all methods `transform`.
     def transform(self, X: Any, *, n_components: int | None = None) -> Array:
@@ -395,7 +395,8 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
 
     def _map(self, X: Any, function: Any, method: str) -> Array:
         """Apply `function` to the blocks of new rows, in their dtype; `method` is the caller's name for messages."""
-        return map_rows(self._open(X, reset=False, method=method), function, takes_nan=self._takes_nan)
+        source = self._open(X, reset=False, method=method)
+        return map_rows(source, function, takes_nan=self._takes_nan, names=lambda: [method])
 
     def _row_map(self, X: Any, function: Any, method: str, names: Callable[[], Sequence[str]]) -> RowMap:
         """As `_map`, but not applied yet; `names` returns the names of the results."""

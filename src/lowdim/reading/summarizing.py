@@ -22,6 +22,7 @@ from ..sources import (
 )
 from ..summaries.base import Summary, union
 from ..summaries.names import Names, agreed_names
+from ..summaries.sent import Parcel, SummaryCodec
 from .blocks import block_rows, count_blocks, cut_into, edges, n_parts
 from .checkpoint import Checkpoint, Keeper
 from .lanes import Begin, Cut, Lane, Place
@@ -320,10 +321,11 @@ def _add_remotely(
     # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
     total = engine.merged(
         source,
-        partial(_summary_of_partition, like=summary.fresh(), rows=rows),
+        partial(_summary_of_partition, like=Parcel(summary.fresh()), rows=rows),
         union,
         along=weights,
         least=max(1, rows // 8),
+        codec=SummaryCodec(),
         told=None if progress is None else partial(progress.begin, type(summary).__name__),
         tick=None if progress is None else progress.step,
     )
@@ -332,9 +334,9 @@ def _add_remotely(
         progress.end()
 
 
-def _summary_of_partition(part: Source, start: int, weights: Array | None, *, like: S, rows: int) -> S:
+def _summary_of_partition(part: Source, start: int, weights: Array | None, *, like: Parcel, rows: int) -> Summary:
     """A task: the summary of one partition and its weights."""
-    summary = like.fresh()
+    summary = like.summary.fresh()
     with _blas.single_threaded_blas():
         _add_part(part, weights, start, rows, 0, Lane(summary, Place(0), 1), _nothing)
     return summary

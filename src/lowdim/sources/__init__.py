@@ -40,6 +40,7 @@ from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
+from .spark import is_spark
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -121,6 +122,7 @@ SOURCES: list[SourceKind] = [
     SourceKind(lambda X: isinstance(X, Scan), lambda X: X.open(), lambda X: ContentsTable(X.contents, X)),
     SourceKind(_is_nested_list, _open_list),
     SourceKind(is_dask, lambda X: DaskSource(X, open_source), _named_dask),
+    SourceKind(is_spark, lambda X: scan(X).open(), lambda X: named_table(scan(X))),
     SourceKind(is_array, ArraySource),
     SourceKind(is_table, open_table, FrameTable),
     SourceKind(is_arrow_object, _open_arrow, lambda X: ContentsTable(ArrowObject(X))),

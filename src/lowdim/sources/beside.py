@@ -11,9 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from .._xp import Array, Beside, asarray_like, astype, is_sparse, namespace, to_numpy
-from ..errors import inconsistent_lengths
+from ..errors import inconsistent_lengths, no_order
 from .base import Source, Traits
 from .columns_of import ColumnsSource
+from .engines import Engine
 from .side_by_side import aligned
 
 
@@ -55,11 +56,7 @@ class BesideSource(Source):
             stored=stored if self._sparse else 1.0,
             by_feature=False,
             whole=all(t.whole for t in traits),
-            # Workers can read the rows only if all tables can be cut at the partition boundaries of the remote table.
-            # Otherwise all tables are read on this machine.
-            engine=next((t.engine for t in traits if t.engine is not None), None)
-            if all(s.can_be_cut for s in self.members)
-            else None,
+            engine=self._engine(),
             host=host,
             in_memory=all(t.in_memory for t in traits),
             known_products=any(t.known_products for t in traits),
@@ -84,6 +81,16 @@ class BesideSource(Source):
         """The members; of those that are columns of one source, this source, once."""
         read = [s.parent if isinstance(s, ColumnsSource) else s for s in self.members]
         return list({id(s): s for s in read}.values())
+
+    def _engine(self) -> Engine | None:
+        """The engine whose workers read the rows. They can only if there is one table to read, or if all tables can be
+        cut at the partition boundaries of a remote one; otherwise all tables are read on this machine."""
+        engine = next((s.traits.engine for s in self.members if s.traits.engine is not None), None)
+        if engine is None or len(self._sources_to_read()) == 1:
+            return engine
+        if not engine.ordered:
+            raise no_order("two tables")
+        return engine if all(s.can_be_cut for s in self.members) else None
 
     def changed(self, change: Callable[[Source], Source]) -> BesideSource:
         """The same tables of a piece of each source that is read."""

@@ -38,6 +38,8 @@ class Engine(ABC):
     name: str
     #: The call with which a user keeps the rows in the memory of the workers.
     keeping: str
+    #: Whether rows have an order, so that arrays with one entry for each row, and other tables, can go along with them.
+    ordered: bool = True
 
     @abstractmethod
     def merged(
@@ -69,5 +71,3 @@ class Engine(ABC):
     @abstractmethod
     def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
-
-

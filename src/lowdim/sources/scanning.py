@@ -15,6 +15,7 @@ from .column_choice import ColumnChoice
 from .contents import Contents
 from .file_kinds import FILE_KINDS
 from .found_files import find_files, is_path
+from .spark import SparkContents, is_spark
 from .stamps import Found
 
 
@@ -24,7 +25,7 @@ class Scan:
     has been read."""
 
     #: The files, or what the object holds.
-    found: Found | ArrowObject
+    found: Found | Contents
     #: What the files hold, from the schema of the first one; or what the object holds.
     contents: Contents = field(compare=False)
     #: Names or patterns (`ColumnChoice`); for arrays, whose columns have no names, numbers (`NumberChoice`).
@@ -62,7 +63,7 @@ class Scan:
 
     def __repr__(self) -> str:
         chosen = f"{self.choice} of {len(self.columns)}"
-        if isinstance(self.found, ArrowObject):
+        if isinstance(self.found, Contents):
             return f"scan({self.found.label}): {chosen}"
         n = len(self.found.files)
         size = f"{n} {self.found.kind} file{'s' if n > 1 else ''}, {in_words(self.found.n_bytes)}"
@@ -113,8 +114,12 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
     if nw.dependencies.is_polars_dataframe(where):
         # What polars exports as a stream has a type of text that not all versions of pyarrow can write.
         where = where.to_arrow()
-    found = ArrowObject(where) if is_arrow_object(where) else find_files(where)
-    contents = found if isinstance(found, ArrowObject) else FILE_KINDS[found.kind].contents(found)
+    if is_spark(where):
+        found: Found | Contents = SparkContents(where)
+        columns = "numeric" if columns is None else columns
+    else:
+        found = ArrowObject(where) if is_arrow_object(where) else find_files(where)
+    contents = found if isinstance(found, Contents) else FILE_KINDS[found.kind].contents(found)
     choice = contents.choice.of(columns, exclude)
     # Wrong names are noticed here. What the columns hold is checked later: a model may want only some of them.
     choice.named_among(contents)
@@ -122,8 +127,8 @@ def scan(where: Any, columns: Any = None, exclude: Any = None) -> Scan:
 
 
 def scanned(X: Any) -> Any:
-    """The scan of a path; anything else as it is."""
-    return scan(X) if is_path(X) else X
+    """The scan of a path or of a data frame of Spark; anything else as it is."""
+    return scan(X) if is_path(X) or is_spark(X) else X
 
 
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
