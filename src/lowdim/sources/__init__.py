@@ -38,10 +38,11 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
+from .results import is_frame_of_engine, mean_of_results, sum_of_results
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
-from .spark import is_spark
+from .spark import SparkContents, is_spark
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -226,6 +227,12 @@ def can_be_read_once(X: Any) -> bool:
     return kind is not None and kind.open is _open_arrow and is_arrow_stream(X)
 
 
+def rows_are_ordered(X: Any) -> bool:
+    """Whether the rows of `X` have an order; those of a data frame of Spark have none."""
+    X = X.contents if isinstance(X, Scan) else X
+    return not is_spark(X) and not isinstance(X, SparkContents)
+
+
 def by_name(
     X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
 ) -> tuple[Any, ...]:
@@ -385,14 +392,18 @@ __all__ = [
     "gather",
     "hold_files",
     "holds_objects",
+    "is_frame_of_engine",
+    "mean_of_results",
     "named_table",
     "names_in",
     "open_keeping",
     "open_source",
     "open_target",
     "row_labels",
+    "rows_are_ordered",
     "scan",
     "sum_of",
+    "sum_of_results",
     "unusable_block_error",
     "with_known_length",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._memory import free_bytes
 from .._xp import Array, concat_rows, is_sparse, to_numpy
-from ..errors import rows_exceed_memory
+from ..errors import no_order, rows_exceed_memory
 from .array import ArraySource
 from .base import Source
 from .beside import BesideSource
@@ -49,7 +49,9 @@ def gather(source: Source, purpose: str) -> Source:
 
 
 def entries_of(source: Source) -> np.ndarray:
-    """All rows of a source as one array. One pass."""
+    """All rows of a source as one array, in their order. One pass."""
+    if source.traits.engine is not None and not source.traits.engine.ordered:
+        raise no_order(f"the entries of {source.table}")
     return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 
 

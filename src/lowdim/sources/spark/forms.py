@@ -82,7 +82,8 @@ class Form:
         along = [batch.column(1 + i).to_numpy(zero_copy_only=False) for i in range(len(self.carried))]
         added = np.column_stack(along).astype(self.dtype) if along else None
         if self.stored is not None:
-            yield rows if added is None else sparse.hstack([rows, sparse.csr_array(added)], "csr")
+            both: Any = [rows, None if added is None else sparse.csr_array(added)]
+            yield rows if added is None else sparse.hstack(both, format="csr")
             return
         # Rows that are sparse among dense ones could take much memory as an array.
         step = max(64, _PIECE_BYTES // (8 * self.total_width)) if is_sparse(rows) else batch.num_rows
