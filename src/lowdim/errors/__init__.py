@@ -19,6 +19,7 @@ from .engines import (
     no_spark_columns,
     other_version,
     ragged_column,
+    workers_died,
     write_with_spark,
 )
 from .factors import (
@@ -403,6 +404,7 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "workers_died",
     "would_lose_arrays",
     "write_with_spark",
     "wrong_features",

@@ -56,3 +56,13 @@ def no_lowdim(engine: str) -> RuntimeError:
     return RuntimeError(
         f"a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the workers run."
     )
+
+
+def workers_died(rows: tuple[int, int] | None) -> RuntimeError:
+    """Every worker that ran a task has died."""
+    what = "a task" if rows is None else f"the task that reads rows {rows[0]} to {rows[1] - 1}"
+    return RuntimeError(
+        f"all workers of Dask that ran {what} died. Most often a worker dies because its memory does not suffice: a "
+        "partition must fit into it together with the summary of the model. Use smaller partitions (X.rechunk or "
+        "X.repartition), fewer threads in each worker, or workers with more memory; their logs say why they died."
+    )

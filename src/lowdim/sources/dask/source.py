@@ -1,7 +1,4 @@
-"""Dask collections: their rows are in partitions, and each is read by a task on the machine that holds it.
-
-Dask is imported only when such a collection is opened.
-"""
+"""The source of the rows of Dask arrays and data frames."""
 
 from __future__ import annotations
 
@@ -13,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, concat_rows, is_sparse, namespace
-from ..errors import bad_ndim, empty, other_partition
-from .base import Source
-from .engines import FAN_IN, Codec, Engine
-from .stream import StreamSource
+from ..._xp import Array, concat_rows, is_sparse, namespace
+from ...errors import bad_ndim, empty, other_partition
+from ..base import Source
+from ..engines import adjacent
+from ..stream import StreamSource
+from .engine import DASK
 
 
 class DaskSource(Source):
@@ -70,17 +68,9 @@ class DaskSource(Source):
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
-        groups: list[list[tuple[Any, int, int, int]]] = []
-        room = 0
-        for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True):
-            if i == j:
-                continue
-            if room <= 0 or j - i >= least:
-                groups.append([])
-                room = least
-            groups[-1].append((block, 0, j - i, j - i))
-            room -= j - i
-        return [self._part(group) for group in groups]
+        lengths = [j - i for i, j in pairwise(self._edges)]
+        groups = adjacent(lengths, least)
+        return [self._part([(self._delayed[i], 0, lengths[i], lengths[i]) for i in group]) for group in groups]
 
     def between(self, i: int, j: int) -> Source:
         edges = pairwise(self._edges)
@@ -143,68 +133,6 @@ class _PartSource(Source):
 def is_dask(X: Any) -> bool:
     """True for Dask arrays and data frames, including those of libraries that build on Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
-
-
-class DaskEngine(Engine):
-    """The scheduler that Dask uses: threads of this process, or the workers of a `distributed.Client`."""
-
-    name = "Dask"
-    keeping = "X.persist()"
-
-    def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
-    ) -> Any:
-        from dask import delayed
-
-        parts = source.parts(1, least)
-        if told is not None:
-            told(len(parts))
-        level = _tasks(parts, task, along)
-        join = delayed(merge, pure=False)
-        while len(level) > 1:
-            level = [join(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        result = level[0].compute()
-        if tick is not None:
-            for _ in parts:
-                tick()
-        return result
-
-    def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
-    ) -> Any:
-        """A Dask array; its rows have the shape and type of those of `like`."""
-        import dask.array as da
-
-        parts = source.parts(1)
-        rest = tuple(like.shape[1:])
-        pieces = zip(_tasks(parts, task), parts, strict=True)
-        arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
-        return da.concatenate(list(arrays), axis=0)
-
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-        return (lazy.compute for lazy in _tasks(source.parts(1), task))
-
-
-DASK = DaskEngine()
-
-
-def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | None = None) -> list[Any]:
-    """`task(part, start, along)` for each part, not computed yet."""
-    from dask import delayed
-
-    run = delayed(task, pure=False)
-    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-    each = zip(parts, edges, strict=True)
-    return [run(part.elsewhere(delayed), i, None if along is None else along[i:j]) for part, (i, j) in each]
 
 
 def _computed(part: Source) -> Source:
