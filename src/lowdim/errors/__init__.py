@@ -14,6 +14,7 @@ from .checkpoints import (
 )
 from .engines import (
     column_exists,
+    in_partition,
     no_lowdim,
     no_order,
     no_spark_columns,
@@ -281,6 +282,7 @@ __all__ = [
     "formula_like",
     "heywood_columns",
     "holes_after_reading",
+    "in_partition",
     "inconsistent_lengths",
     "indices_out_of_range",
     "inexact_integer",

@@ -35,17 +35,15 @@ class DaskEngine(Engine):
         told: Callable[[int], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> Any:
-        from dask import delayed
-
         parts = source.parts(1, least)
         if told is not None:
             told(len(parts))
         client = _client()
         if client is None:
             level = _tasks(parts, task, along)
-            return _with_threads(in_a_tree(level, delayed(merge, pure=False)), level, tick)
+            return _with_threads(in_a_tree(level, _merging(merge)), level, tick)
         level = _tasks(parts, _checked(task if tick is None else _Telling(task, _topic(client))), along)
-        return _with_workers(client, in_a_tree(level, delayed(_checked(merge), pure=False)), parts, level, tick)
+        return _with_workers(client, in_a_tree(level, _merging(_checked(merge))), parts, level, tick)
 
     def mapped(
         self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
@@ -77,6 +75,14 @@ def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | Non
         run(part.elsewhere(delayed), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
         for part, start, piece in with_rows(parts, along)
     ]
+
+
+def _merging(merge: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """`merge` as a task, not computed yet."""
+    from dask import delayed
+
+    join = delayed(merge, pure=False)
+    return lambda results: join(results, dask_key_name=f"lowdim-merge-{uuid4().hex}")
 
 
 def _checked(function: Callable[..., Any]) -> SameVersion:
@@ -180,7 +186,7 @@ def _with_workers(
         result = future.result()
     except KilledWorker as error:
         _require_lowdim(client)
-        raise errors.workers_died(_rows_of(error.task, parts, level)) from error
+        raise errors.workers_died(str(error.task), _rows_of(error.task, lazy, parts, level)) from error
     finally:
         future.cancel()
         for each in level:
@@ -191,12 +197,27 @@ def _with_workers(
     return result
 
 
-def _rows_of(key: Any, parts: Sequence[Source], level: Sequence[Any]) -> tuple[int, int] | None:
-    """The first row, and the first row after the last, of the part that a task reads; None for any other task."""
-    for (part, start, _), each in zip(with_rows(parts, None), level, strict=True):
-        if each.key == key:
-            return start, start + int(part.shape[0] or 0)
-    return None
+def _rows_of(key: Any, lazy: Any, parts: Sequence[Source], level: Sequence[Any]) -> tuple[int, int] | None:
+    """The first row, and the first row after the last, of the part that needs the result of a task; None if that are
+    several parts, or if Dask knows the task by another name."""
+    from dask.core import reverse_dict
+
+    graph = lazy.__dask_graph__()
+    if key not in graph:
+        return None
+    each_part = zip(with_rows(parts, None), level, strict=True)
+    needed_by = reverse_dict(graph.get_all_dependencies())
+    starts = {each.key: (i, i + int(part.shape[0] or 0)) for (part, i, _), each in each_part}
+    todo, seen, found = [key], {key}, set()
+    while todo:
+        one = todo.pop()
+        if one in starts:
+            found.add(starts[one])
+            continue
+        more = needed_by[one] - seen
+        seen |= more
+        todo.extend(more)
+    return found.pop() if len(found) == 1 else None
 
 
 #: Clients all of whose workers have this lowdim.
