@@ -15,6 +15,7 @@ from .checkpoints import (
 from .engines import (
     column_exists,
     fold_without_rows,
+    in_partition,
     missing_labels,
     no_array_of_rows,
     no_lowdim,
@@ -26,6 +27,7 @@ from .engines import (
     other_python,
     other_version,
     ragged_column,
+    workers_died,
     write_with_spark,
 )
 from .factors import (
@@ -288,6 +290,7 @@ __all__ = [
     "formula_like",
     "heywood_columns",
     "holes_after_reading",
+    "in_partition",
     "inconsistent_lengths",
     "indices_out_of_range",
     "inexact_integer",
@@ -417,6 +420,7 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "workers_died",
     "would_lose_arrays",
     "write_with_spark",
     "wrong_features",

@@ -36,7 +36,7 @@ def with_note(plan: Plan) -> Plan:
 def with_engine_note(plan: Plan, source: Source) -> Plan:
     """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
     engine = source.traits.engine
-    if engine is None or plan.passes <= 1:
+    if engine is None or not engine.keeping or plan.passes <= 1:
         return plan
     note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
     return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
