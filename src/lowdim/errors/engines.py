@@ -76,11 +76,11 @@ def no_order(what: str) -> TypeError:
     )
 
 
-def no_lowdim(engine: str) -> RuntimeError:
-    """lowdim is not installed on a worker."""
+def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
+    """lowdim, or a package that it needs, is not installed on a worker."""
     return RuntimeError(
-        f"the Python of a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the "
-        f"workers run{_which_python(engine)}."
+        f"the Python of a worker of {engine} has no {package}; install lowdim, in the version of this process, with "
+        f"what it needs where the workers run{_which_python(engine)}."
     )
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import bad_keep, columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
-from ..sources import BesideSource, names_in
+from ..sources import BesideSource, in_order, names_in
 from ._progress import callback_progress
 
 #: The endings of results that have the name of a kept column.
@@ -66,7 +66,7 @@ def results(maps: Maps) -> Any:
     are columns of a data frame of Spark, it is one data frame with the results of all."""
     if len(maps) == 1:
         return maps[0].result()
-    if any(each.source.traits.engine is not None and not each.source.traits.engine.ordered for each in maps):
+    if not all(in_order(each.source) for each in maps):
         return _together(maps).result()
     found = tuple(each.result() for each in maps)
     lengths = [result.shape[0] for result in found]

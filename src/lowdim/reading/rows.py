@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._progress import Progress
-from .._xp import Array, all_finite, asarray_like, compute_lazy, dense, is_sparse, namespace, to_numpy
+from .._xp import Array, Beside, all_finite, asarray_like, compute_lazy, dense, is_sparse, namespace, to_numpy
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources import (
     BesideSource,
@@ -156,7 +156,8 @@ class Rows:
         if isinstance(weights, CarriedColumn):
             # They are the last column of rows that come in any order.
             both = gather(BesideSource(weights.beside(source)), f"for {model}")
-            joined = dense(next(both.blocks(source.shape[0])))
+            block = next(both.blocks(source.shape[0]))
+            joined = block.joined() if isinstance(block, Beside) else dense(block)
             A, weights = joined[:, :-1], joined[:, -1]
         else:
             A = next(gather(source, f"for {model}").blocks(source.shape[0]))

@@ -11,11 +11,10 @@ from sklearn.base import clone
 
 from .._xp import to_numpy
 from ..errors import bad_weights, no_order, unknown_length
-from ..sources import Source, by_name, with_known_length
+from ..sources import Source, by_name, in_order, with_known_length
 from ..tabular import Table, Tabular, numbered
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
-from .unordered_folds import in_order
 
 #: The largest number of coefficients that are printed.
 _SHOWN = 20

@@ -15,13 +15,13 @@ from .._memory import memory_bytes
 from .._xp import to_numpy
 from ..errors import SmallSampleWarning, no_row_draws, unknown_length, warn_user
 from ..reading import check_weights, summarize
-from ..sources import Source
+from ..sources import Source, in_order
 from ..sources.base import cut
 from ..summaries import Columns, Moments
 from .coordinates import with_known_products
 from .folds import Folds, check_whole, is_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBeStarted
-from .unordered_folds import cells_without_order, in_order
+from .unordered_folds import cells_without_order
 
 #: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10

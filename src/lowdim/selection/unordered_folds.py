@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from ..errors import fold_without_rows, no_order, no_splits_without_order
-from ..sources import CarriedColumn, Source
+from ..sources import CarriedColumn, Source, in_order
 from .folds import Folds, S, check_n_folds, folds_of, leave_each_out, summarize_tables
 
 
@@ -50,11 +50,6 @@ def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weight
     if in_order(source):
         return folds_of(cv, source.shape[0], groups, y, weights)
     return _unordered(source, cv, groups, weights)
-
-
-def in_order(source: Source) -> bool:
-    """Whether the rows of a source have an order, so that they can be numbered."""
-    return source.traits.engine is None or source.traits.engine.ordered
 
 
 def cells_without_order(source: Source, k: int, groups: Any, weights: Any) -> Folds:

@@ -16,7 +16,7 @@ from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
-from .carried import CarriedColumn, count_positive, sum_of
+from .carried import CarriedColumn, count_positive, in_order, sum_of
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
@@ -398,6 +398,7 @@ __all__ = [
     "gather",
     "hold_files",
     "holds_objects",
+    "in_order",
     "is_frame_of_engine",
     "mean_of_results",
     "named_table",

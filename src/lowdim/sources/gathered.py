@@ -13,6 +13,7 @@ from ..errors import no_order, rows_exceed_memory
 from .array import ArraySource
 from .base import Source
 from .beside import BesideSource
+from .carried import in_order
 from .columns_of import ColumnsSource
 from .shaped import ShapedSource
 from .sparse import SparseSource
@@ -50,7 +51,7 @@ def gather(source: Source, purpose: str) -> Source:
 
 def entries_of(source: Source) -> np.ndarray:
     """All rows of a source as one array, in their order. One pass."""
-    if source.traits.engine is not None and not source.traits.engine.ordered:
+    if not in_order(source):
         raise no_order(f"the entries of {source.table}")
     return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 

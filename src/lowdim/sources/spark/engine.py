@@ -92,7 +92,7 @@ class SparkEngine(Engine):
         add = functions.arrow_udf(
             _mapping(base.layout, recipe, task, fields), "struct<" + ",".join(f"{name}:{kind}" for name in fields) + ">"
         )
-        given = functions.struct(*map(quoted, base.layout.columns))
+        given = functions.struct(*base.layout.selection())
         # All columns that are there are kept as they are, whatever their types and names.
         found = base.frame.select("*", add(given).alias(_RESULTS))
         results = functions.col(quoted(_RESULTS))

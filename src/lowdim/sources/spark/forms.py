@@ -53,6 +53,13 @@ class Form:
         """The names of the columns of the rows."""
         return [*self.columns, *self.carried] if self.kind == "numbers" else None
 
+    def selection(self) -> list[Any]:
+        """The columns that are the rows as expressions of Spark. Names with dots and backticks would not be sent as they
+        are, so that columns are numbered, and have their names only where they are opened."""
+        from pyspark.sql import functions
+
+        return [functions.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(self.columns)]
+
     @property
     def total_width(self) -> int:
         """The number of columns with those that go along."""
@@ -63,9 +70,9 @@ class Form:
         if self.kind == "numbers":
             import pyarrow as pa
 
-            first = next(batches)
-            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-            return ArrowObject(reader).open()
+            named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
+            first = next(named)
+            return ArrowObject(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
         return StreamSource((piece for batch in batches for piece in self._pieces(batch)), _open_matrix)
 
     def sample(self) -> Source:

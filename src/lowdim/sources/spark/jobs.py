@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 from threading import Event
@@ -98,10 +99,9 @@ class _Finished:
 def _plain(error: BaseException) -> BaseException:
     """The error of a job, or one that says what to do."""
     text = str(error)
-    if "No module named 'lowdim'" in text:
-        return errors.no_lowdim("Spark")
     if "PYTHON_VERSION_MISMATCH" in text:
         return errors.other_python("Spark")
     if "No module named 'lowdim." in text or "on <module 'lowdim" in text:
         return errors.older_lowdim("Spark", __version__)
-    return error
+    missing = re.search(r"No module named '(lowdim|pyarrow|numpy|scipy|pandas)'", text)
+    return error if missing is None else errors.no_lowdim("Spark", missing.group(1))
