@@ -142,9 +142,8 @@ def check_slow_worker(folder) -> None:
 
     def block(i: int, late: bool) -> np.ndarray:
         if late:
-            with suppress(FileExistsError):
-                with open(slow, "x") as file:
-                    file.write(str(os.getpid()))
+            with suppress(FileExistsError), open(slow, "x") as file:
+                file.write(str(os.getpid()))
             with open(slow) as file:
                 time.sleep(0.1 if file.read() == str(os.getpid()) else 0)
         return numbers(i)

@@ -54,8 +54,8 @@ class Form:
         return [*self.columns, *self.carried] if self.kind == "numbers" else None
 
     def selection(self) -> list[Any]:
-        """The columns that are the rows as expressions of Spark. Names with dots and backticks would not be sent as they
-        are, so that columns are numbered, and have their names only where they are opened."""
+        """The columns that are the rows, as expressions of Spark. They are numbered, and have their names again where
+        they are opened: Spark does not send names with dots or backticks as they are."""
         from pyspark.sql import functions
 
         return [functions.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(self.columns)]
