@@ -116,11 +116,12 @@ PUBLIC = {
         TriangleReduction Unmixing Varimax ica kernel latent spectra tables
     """,
     "lowdim.sources": """
-        ArraySource BesideSource ColumnsSource CountedSource DaskSource ENGINES Engine FilledSource KnownSource
-        MappedSource ObjectSource PartitionedSource SOURCES Scan ShapedSource Source SourceKind SparseSource
-        StreamSource TableSource Traits aligned as_if_gathered bad_entry_error by_name can_be_opened
-        can_be_read_once check_row_labels gather hold_files holds_objects named_table names_in open_keeping
-        open_source open_target row_labels scan unusable_block_error with_known_length
+        ArraySource BesideSource CarriedColumn ColumnsSource CountedSource DaskSource ENGINES Engine FilledSource
+        KnownSource MappedSource ObjectSource PartitionedSource SOURCES Scan ShapedSource Source SourceKind
+        SparseSource StreamSource TableSource Traits aligned as_if_gathered bad_entry_error by_name can_be_opened
+        can_be_read_once check_row_labels count_positive gather hold_files holds_objects in_order is_frame_of_engine
+        mean_of_results named_table names_in open_keeping open_source open_target row_labels rows_are_ordered scan
+        sum_of sum_of_results unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed
