@@ -121,6 +121,28 @@ def test_every_page_is_in_the_table_of_contents():
     assert reached == written
 
 
+# ---- Links to names
+
+
+def names_with_links():
+    pattern = runpy.run_path(str(DOCS / "_extensions" / "repository_links.py"))["NAME"]
+    for page in sorted(DOCS.glob("*.md")):
+        for name, path in pattern.findall(page.read_text(encoding="utf-8")):
+            yield page, name, path
+
+
+def test_a_name_links_to_the_file_that_defines_it():
+    linked = list(names_with_links())
+    for page, name, path in linked:
+        assert name in NAMES, f"{page.name}: {name} has no page in the API"
+        last = name.rpartition(".")[2]
+        defined = re.search(rf"^(?:class|def) {last}\b", (DOCS / path).read_text(encoding="utf-8"), flags=re.M)
+        assert defined, f"{page.name}: {path} does not define {name}"
+    # The page of a method has its model.
+    models = [name for name in NAMES if name.count(".") == 1 and hasattr(value(name), "fit")]
+    assert set(models) <= {name for _, name, _ in linked}
+
+
 # ---- The build
 
 
