@@ -30,16 +30,16 @@ def main() -> None:
         cells = []
         for dtype in (torch.float32, torch.float64):
             tables = make_tables(name, shape, dtype)
-            on_gpu, model = timed(lambda tables=tables: make().fit(*tables), torch.cuda.synchronize)
+            on_gpu, model = timed(make, lambda tables=tables: tables, torch.cuda.synchronize)
             on_host = [table.cpu().numpy() for table in tables]
-            on_cpu, reference = timed(lambda on_host=on_host: make().fit(*on_host))
+            on_cpu, reference = timed(make, lambda on_host=on_host: on_host)
             cells += [f"{1e3 * on_gpu:.0f} ms", f"{1e3 * on_cpu:.0f} ms"]
         found, expected = getattr(model, seen).cpu().numpy(), np.asarray(getattr(reference, seen))
         difference = np.abs(found - expected).max() / np.abs(expected).max()
         print(f"| {name} | {shape[0]:,} x {shape[1]:,} | {' | '.join(cells)} | {difference:.0e} |", flush=True)
     for dtype in (torch.float32, torch.float64):
         host = make_tables("blocks", (1_000_000, 256), dtype)[0].cpu().numpy()
-        moved, _ = timed(lambda host=host: PCA(10).fit(copied(host)), torch.cuda.synchronize)
+        moved, _ = timed(CASES[0][2], lambda host=host: [copied(host)], torch.cuda.synchronize)
         print(f"PCA(10) of 50 blocks that are copied from the host, {dtype}: {1e3 * moved:.0f} ms")
 
 
@@ -83,13 +83,15 @@ def copied(host: np.ndarray) -> Any:
         yield torch.from_numpy(block).cuda()
 
 
-def timed(fit: Callable[[], Any], wait: Callable[[], None] = lambda: None) -> tuple[float, Any]:
+def timed(
+    make: Callable[[], Any], tables: Callable[[], list[Any]], wait: Callable[[], None] = lambda: None
+) -> tuple[float, Any]:
     """The median time of a fit in seconds, and the model."""
-    model, times = fit(), []
+    model, times = make().fit(*tables()), []
     for _ in range(REPEATS):
         wait()
         start = time.perf_counter()
-        model = fit()
+        model = make().fit(*tables())
         wait()
         times.append(time.perf_counter() - start)
     return statistics.median(times), model
