@@ -1,225 +1,61 @@
-"""The pictures at the top of the pages of the methods, from data that come with lowdim or with scikit-learn.
+"""Draw figures of pages again, by `methods.py` in this folder and by the scripts of the gallery.
 
-python docs/figures/draw.py                # draws all of them beside this file
-python docs/figures/draw.py FOLDER pca     # draws some of them into a folder
+    python docs/figures/draw.py                  # all of them
+    python docs/figures/draw.py four_kernels.png     # some of them
+
+The other figures in this folder are drawn by `benchmarks/` and by `examples/`, as their pages say.
 """
 
-from __future__ import annotations
-
+import runpy
 import sys
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
-import pandas as pd
-from sklearn.datasets import load_diabetes, load_iris, load_sample_images, load_wine
-from sklearn.model_selection import train_test_split
+from matplotlib import pyplot as plt
+from PIL import Image, PngImagePlugin
 
-from lowdim import (
-    CCA,
-    ICA,
-    PCA,
-    PCR,
-    PPCA,
-    FactorAnalysis,
-    FeatureMapPCA,
-    KernelPCA,
-    PLSRegression,
-    Whitening,
-    cross_validate,
-    permutation_test,
-)
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-#: Two colours that differ in brightness too, for arrows and lines.
-FIRST, SECOND = "#b2182b", "#2166ac"
-GREY = "0.55"
-
-
-def pca(axes: Any) -> None:
-    """Directions of two measurements, and a map of wines by 13 measurements."""
-    plane = load_iris(as_frame=True).data[["petal length (cm)", "sepal length (cm)"]]
-    model = PCA().fit(plane)
-    axes[0].scatter(*plane.to_numpy().T, s=12, color=GREY)
-    for vector, deviation, name, colour in zip(
-        model.components_, np.sqrt(model.explained_variance_), ("PC1", "PC2"), (FIRST, SECOND), strict=True
-    ):
-        arrow(axes[0], model.mean_, 2 * deviation * vector, name, colour)
-    label(axes[0], plane, "Directions of largest variance")
-    axes[0].set(aspect="equal", xlim=(-0.5, 8.5), ylim=(3.2, 9.2))
-    wine = load_wine(as_frame=True)
-    PCA(2, standardize=True).fit(wine.data).plot.biplot(wine.data, groups=wine.target_names[wine.target], ax=axes[1])
-    axes[1].set_title("178 wines, 13 measurements")
-
-
-def whitening(axes: Any) -> None:
-    """A cloud, and what two kinds of whitening make of it."""
-    iris = load_iris(as_frame=True)
-    plane = iris.data[["petal length (cm)", "sepal length (cm)"]]
-    clouds = {"The rows": plane.to_numpy() - plane.to_numpy().mean(axis=0)}
-    for kind in ("pca", "zca"):
-        clouds[f'Whitening("{kind}")'] = Whitening(kind).fit_transform(plane)
-    for ax, (title, cloud) in zip(axes, clouds.items(), strict=True):
-        for number, marker, colour in zip(range(3), "os^", (FIRST, SECOND, GREY), strict=True):
-            ax.scatter(*cloud[iris.target == number].T, s=14, marker=marker, color=colour)
-        ax.set(title=title, aspect="equal", xlim=(-3.6, 3.6), ylim=(-3.6, 3.6))
-        ax.axhline(0, color="0.85", zorder=0)
-        ax.axvline(0, color="0.85", zorder=0)
-
-
-def ppca(axes: Any) -> None:
-    """The density of two measurements, and entries that were missing."""
-    plane = load_iris(as_frame=True).data[["petal length (cm)", "sepal length (cm)"]]
-    model = PPCA(1).fit(plane.to_numpy())
-    x, y = np.meshgrid(np.linspace(-1, 9, 80), np.linspace(3.5, 9, 80))
-    log_density = model.score_samples(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
-    # A Gaussian in the plane has a share 1 - a of its rows where its density is above a times its maximum.
-    levels = model.score_samples(model.mean_[None])[0] + np.log([0.01, 0.1, 0.5])
-    axes[0].scatter(*plane.to_numpy().T, s=12, color=GREY)
-    axes[0].contour(x, y, log_density, levels=levels, colors=SECOND, linestyles="solid")
-    label(axes[0], plane, "Density: 50%, 90% and 99% of the rows")
-    wine = load_wine(as_frame=True).data
-    holes = wine.mask(np.random.default_rng(4).random(wine.shape) < 0.1)
-    PPCA(3, standardize=True).fit(holes).plot.missing(holes, "flavanoids", ax=axes[1])
-
-
-def factor_analysis(axes: Any) -> None:
-    """Loadings of questions about three traits, and what each question has alone."""
-    answers = pd.read_csv(ROOT / "examples" / "data" / "bfi.csv", index_col="person")
-    answers = answers[[f"{trait}{number}" for trait in "ACN" for number in range(1, 6)]].dropna()
-    model = FactorAnalysis(3, rotation="oblimin", standardize=True).fit(answers)
-    model.plot.loadings(ax=axes[0])
-    axes[0].set_title("15 questions, 3 factors")
-    places = np.arange(answers.shape[1])
-    axes[1].barh(places, model.communalities_, color=SECOND, label="shared with other questions")
-    axes[1].barh(places, model.uniquenesses_, left=model.communalities_, color="0.8", label="uniqueness")
-    axes[1].set(yticks=places, yticklabels=answers.columns, xlabel="share of the variance", xlim=(0, 1))
-    axes[1].invert_yaxis()
-    axes[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
-
-
-def ica(axes: Any) -> None:
-    """Directions of PCA and of ICA for two photographs that were mixed, and the sources that ICA finds."""
-    # Differences of neighbouring pixels are nearly independent between photographs, unlike their brightness.
-    grey = [np.asarray(image, dtype=float).mean(axis=2) for image in load_sample_images().images]
-    sources = np.column_stack([np.diff(picture[100:300, 100:500], axis=1).ravel() for picture in grey])
-    sources /= sources.std(axis=0)
-    mixed = sources @ np.array([[1.0, 0.6], [0.7, 1.2]])
-    model, shown = ICA().fit(mixed), np.random.default_rng(0).permutation(len(mixed))[:3000]
-    components = PCA().fit(mixed)
-    axes[0].scatter(*mixed[shown].T, s=3, color=GREY)
-    for column, name in enumerate(("IC1", "IC2")):
-        arrow(axes[0], (0, 0), 5.5 * model.mixing_[:, column] / np.linalg.norm(model.mixing_[:, column]), name, FIRST)
-        arrow(axes[0], (0, 0), 8 * components.components_[column], f"PC{column + 1}", SECOND, "dashed")
-    axes[0].set(
-        title="Two mixtures", xlabel="mixture 1", ylabel="mixture 2", xlim=(-8.5, 8.5), ylim=(-8.5, 8.5), aspect="equal"
-    )
-    axes[1].scatter(*model.transform(mixed)[shown].T, s=3, color=GREY)
-    axes[1].set(title="The sources that ICA finds", xlabel="IC1", ylabel="IC2", aspect="equal")
-    axes[1].set(xlim=(-14, 14), ylim=(-14, 14))
-
-
-def kernel_pca(axes: Any) -> None:
-    """The first component over the plane, straight with PCA and curved with a kernel."""
-    iris = load_iris(as_frame=True)
-    plane, species = iris.data[["sepal length (cm)", "petal length (cm)"]], iris.target_names[iris.target]
-    for ax, title, kernel in zip(
-        axes, ("PCA", "Gaussian kernel", "Gaussian kernel"), ({}, *2 * [{"kernel": "rbf", "sigma": 0.8}]), strict=True
-    ):
-        component = 2 if ax is axes[-1] else 1
-        KernelPCA(2, **kernel).fit(plane).plot.contours(plane, component, groups=species, ax=ax)
-        ax.set_title(f"{title}, PC{component}")
-        if ax is not axes[0]:
-            ax.get_legend().remove()
-
-
-def feature_map(axes: Any) -> None:
-    """A circle, whose squares and products lie in a plane."""
-    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 150)
-    circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    circle += 0.04 * np.random.default_rng(1).standard_normal(circle.shape)
-    model = FeatureMapPCA().fit(circle)
-    colours = {"c": angle, "cmap": "twilight", "s": 18}
-    axes[0].scatter(*circle.T, **colours)
-    axes[0].set(title="The rows", xlabel="x1", ylabel="x2", aspect="equal")
-    scores = model.transform(circle)
-    axes[1].scatter(scores[:, 0], scores[:, 1], **colours)
-    axes[1].set(title="Scores of the squares and products", xlabel="PC1", ylabel="PC2", aspect="equal")
-    axes[2].bar(range(1, 4), model.explained_variance_, color=SECOND)
-    axes[2].set(title="Variances", xticks=range(1, 4), xticklabels=["PC1", "PC2", "PC3"])
-
-
-def regression(axes: Any) -> None:
-    """Errors of PLS and PCR against the number of components, and predictions of new samples."""
-    table = pd.read_csv(ROOT / "tests" / "parity" / "data" / "gasoline.csv")
-    X, new, y, measured = train_test_split(table.drop(columns="octane"), table["octane"], random_state=0)
-    for kind, colour, marker in ((PLSRegression, FIRST, "o"), (PCR, SECOND, "s")):
-        found = cross_validate(kind(scale=False), X, y, cv=9, n_components=range(1, 9))
-        axes[0].plot(range(1, 9), found.rmse[0], color=colour, marker=marker, label=kind.__name__)
-    axes[0].set(xlabel="components", ylabel="RMSE of held-out rows", title="Octane number from spectra", ylim=(0, None))
-    axes[0].legend()
-    PLSRegression(3, scale=False).fit(X, y).plot.predictions(new, measured, ax=axes[1])
-    axes[1].set_title("PLS with 3 components, 15 new samples")
-
-
-def cca(axes: Any) -> None:
-    """Canonical correlations of body and blood, and the columns behind the first two."""
-    patients = load_diabetes(as_frame=True, scaled=False).data
-    names = {"s1": "cholesterol", "s2": "ldl", "s3": "hdl", "s4": "chol/hdl", "s5": "log lipids", "s6": "glucose"}
-    body, blood = patients[["age", "sex", "bmi", "bp"]], patients[list(names)].rename(columns=names)
-    model = CCA().fit(body, blood)
-    test = permutation_test(CCA(), body, blood, n_permutations=199, random_state=0)
-    model.plot.correlations(test, ax=axes[0])
-    axes[0].set_title("Body and blood of 442 patients")
-    model.plot.structure(ax=axes[1])
-
-
-def arrow(ax: Any, start: Any, step: Any, name: str, colour: str, style: str = "solid") -> None:
-    """An arrow from `start`, with its name beyond its head."""
-    start, step = np.asarray(start), np.asarray(step)
-    ax.annotate("", start + step, start, arrowprops={"arrowstyle": "->", "color": colour, "lw": 2, "linestyle": style})
-    ax.annotate(name, start + 1.15 * step, color=colour, ha="center", va="center", fontweight="bold")
-
-
-def label(ax: Any, table: pd.DataFrame, title: str) -> None:
-    """The names of two columns at the axes, and a title."""
-    ax.set(xlabel=table.columns[0], ylabel=table.columns[1], title=title)
-
-
-#: What is drawn, and on how many axes.
-FIGURES = {
-    "pca": (pca, 2),
-    "whitening": (whitening, 3),
-    "ppca": (ppca, 2),
-    "factor_analysis": (factor_analysis, 2),
-    "ica": (ica, 2),
-    "kernel_pca": (kernel_pca, 3),
-    "feature_map": (feature_map, 3),
-    "regression": (regression, 2),
-    "cca": (cca, 2),
+FOLDER = Path(__file__).resolve().parent
+#: For each figure the script that draws it, its number among the figures of the script, and how many colours it needs.
+DRAWN_BY = {
+    "unmixed_images.png": ("plot_ica_images", 1, 40),
+    "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
 }
+#: Figures of the methods: functions that draw on axes, and how many axes they need.
+METHODS = {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / "methods.py"))["FIGURES"].items()}
 
 
-def draw(name: str, folder: Path) -> Path:
-    """Draw one of the figures into a folder, in 256 colours, with which a file has half the size."""
-    from matplotlib.figure import Figure
-    from PIL import Image
+def main(names: list[str]) -> None:
+    plt.switch_backend("Agg")
+    for name in names or [*METHODS, *DRAWN_BY]:
+        plt.close("all")
+        if name in METHODS:
+            save(of_a_method(name), FOLDER / name, 256)
+        else:
+            script, number, colours = DRAWN_BY[name]
+            runpy.run_path(str(FOLDER.parents[1] / "gallery" / f"{script}.py"), run_name="__main__")
+            save(plt.figure(number), FOLDER / name, colours)
 
-    function, panels = FIGURES[name]
+
+def of_a_method(name: str) -> plt.Figure:
+    """The figure at the top of the page of a method; what is drawn is its description."""
+    function, panels = METHODS[name]
     with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
-        figure = Figure(figsize=(9, 3.2 if panels == 3 else 4), layout="constrained")
+        figure = plt.figure(figsize=(9, 3.2 if panels == 3 else 4), layout="constrained", label=function.__doc__)
         function(figure.subplots(1, panels))
-        path = folder / f"{name}.png"
-        buffer = BytesIO()
-        figure.savefig(buffer, dpi=100, metadata={"Software": None})
-        Image.open(buffer).convert("RGB").quantize(256).save(path, optimize=True)
-    return path
+        figure.canvas.draw()
+    return figure
+
+
+def save(figure: plt.Figure, path: Path, colours: int) -> None:
+    """Write a figure with few colours, so that the file is small, and with its description."""
+    figure.set_dpi(100)
+    figure.canvas.draw()
+    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
+    text = PngImagePlugin.PngInfo()
+    text.add_text("Description", figure.get_label())
+    picture.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=text)
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
-    for chosen in sys.argv[2:] or FIGURES:
-        print(draw(chosen, folder))
+    main(sys.argv[1:])
