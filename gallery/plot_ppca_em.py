@@ -82,7 +82,7 @@ def spring_picture(ax: plt.Axes, U: np.ndarray, rod: np.ndarray, before: np.ndar
     ax.set(title=title, xlim=(-2.6, 2.6), ylim=(-2.6, 2.6), aspect="equal")
 
 
-figure, axes = plt.subplots(2, 4, figsize=(11, 6), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(2, 4, figsize=(10, 5.5), layout="constrained", sharex=True, sharey=True)
 figure.set_label(
     "Eight panels with points, a rod and springs from the points to the rod. Upper row, E-steps 1 to 4: the rod is "
     "held and the springs find their places on it, gathered towards its middle. Lower row, M-steps 1 to 4: the rod "
@@ -150,7 +150,7 @@ plt.show()
 
 W = states[0][0]
 rods, energies = [W], []
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.3), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 4, figsize=(10, 3.1), layout="constrained", sharey=True)
 figure.set_label(
     "Four panels, E-step 1, M-step 1, E-step 2 and M-step 2 of EM for PCA. After E-steps the springs meet the rod at "
     "right angles; after M-steps the rod has turned towards the long direction of the points, and the springs are "
