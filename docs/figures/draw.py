@@ -1,7 +1,7 @@
 """Draw figures of pages again, by `methods.py` in this folder and by the scripts of the gallery.
 
     python docs/figures/draw.py                  # all of them
-    python docs/figures/draw.py four_kernels.png     # some of them
+    python docs/figures/draw.py failures.png     # some of them
 
 The other figures in this folder are drawn by `benchmarks/` and by `examples/`, as their pages say.
 """
@@ -20,6 +20,7 @@ FOLDER = Path(__file__).resolve().parent
 DRAWN_BY = {
     "unmixed_images.png": ("plot_ica_images", 1, 40),
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
+    "failures.png": ("plot_when_methods_fail", 1, 128),
 }
 #: Figures of the methods: functions that draw on axes, and how many axes they need.
 METHODS = {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / "methods.py"))["FIGURES"].items()}
@@ -54,7 +55,9 @@ def save(figure: plt.Figure, path: Path, colours: int) -> None:
     picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
     text = PngImagePlugin.PngInfo()
     text.add_text("Description", figure.get_label())
-    picture.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=text)
+    picture.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True, pnginfo=text
+    )
 
 
 if __name__ == "__main__":
