@@ -1,20 +1,29 @@
 # Needs only make and python3 (3.11 or newer). Everything is installed into .venv.
+# Windows keeps the programs of an environment in another folder, calls Python `python`, and needs bash, which comes with git.
+ifeq ($(OS),Windows_NT)
+SHELL := bash
+PYTHON ?= python
+BIN := Scripts
+else
 PYTHON ?= python3
+BIN := bin
+endif
 VENV := .venv
-PY := $(VENV)/bin/python
+PROGRAMS := $(VENV)/$(BIN)
+PY := $(PROGRAMS)/python
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 # A second environment, with the lowest versions that pyproject.toml allows.
 OLDEST := .venv-oldest
-OLDEST_PY := $(OLDEST)/bin/python
+OLDEST_PY := $(OLDEST)/$(BIN)/python
 # Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
 # test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
 
-.PHONY: demo test test-oldest lint lint-page bench sweep docs clean
+.PHONY: demo test test-oldest lint lint-page bench sweep docs linkcheck dist clean
 
 demo: $(VENV)/.demo
-	@echo "The command is $(VENV)/bin/lowdim."
+	@echo "The command is $(PROGRAMS)/lowdim."
 	$(PY) examples/demo.py
 
 test: $(VENV)/.test
@@ -24,10 +33,10 @@ test-oldest: $(OLDEST)/.test
 	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(ARGS)
 
 lint: $(VENV)/.lint
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy src
-	$(VENV)/bin/lint-imports
+	$(PROGRAMS)/ruff check .
+	$(PROGRAMS)/ruff format --check .
+	$(PROGRAMS)/mypy src
+	$(PROGRAMS)/lint-imports
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-page; else \
 	echo "npm is not installed, so the scripts and style sheets of the report were not checked."; fi
 
@@ -46,6 +55,18 @@ docs: $(VENV)/.docs
 	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
 	@echo "The site begins at build/docs/index.html."
 
+# Every address on the pages is asked for, so this needs a network. The scripts of the gallery are not run.
+linkcheck: $(VENV)/.docs
+	rm -rf docs/generated build/linkcheck
+	$(ONE_THREAD) $(PY) -m sphinx --keep-going -q -D plot_gallery=0 -b linkcheck -d build/linkcheck/doctrees docs build/linkcheck
+
+# The archives of a release. Each is installed in an environment of its own, and used there.
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(PY) -m build
+	$(PY) -m twine check --strict dist/*
+	$(PY) tests/release/archives.py dist
+
 clean:
 	rm -rf $(VENV) $(OLDEST) node_modules demo build dist docs/generated
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
@@ -62,7 +83,7 @@ $(VENV)/.demo: $(VENV)/.core
 	$(PIP) -e '.[cli,plot,report]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
 	@touch $@
 
