@@ -83,6 +83,19 @@ def test_every_public_name_has_a_page(name):
             assert id(found) in pages, f"{name}.{public_name}: list it on a page in docs/api"
 
 
+#: Records that solvers hand to models, which nobody else meets.
+BETWEEN_LAYERS = {"CanonicalFit", "KernelFit", "LatentFit", "PairFit", "Unmixing"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "lowdim.errors"])
+def test_every_public_function_and_class_has_an_example(name):
+    """All of them run, since src/lowdim is collected for doctests."""
+    module = importlib.import_module(name)
+    found = {public_name: getattr(module, public_name) for public_name in public(module)}
+    without = [each for each, value in found.items() if callable(value) and ">>>" not in (value.__doc__ or "")]
+    assert set(without) <= BETWEEN_LAYERS, f"{name}: write an example into the docstrings of {without}"
+
+
 # ---- The table of contents
 
 
