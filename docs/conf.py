@@ -75,8 +75,6 @@ html_theme_options = {
     "logo": {"text": "lowdim"},
     "show_prev_next": True,
     "navigation_with_keys": False,
-    # The button of the search, not its field, so that the header has one line.
-    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
