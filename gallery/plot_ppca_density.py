@@ -46,7 +46,7 @@ plt.show()
 
 # %%
 # sigma2 -> 0. The posterior mean is M^-1 W^T (x - mu) with M = W^T W + sigma2 I and, at the maximum for a given sigma2,
-# |W|^2 = lambda - sigma2. The smaller sigma2, the nearer are the posterior means to the whitened scores of PCA. How EM
+# W^T W = lambda - sigma2. The smaller sigma2, the nearer are the posterior means to the whitened scores of PCA. How EM
 # finds the maximum is shown in :ref:`sphx_glr_generated_gallery_plot_ppca_em.py`.
 
 centred, direction = X - X.mean(axis=0), closed.components_[0]

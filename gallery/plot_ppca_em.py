@@ -58,7 +58,7 @@ def bound(W: np.ndarray, sigma2: float, U: np.ndarray, variance: float) -> float
 # Two kinds of springs. One, of stiffness 1 / sigma2, ties a row to its place W u on the rod; another, of stiffness 1,
 # ties u to zero, the middle of the rod. With the rod held (E-step) a place comes to rest at the posterior mean of u,
 # which is nearer to the middle than the foot of the perpendicular. With the places held (M-step) the rod turns and is
-# stretched until the springs are as short as they can be. The length of the rod is drawn as 2 |W| to either side.
+# stretched until the springs are as short as they can be. The rod is drawn twice as long as W, to either side.
 
 W, sigma2 = np.array([0.7, -1.0]), 0.3
 states, halves = [(W, sigma2)], []
