@@ -79,5 +79,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 8,
+    # More than six titles would wrap beside the search field.
+    "header_links_before_dropdown": 6,
 }
+html_context = {"default_mode": "auto"}
