@@ -42,7 +42,8 @@ def of_a_method(name: str) -> plt.Figure:
     """The figure at the top of the page of a method; what is drawn is its description."""
     function, panels = METHODS[name]
     with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
-        figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained", label=function.__doc__)
+        figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained")
+        figure.set_label(function.__doc__)
         function(figure.subplots(1, panels))
         figure.canvas.draw()
     return figure
