@@ -18,6 +18,7 @@ from PIL import Image, PngImagePlugin
 FOLDER = Path(__file__).resolve().parent
 #: For each figure the script that draws it, its number among the figures of the script, and how many colours it needs.
 DRAWN_BY = {
+    "front.png": ("plot_pca_wine", 1, 128),
     "unmixed_images.png": ("plot_ica_images", 1, 40),
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
     "failures.png": ("plot_when_methods_fail", 1, 128),
