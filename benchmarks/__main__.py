@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import math
-import os
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
+from benchmarks import front
 from benchmarks.files import CASES as FILES
 from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
 from benchmarks.kernels import CASES as KERNELS
 from benchmarks.latent import CASES as LATENT
 from benchmarks.odd import CASES as ODD
-from benchmarks.page import duration, write
+from benchmarks.page import table, write
 from benchmarks.pca import CASES as PCA
+from benchmarks.results import Results, this_run
 from benchmarks.selection import CASES as SELECTION
 from benchmarks.sparse_tables import CASES as SPARSE
 from benchmarks.tables import CASES as TABLES
 from benchmarks.wide import CASES as WIDE
 from benchmarks.wide_factors import CASES as WIDE_FACTORS
 
-PACKAGES = [
-    "lowdim",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "scikit-learn-intelex",
-    "statsmodels",
-    "cca-zoo",
-    "ikpls",
-    "python-picard",
-    "pyarrow",
-    "dask-ml",
-]
 #: Groups of cases, which the command line takes like names of cases. Each has its table on the page.
 GROUPS = {
     "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
     "unusual": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
     "files": FILES,
 }
+COMMAND = "python -m benchmarks {group} --write"
 CASES = [case for group in GROUPS.values() for case in group]
 BY_NAME = {case.name: case for case in CASES}
 
@@ -53,7 +38,7 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="case", help=f"any of: {', '.join(names)}; all by default")
     parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default 5)")
     parser.add_argument("--no-memory", action="store_true", help="do not measure the peak memory")
-    parser.add_argument("--write", action="store_true", help="write the tables of groups into benchmarks/README.md")
+    parser.add_argument("--write", action="store_true", help="keep the results, and rewrite the tables of the pages")
     parser.add_argument("--memory", nargs=2, metavar=("CASE", "CONTENDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
 
@@ -65,87 +50,26 @@ def main():
     unknown = [name for name in args.cases if name not in names]
     if unknown:
         parser.error(f"no case {', '.join(unknown)}; choose from {', '.join(names)}")
-    if args.write and (set(args.cases) - set(GROUPS) or args.no_memory or args.repeats < 5):
-        parser.error("--write needs whole groups, with memory, at least 5 repeats")
+    if args.write and (args.no_memory or args.repeats < 5):
+        parser.error("--write needs memory, and at least 5 repeats")
 
+    run, results = this_run(args.repeats), Results()
     for group, members in GROUPS.items():
         chosen = [case for case in members if not args.cases or group in args.cases or case.name in args.cases]
-        if not chosen:
-            continue
-        lines = table_head()
         for case in chosen:
-            lines += table_rows(case, measure(case, args.repeats, not args.no_memory, say=progress))
-        text = "\n".join([*machine(args.repeats), "", *lines])
-        print(text + "\n")
-        if args.write and chosen == members:
-            write(group, f"python -m benchmarks {group} --write", text)
+            measurements = measure(case, args.repeats, not args.no_memory, say=progress)
+            results.store(case.name, measurements, run, keep=args.write)
+        if chosen:
+            print(table(chosen, results) + "\n")
+    if args.write:
+        write_tables(results)
 
 
-# ---- The table
-
-
-def table_head():
-    head = ["task", "library", "time", "time / lowdim", "error", "extra memory", "target"]
-    return ["| " + " | ".join(head) + " |", "| --- | --- | ---: | ---: | ---: | ---: | --- |"]
-
-
-def table_rows(case, measurements):
-    """One line for each contender; the first line also has the task and the target."""
-    lines = []
-    for m in measurements:
-        cells = [
-            "" if lines else case.work,
-            m.contender,
-            m.stopped or duration(m.seconds),
-            "" if math.isnan(m.ratio) else f"{m.ratio:.2f}",
-            error(m.error),
-            "" if m.extra_bytes is None else size(m.extra_bytes, m.data_bytes),
-            "" if lines else case.must_reach,
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
-
-
-def error(value):
-    """An error as text: a number in few digits, a string as it is."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return f"{value:.0e}" if abs(value) < 0.01 else f"{value:.3f}"
-
-
-def size(extra, of):
-    share = f" ({100 * extra / of:.0f}% of X)" if of > 2**20 else ""
-    return f"{extra / 2**20:.1f} MiB{share}"
-
-
-# ---- The machine
-
-
-def machine(repeats):
-    return [
-        f"{cores()} cores of {cpu_model()}, {datetime.date.today()}; medians of {repeats}.",
-        f"Python {platform.python_version()}, " + ", ".join(f"{p} {v}" for p, v in versions()) + ".",
-    ]
-
-
-def cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-def cpu_model():
-    try:
-        with open("/proc/cpuinfo") as file:
-            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def versions():
-    for package in PACKAGES:
-        try:
-            yield package, version(package)
-        except PackageNotFoundError:
-            yield package, "not installed"
+def write_tables(results):
+    """Write the tables of all groups into benchmarks/README.md, and the comparison on the front page."""
+    for group, members in GROUPS.items():
+        write(group, COMMAND.format(group=group), table([case for case in members if case.name in results], results))
+    front.write(results)
 
 
 def progress(text):

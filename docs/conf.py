@@ -70,7 +70,7 @@ html_css_files = ["lowdim.css"]
 html_show_sourcelink = False
 html_copy_source = False
 # Pages without pages below them have nothing to show at their left.
-html_sidebars = {"index": [], "why": [], "which_method": []}
+html_sidebars = {"index": [], "start": [], "why": [], "which_method": []}
 html_theme_options = {
     "logo": {"text": "lowdim"},
     "show_prev_next": True,
@@ -78,5 +78,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    # More than six titles would wrap beside the search field.
+    "header_links_before_dropdown": 6,
 }
+html_context = {"default_mode": "auto"}

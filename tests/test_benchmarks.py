@@ -7,10 +7,21 @@ import numpy as np
 import pytest
 
 import lowdim
-from benchmarks import against_columns, against_rows, file_tables, limited_memory, sweep, sweep_cases
-from benchmarks.__main__ import BY_NAME, CASES, GROUPS
+from benchmarks import (
+    against_columns,
+    against_rows,
+    file_tables,
+    front,
+    limited_memory,
+    page,
+    results,
+    sweep,
+    sweep_cases,
+)
+from benchmarks.__main__ import BY_NAME, CASES, COMMAND, GROUPS
 from benchmarks.bare import Bare, words
 from benchmarks.files import CASES as FILES
+from benchmarks.harness import Measurement
 from benchmarks.odd import CASES as ODD
 from benchmarks.sparse_tables import CASES as SPARSE
 from benchmarks.wide import CASES as WIDE
@@ -53,6 +64,36 @@ def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
     assert set(ROWS) <= set(BY_NAME)
     assert not set(GROUPS) & set(BY_NAME)
     assert all(case.contenders[0].name.startswith("lowdim") for case in CASES)
+
+
+# ---- Results, and the tables that are written from them
+
+
+@pytest.mark.parametrize("group", list(GROUPS))
+def test_tables_of_the_page_are_those_of_the_results(group):
+    text = page.table(GROUPS[group], results.Results())
+    assert page.replaced(group, COMMAND.format(group=group), text) == page.README.read_text()
+
+
+def test_the_table_of_the_front_page_is_that_of_the_results():
+    text = page.replaced("peers", front.COMMAND, front.table(results.Results()), front.README)
+    assert text == front.README.read_text()
+
+
+def test_results_can_be_kept_and_replaced(tmp_path):
+    file = tmp_path / "results.json"
+    stopped = Measurement("other", math.nan, math.nan, None, None, 8, "> 60 s")
+    kept, run = results.Results(file), results.this_run(5)
+    kept.store("tall", [Measurement("lowdim", 2.0, 1.0, 1e-9, 1 << 20, 8), stopped], run | {"date": "2000-01-01"})
+    kept.store("wide", [Measurement("lowdim", 1.0, 1.0, "fine", None, 8)], run)
+    kept.store("tall", [Measurement("lowdim", 3.0, 1.0, 1e-9, 1 << 20, 8), stopped], run)
+    kept.store("wide", [], run, keep=False)
+    again = results.Results(file)
+    first, second = again.measurements("tall")
+    assert first.seconds == 3.0 and math.isnan(second.seconds) and second.stopped == "> 60 s"
+    assert again.measurements("wide")[0].error == "fine" and "small" not in again
+    assert len(again.runs) == 1 and len(again.settings(["tall", "wide"])) == 1
+    assert page.table([BY_NAME["tall"]], again).splitlines()[-1] == "|  | other | > 60 s |  |  |  |  |"
 
 
 # ---- Files

@@ -83,6 +83,19 @@ def test_every_public_name_has_a_page(name):
             assert id(found) in pages, f"{name}.{public_name}: list it on a page in docs/api"
 
 
+#: Records that solvers hand to models, which nobody else meets.
+BETWEEN_LAYERS = {"CanonicalFit", "KernelFit", "LatentFit", "PairFit", "Unmixing"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "lowdim.errors"])
+def test_every_public_function_and_class_has_an_example(name):
+    """All of them run, since src/lowdim is collected for doctests."""
+    module = importlib.import_module(name)
+    found = {public_name: getattr(module, public_name) for public_name in public(module)}
+    without = [each for each, value in found.items() if callable(value) and ">>>" not in (value.__doc__ or "")]
+    assert set(without) <= BETWEEN_LAYERS, f"{name}: write an example into the docstrings of {without}"
+
+
 # ---- The table of contents
 
 
@@ -119,6 +132,28 @@ def test_every_page_is_in_the_table_of_contents():
             assert named[0] not in reached, f"{entry} has two places in the table of contents"
             waiting += named
     assert reached == written
+
+
+# ---- Links to names
+
+
+def names_with_links():
+    pattern = runpy.run_path(str(DOCS / "_extensions" / "repository_links.py"))["NAME"]
+    for page in sorted(DOCS.glob("*.md")):
+        for name, path in pattern.findall(page.read_text(encoding="utf-8")):
+            yield page, name, path
+
+
+def test_a_name_links_to_the_file_that_defines_it():
+    linked = list(names_with_links())
+    for page, name, path in linked:
+        assert name in NAMES, f"{page.name}: {name} has no page in the API"
+        last = name.rpartition(".")[2]
+        defined = re.search(rf"^(?:class|def) {last}\b", (DOCS / path).read_text(encoding="utf-8"), flags=re.M)
+        assert defined, f"{page.name}: {path} does not define {name}"
+    # The page of a method has its model.
+    models = [name for name in NAMES if name.count(".") == 1 and hasattr(value(name), "fit")]
+    assert set(models) <= {name for _, name, _ in linked}
 
 
 # ---- The build

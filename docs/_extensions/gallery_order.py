@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 #: How names of scripts begin, after `plot_`.
-METHODS = ["pca", "whitening", "ppca", "factor_analysis", "ica", "kernel_pca", "pls", "cca", "choose_k"]
+METHODS = [
+    "pca",
+    "whitening",
+    "ppca",
+    "factor_analysis",
+    "ica",
+    "kernel_pca",
+    "pls",
+    "cca",
+    "choose_k",
+    "when_methods_fail",
+]
 
 
 class ByMethod:

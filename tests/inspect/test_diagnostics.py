@@ -92,7 +92,7 @@ def test_the_variance_that_a_regression_leaves_is_that_of_its_residuals(kind, so
     assert 4 * model.noise_variance_ == pytest.approx(q_residuals(model, rows).sum() / 29, rel=1e-10)
 
 
-def test_supplementary_columns_correlate_as_numpy_says(model, X):
+def test_correlations_of_supplementary_columns(model, X):
     rng = np.random.default_rng(0)
     Y = np.column_stack([X[:, 0] ** 2, rng.standard_normal(150) + 1e8, np.full(150, 3.0)])
     got = correlations(model, X, Y).values

@@ -100,7 +100,7 @@ def test_every_kernel_of_the_table_is_tested():
 
 
 @each
-def test_entry_by_entry(name):
+def test_kernels_entry_by_entry(name):
     kernel, formula = FORMULAS[name]
     np.testing.assert_allclose(kernel(X, Y), slow(formula, X, Y), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(kernel(X), slow(formula, X, X), rtol=1e-12, atol=1e-13)

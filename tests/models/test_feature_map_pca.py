@@ -33,8 +33,11 @@ def test_products_of_features_are_the_kernel(phi):
     assert len(phi.names(["a", "b", "c"])) == phi.n_features(3)
 
 
-def test_the_example_of_the_lecture():
-    """phi(x) = (x1^2, sqrt2 x1 x2, x2^2)."""
+def test_quadratic_map():
+    """phi(x) = (x1^2, sqrt2 x1 x2, x2^2), for which phi(x) . phi(y) = (x . y)^2; without sqrt2 it is not."""
+    x, y = np.array([[2.0, 3.0]]), np.array([[-1.0, 4.0]])
+    np.testing.assert_allclose(Polynomial(2)(x) @ Polynomial(2)(y).T, [[100.0]])
+    assert np.sum(Polynomial(2)(x) * Polynomial(2)(y) * [1.0, 0.5, 1.0]) == pytest.approx(124.0)
     np.testing.assert_allclose(Polynomial(2)(np.array([[2.0, 3.0]])), [[4.0, math.sqrt(2) * 6.0, 9.0]])
     assert Polynomial(2).names(["x1", "x2"]) == ["x1^2", "x1 x2", "x2^2"]
     assert Polynomial(2, up_to=True).names(["x"]) == ["x^2", "x", "1"]

@@ -16,7 +16,7 @@ U = RNG.uniform(0.5, 2.0, (7, 3))
 
 
 @pytest.mark.parametrize("dof", [None, 12.0])
-def test_the_rules_written_out(dof):
+def test_rubins_rules(dof):
     found = pool(Q, U, complete_dof=dof, level=0.9)
     m = 7
     for j in range(3):

@@ -49,6 +49,14 @@ class FitReport(Tabular):
     heywood : list of str
         Columns whose uniqueness is at its lower bound.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> report = inspect.fit_report(FactorAnalysis(2, standardize=True).fit(load_wine().data))
+    >>> type(report).__name__, report.dof, round(report.rmsea, 3), round(report.cfi, 3)
+    ('FitReport', 53, 0.155, 0.817)
     """
 
     n: float
@@ -254,6 +262,16 @@ def determinacy(model: Any) -> Table:
     ----------
     .. [1] Guttman (1955), The determinacy of factor score matrices with implications for five other basic problems of
        common-factor theory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> print(inspect.determinacy(FactorAnalysis(2, standardize=True).fit(load_wine().data)))
+    Determinacy of the factors
+        correlation      r2  smallest
+    F1       0.9780  0.9565    0.9130
+    F2       0.9383  0.8804    0.7607
     """
     _check_factors(model, "determinacy")
     r = _determinacy(model)

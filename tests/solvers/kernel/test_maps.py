@@ -136,7 +136,7 @@ def test_landmarks_that_are_given():
     assert low - 1e-9 <= true_error(model, X, Gaussian(2.0)) <= high + 1e-9
 
 
-def test_nystrom_features_by_their_definition():
+def test_nystrom_features():
     """Scores are those of PCA on L^(-1/2) U^T k(x)."""
     X = np.random.default_rng(5).standard_normal((500, 3))
     kernel = Gaussian(2.0) + Linear()
