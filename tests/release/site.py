@@ -41,7 +41,9 @@ class Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """A sentence for each thing that is wrong with the site."""
-    pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
+    # The theme has a template among its files.
+    paths = (path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts)
+    pages = {path: Page(path) for path in paths}
     found = [f"{page} has no page on the site." for page in missing_pages(site)]
     for path, page in pages.items():
         name = path.relative_to(site)
