@@ -5,8 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
-yaml = pytest.importorskip("yaml", reason="PyYAML, which reads the workflows, is not installed")
+from release import site
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -105,3 +106,25 @@ def test_the_description_has_no_link_into_the_repository():
 )
 def test_what_becomes_of_links_and_pictures(written, left):
     assert described(written) == left
+
+
+# ---- What `make docs` checks of the site
+
+
+def test_the_checker_of_the_site_finds_what_is_wrong(tmp_path, monkeypatch):
+    docs, built = tmp_path / "docs", tmp_path / "built"
+    docs.mkdir()
+    (built / "_static").mkdir(parents=True)
+    for name in ("index.md", "lost.rst"):
+        (docs / name).touch()
+    (built / "_static" / "template.html").write_text('<a href="{{ no address }}">', encoding="utf-8")
+    (built / "a page.html").write_text('<h1 id="here"></h1>', encoding="utf-8")
+    sound = '<a href="a%20page.html#here"></a><a href="#top" id="top"></a><img src="data:," alt=""><a href="https://a.org">'
+    (built / "index.html").write_text(sound, encoding="utf-8")
+    monkeypatch.setattr(site, "DOCS", docs)
+    assert site.problems(built) == ["lost.rst has no page on the site."]
+    wrong = '<a href="a%20page.html#there"></a><a href="gone.html"></a><img src="https://a.org/b.png">'
+    (built / "index.html").write_text(wrong, encoding="utf-8")
+    said = "\n".join(site.problems(built))
+    assert "no such place" in said and "gone.html, which does not exist" in said and "from elsewhere" in said
+    assert "without a description" in said and said.count("\n") == 4
