@@ -48,6 +48,15 @@ def test_it_says_what_the_lectures_claim_and_what_was_measured(name):
     assert "**The lecture" in text and "**Measured" in text
 
 
+def test_every_script_has_a_group_and_every_group_has_scripts():
+    groups = runpy.run_path(str(ROOT / "docs" / "_extensions" / "gallery_groups.py"))
+    place = groups["ByGroup"](str(FOLDER))
+    starts = [start for _, _, starts in groups["GROUPS"] for start in starts]
+    assert {starts[place(f"{name}.py")[0]] for name in SCRIPTS} == set(starts)
+    with pytest.raises(ValueError, match="no group"):
+        place("plot_another_method.py")
+
+
 @pytest.mark.parametrize("file", DRAWN_BY)
 def test_figures_of_pages_have_a_script_and_a_page(file):
     assert DRAWN_BY[file][0] in SCRIPTS

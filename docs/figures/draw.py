@@ -18,6 +18,7 @@ from PIL import Image, PngImagePlugin
 FOLDER = Path(__file__).resolve().parent
 #: For each figure the script that draws it, its number among the figures of the script, and how many colours it needs.
 DRAWN_BY = {
+    "front.png": ("plot_pca_wine", 1, 128),
     "unmixed_images.png": ("plot_ica_images", 1, 40),
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
     "failures.png": ("plot_when_methods_fail", 1, 128),
@@ -42,7 +43,8 @@ def of_a_method(name: str) -> plt.Figure:
     """The figure at the top of the page of a method; what is drawn is its description."""
     function, panels = METHODS[name]
     with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
-        figure = plt.figure(figsize=(9, 3.2 if panels == 3 else 4), layout="constrained", label=function.__doc__)
+        figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained")
+        figure.set_label(function.__doc__)
         function(figure.subplots(1, panels))
         figure.canvas.draw()
     return figure

@@ -29,10 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Two colours that differ in brightness too, for arrows and lines.
 FIRST, SECOND = "#b2182b", "#2166ac"
 GREY = "0.55"
+#: What hides points behind a name.
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
 
 
 def pca(axes: Any) -> None:
-    """Directions of two measurements, and a map of wines by 13 measurements."""
+    """Directions of two measurements, and a map of wines by six measurements."""
     plane = load_iris(as_frame=True).data[["petal length (cm)", "sepal length (cm)"]]
     model = PCA().fit(plane)
     axes[0].scatter(*plane.to_numpy().T, s=12, color=GREY)
@@ -43,8 +45,10 @@ def pca(axes: Any) -> None:
     label(axes[0], plane, "Directions of largest variance")
     axes[0].set(aspect="equal", xlim=(-0.5, 8.5), ylim=(3.2, 9.2))
     wine = load_wine(as_frame=True)
-    PCA(2, standardize=True).fit(wine.data).plot.biplot(wine.data, groups=wine.target_names[wine.target], ax=axes[1])
-    axes[1].set_title("178 wines, 13 measurements")
+    kinds = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
+    some = wine.data[["alcohol", "malic_acid", "magnesium", "flavanoids", "color_intensity", "proline"]]
+    PCA(2, standardize=True).fit(some).plot.biplot(some, groups=kinds, ax=axes[1])
+    axes[1].set_title("178 wines, 6 measurements")
 
 
 def whitening(axes: Any) -> None:
@@ -139,7 +143,7 @@ def feature_map(axes: Any) -> None:
     axes[0].set(title="The rows", xlabel="x1", ylabel="x2", aspect="equal")
     scores = model.transform(circle)
     axes[1].scatter(scores[:, 0], scores[:, 1], **colours)
-    axes[1].set(title="Scores of the squares and products", xlabel="PC1", ylabel="PC2", aspect="equal")
+    axes[1].set(title="Squares and products", xlabel="PC1", ylabel="PC2", aspect="equal")
     axes[2].bar(range(1, 4), model.explained_variance_, color=SECOND)
     axes[2].set(title="Variances", xticks=range(1, 4), xticklabels=["PC1", "PC2", "PC3"])
 
@@ -173,7 +177,7 @@ def arrow(ax: Any, start: Any, step: Any, name: str, colour: str, style: str = "
     """An arrow from `start`, with its name beyond its head."""
     start, step = np.asarray(start), np.asarray(step)
     ax.annotate("", start + step, start, arrowprops={"arrowstyle": "->", "color": colour, "lw": 2, "linestyle": style})
-    ax.annotate(name, start + 1.15 * step, color=colour, ha="center", va="center", fontweight="bold")
+    ax.annotate(name, start + 1.15 * step, color=colour, ha="center", va="center", fontweight="bold", bbox=BEHIND)
 
 
 def label(ax: Any, table: pd.DataFrame, title: str) -> None:

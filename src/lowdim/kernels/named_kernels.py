@@ -173,7 +173,7 @@ class Cosine(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2)
+    """The Gaussian kernel, k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2).
 
     Pass either `sigma` or `gamma`. Without them sigma is the median distance between rows.
 
@@ -258,7 +258,7 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """k(x, y) = exp(-gamma sum_d |x_d - y_d|)
+    """The Laplacian kernel, k(x, y) = exp(-gamma sum_d |x_d - y_d|).
 
     `gamma=None` is one over the median of the city-block distances between rows.
 
