@@ -16,12 +16,22 @@ PAGES = sorted(
     if "generated" not in path.parts
 )
 #: Files with text that people read: pages, docstrings, settings.
-TEXTS = [ROOT / page for page in PAGES] + [
-    path
-    for pattern in ("CITATION.cff", "pyproject.toml", ".github/**/*.yml", "docs/**/*.rst", "docs/**/*.py")
-    + ("gallery/*.*", "examples/*.py", "benchmarks/*.py", "src/**/*.py", "src/**/*.html")
-    for path in ROOT.glob(pattern)
-    if "generated" not in path.parts
+TEXTS = [
+    *(ROOT / page for page in PAGES),
+    *(
+        path
+        for pattern in (
+            "CITATION.cff",
+            "pyproject.toml",
+            ".github/**/*.yml",
+            "docs/**/*.rst",
+            "docs/**/*.py",
+            "gallery/*.*",
+        )
+        for path in ROOT.glob(pattern)
+        if "generated" not in path.parts
+    ),
+    *(path for folder in ("examples", "benchmarks", "src") for path in (ROOT / folder).rglob("*.py")),
 ]
 
 

@@ -61,7 +61,9 @@ def test_a_tag_is_published_after_all_checks_without_a_password():
     release = workflow("release.yml")
     assert release["on"] == {"push": {"tags": ["v*"]}}
     jobs = release["jobs"]
-    assert jobs["checks"]["uses"] == "./.github/workflows/checks.yml" and "workflow_call" in workflow("checks.yml")["on"]
+    assert (
+        jobs["checks"]["uses"] == "./.github/workflows/checks.yml" and "workflow_call" in workflow("checks.yml")["on"]
+    )
     assert "make dist" in steps(jobs["build"], "run")
     assert set(jobs["publish"]["needs"]) == {"checks", "build"}
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
@@ -119,7 +121,9 @@ def test_the_checker_of_the_site_finds_what_is_wrong(tmp_path, monkeypatch):
         (docs / name).touch()
     (built / "_static" / "template.html").write_text('<a href="{{ no address }}">', encoding="utf-8")
     (built / "a page.html").write_text('<h1 id="here"></h1>', encoding="utf-8")
-    sound = '<a href="a%20page.html#here"></a><a href="#top" id="top"></a><img src="data:," alt=""><a href="https://a.org">'
+    sound = (
+        '<a href="a%20page.html#here"></a><a href="#top" id="top"></a><img src="data:," alt=""><a href="https://a.org">'
+    )
     (built / "index.html").write_text(sound, encoding="utf-8")
     monkeypatch.setattr(site, "DOCS", docs)
     assert site.problems(built) == ["lost.rst has no page on the site."]
