@@ -85,7 +85,7 @@ ax.figure.set_label(
 plt.show()
 
 # %%
-# Five real tables, the first two standardized. Rules that compare with chance ("parallel", "broken-stick") take few
+# Five real tables, the first two standardised. Rules that compare with chance ("parallel", "broken-stick") take few
 # components, and rules that ask for a good density ("bic", often "cv") take many: real noise is not white, so with
 # enough rows small components are real too. In wide tables with smooth columns, such as spectra, a few components hold
 # nearly all of the variance.
