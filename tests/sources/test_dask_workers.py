@@ -142,9 +142,8 @@ def check_slow_worker(folder) -> None:
 
     def block(i: int, late: bool) -> np.ndarray:
         if late:
-            with suppress(FileExistsError):
-                with open(slow, "x") as file:
-                    file.write(str(os.getpid()))
+            with suppress(FileExistsError), open(slow, "x") as file:
+                file.write(str(os.getpid()))
             with open(slow) as file:
                 time.sleep(0.1 if file.read() == str(os.getpid()) else 0)
         return numbers(i)
@@ -260,9 +259,12 @@ def with_another_version(folder: Path) -> Path:
 def check_versions(client, address: str, folder: Path) -> None:
     """A worker without lowdim, or with another version, is found before tasks are sent to it; a worker with another
     version that joins later refuses its tasks."""
-    with worker_with(client, address, "none", without_lowdim(folder / "none")), distributed.Client(address):
-        with pytest.raises(RuntimeError, match=r"a worker of Dask .* has no lowdim; install lowdim"):
-            PCA(2).fit(made(numbers))
+    with (
+        worker_with(client, address, "none", without_lowdim(folder / "none")),
+        distributed.Client(address),
+        pytest.raises(RuntimeError, match=r"a worker of Dask .* has no lowdim; install lowdim"),
+    ):
+        PCA(2).fit(made(numbers))
     with worker_with(client, address, "other", with_another_version(folder / "other")):
         message = r"has lowdim 0\.0\.1, and this process has lowdim .*; install the same version"
         with dask.annotate(workers=["other"]), pytest.raises(RuntimeError, match=message):
