@@ -18,8 +18,9 @@ from benchmarks import (
     sweep,
     sweep_cases,
 )
-from benchmarks.__main__ import BY_NAME, CASES, COMMAND, GROUPS
+from benchmarks.__main__ import BY_NAME, CASES, COMMAND, GROUPS, table_of
 from benchmarks.bare import Bare, words
+from benchmarks.engines import CASES as ENGINES
 from benchmarks.files import CASES as FILES
 from benchmarks.harness import Measurement
 from benchmarks.odd import CASES as ODD
@@ -71,7 +72,7 @@ def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
 
 @pytest.mark.parametrize("group", list(GROUPS))
 def test_tables_of_the_page_are_those_of_the_results(group):
-    text = page.table(GROUPS[group], results.Results())
+    text = table_of(group, results.Results())
     assert page.replaced(group, COMMAND.format(group=group), text) == page.README.read_text()
 
 
@@ -135,6 +136,19 @@ def test_time_against_rows(monkeypatch):
     assert sum(len(block) for block in against_rows.stream(2_500, np.zeros((3_000, 2)))()) == 2_500
     assert against_rows.slope({10**6: 1.0, 10**7: 10.0, 10**8: 100.0}) == pytest.approx(1.0)
     assert "100,000" in against_rows.table({"PCA": {10**5: 0.1}}, [10**5])
+
+
+# ---- Engines
+
+
+@pytest.mark.parametrize("case", [case for case in ENGINES if case.name == "engine-dask-threads"], ids=lambda c: c.name)
+def test_cases_of_engines(case):
+    """Those that need no further process."""
+    pytest.importorskip("dask", reason="Dask is not installed")
+    data = case.make((600, 16))
+    exact = case.exact(data, 5)
+    for contender in case.contenders[:2]:
+        assert case.error(contender.values(contender.setup(data, 5)()), exact) < 1e-9, contender.name
 
 
 # ---- Workers
