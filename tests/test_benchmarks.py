@@ -1,5 +1,6 @@
 """The rows of the benchmarks and the sweep can be built, run on tiny tables, and have the right answers there."""
 
+import dataclasses
 import math
 from collections import Counter
 
@@ -15,6 +16,7 @@ from benchmarks import (
     limited_memory,
     page,
     results,
+    scale,
     sweep,
     sweep_cases,
 )
@@ -149,6 +151,24 @@ def test_cases_of_engines(case):
     exact = case.exact(data, 5)
     for contender in case.contenders[:2]:
         assert case.error(contender.values(contender.setup(data, 5)()), exact) < 1e-9, contender.name
+
+
+def test_the_simulation_of_a_pass():
+    """Against what can be counted: one worker does everything, very many wait for the longest chain."""
+    free = scale.Costs(row=1.0, merge=0.0, task=0.0, summary_bytes=0, graph=0.0, graph_bytes=0)
+    assert scale.simulated(1, 5.0, 3, free) == 5.0
+    chain = scale.LATENCY
+    for partitions, merges, levels in [(8, 1, 1), (9, 3, 2), (64, 9, 2), (65, 12, 3)]:
+        assert scale.simulated(partitions, 5.0, 1, free) == pytest.approx(5.0 * partitions + merges * chain)
+        assert scale.simulated(partitions, 5.0, 100, free) == pytest.approx(5.0 + levels * chain)
+    busy = dataclasses.replace(free, task=1.0)
+    # With workers enough, the scheduler is the limit: it starts all tasks, one after another.
+    assert scale.simulated(64, 0.5, 1_000, busy) >= 64 + 9
+    times = [scale.simulated(200, 5.0, w, busy) for w in (1, 2, 5, 50)]
+    assert times == sorted(times, reverse=True)
+    text = scale.pass_table(busy, [(10**6, 1 << 20)], [1, 2])
+    assert "1e06 | 1,954 of 1 MiB" in text
+    assert "2.5 MiB" in scale.width_table(busy)
 
 
 # ---- Workers
