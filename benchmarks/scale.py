@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.page import duration, write
 from lowdim import Moments
+from lowdim.solvers import Krylov
 from lowdim.sources.engines import FAN_IN
 from lowdim.summaries.base import union
 from lowdim.summaries.sent import SummaryCodec
@@ -35,8 +36,8 @@ WORKERS = [1, 10, 100, 1_000, 10_000]
 WIDTHS = [256, 1_024, 4_096, 16_384, 65_536]
 #: Bytes per second that a worker receives (10 Gbit/s), and seconds before the first byte: assumptions.
 BANDWIDTH, LATENCY = 1.25e9, 1e-3
-#: The number of vectors of a step of `krylov` for ten components: ten more than these.
-VECTORS = 20
+#: The number of vectors of a step of `krylov` for ten components.
+VECTORS = Krylov().block_size(10)
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ def test_the_simulation_of_a_pass():
     assert times == sorted(times, reverse=True)
     text = scale.pass_table(busy, [(10**6, 1 << 20)], [1, 2])
     assert "1e06 | 1,954 of 1 MiB" in text
-    assert "2.5 MiB" in scale.width_table(busy)
+    assert "| 16,384 | 0 bytes | 0 bytes | 1 ms | 2 MiB |" in scale.width_table(busy)
 
 
 # ---- Workers
