@@ -144,6 +144,16 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> source = open_source([np.zeros((3, 2)), np.ones((4, 2))])
+    >>> source.shape, source.traits.rereadable
+    ((7, 2), True)
+    >>> [block.shape for block in source.blocks(2)]
+    [(2, 2), (1, 2), (2, 2), (2, 2)]
     """
     if isinstance(X, Source):
         return X
