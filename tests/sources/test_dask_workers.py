@@ -1,15 +1,22 @@
-"""Workers of a Dask cluster that are killed in the middle of a fit: their tasks run again and give the same bits."""
+"""A Dask cluster of real processes: workers that die, lack memory, are slow, or have no lowdim, and a client that is
+interrupted."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lowdim import ICA, PCA, PPCA, KernelPCA
+import lowdim
+from lowdim import ICA, PCA, PPCA, KernelPCA, Moments, summarize
 from lowdim.solvers import EM
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -17,6 +24,10 @@ da = pytest.importorskip("dask.array", reason="Dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed, the scheduler of Dask clusters, is not installed")
 
 N, P, ROWS = 900, 6, 300
+#: The shape of partitions that are parts of their own.
+LARGE = (1100, 256)
+#: The memory of a worker. A worker that has loaded lowdim needs about half of it.
+MEMORY = 600 << 20
 
 
 def rows() -> np.ndarray:
@@ -44,6 +55,7 @@ def collection(folder, holes: bool, deadly: int = 0):
 
 
 MODELS = {
+    "PCA": lambda: PCA(2, solver="covariance"),
     "ICA": lambda: ICA(3, tol=1e-2, random_state=0),
     "Krylov": lambda: PCA(2, solver="krylov", random_state=0),
     "PPCA with holes": lambda: PPCA(2, solver=EM(tol=0.1)),
@@ -51,20 +63,25 @@ MODELS = {
 }
 
 
+def same_bits(found, expected, name: str = "") -> None:
+    for attribute, value in vars(expected).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(getattr(found, attribute), value, err_msg=f"{name}: {attribute}")
+
+
 def check_bits(name: str, folder) -> None:
-    """The same bits with a worker killed in the second pass or later as without."""
+    """The same bits with a worker killed in the middle of the fit as without; after the first pass, if there are
+    several."""
     holes = "holes" in name
     calm, deadly = folder / f"{name} calm", folder / f"{name} deadly"
     calm.mkdir()
     deadly.mkdir()
     expected = MODELS[name]().fit(collection(calm, holes))
-    reads = len(os.listdir(calm))
-    assert reads > N // ROWS, f"{name}: more than one pass"
-    found = MODELS[name]().fit(collection(deadly, holes, max(N // ROWS + 2, reads // 2)))
+    reads, once = len(os.listdir(calm)), N // ROWS
+    assert (reads == once) == (name == "PCA"), f"{name}: {reads} reads"
+    found = MODELS[name]().fit(collection(deadly, holes, 2 if reads == once else max(once + 2, reads // 2)))
     assert (folder / f"{name} deadly killed").exists()
-    for attribute, value in vars(expected).items():
-        if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(getattr(found, attribute), value, err_msg=f"{name}: {attribute}")
+    same_bits(found, expected, name)
 
 
 def check_tasks(client) -> None:
@@ -77,15 +94,202 @@ def check_tasks(client) -> None:
         np.testing.assert_allclose(found, PCA(k, solver="covariance").fit(rows()).components_, atol=1e-12)
 
 
+def made(block, n: int = 10):
+    """A collection of n partitions, which `block(i)` makes; they are so large that none is joined to another."""
+    parts = [dask.delayed(block, pure=False)(i) for i in range(n)]
+    return da.concatenate([da.from_delayed(part, LARGE, float) for part in parts])
+
+
+def numbers(i: int) -> np.ndarray:
+    return np.random.default_rng(i).standard_normal(LARGE)
+
+
+class Steps:
+    """Progress that remembers when it was told what."""
+
+    def __init__(self, on_step=lambda: None) -> None:
+        self.told, self.on_step = [], on_step
+
+    def begin(self, what, n_blocks, block_rows=None):
+        self.told.append(n_blocks)
+
+    def step(self):
+        assert threading.current_thread() is threading.main_thread()
+        self.told.append("step")
+        self.on_step()
+
+    def end(self):
+        self.told.append("end")
+
+
+def check_progress(folder) -> None:
+    """Ten tasks tell ten steps, and the first step comes before the last task has ended, which waits for it."""
+    gate = str(folder / "gate")
+
+    def block(i: int) -> np.ndarray:
+        while i == 9 and not os.path.exists(gate):
+            time.sleep(0.01)
+        return numbers(i)
+
+    steps = Steps(lambda: Path(gate).touch())
+    summarize(made(block), Moments(LARGE[1]), progress=steps)
+    assert steps.told == [10, *["step"] * 10, "end"]
+
+
+def check_slow_worker(folder) -> None:
+    """Whoever takes the first partition is slow for the rest of the pass."""
+    slow = str(folder / "slow")
+
+    def block(i: int, late: bool) -> np.ndarray:
+        if late:
+            with suppress(FileExistsError):
+                with open(slow, "x") as file:
+                    file.write(str(os.getpid()))
+            with open(slow) as file:
+                time.sleep(0.1 if file.read() == str(os.getpid()) else 0)
+        return numbers(i)
+
+    found = [PCA(2, solver="covariance").fit(made(lambda i, late=late: block(i, late))) for late in (False, True)]
+    same_bits(*found)
+
+
+def check_bad_partitions(folder) -> None:
+    """The error names rows and column, and the partition is read once for each pass and not again and again."""
+
+    def bad(kind: str, folder: str):
+        def block(i: int):
+            if i != 4:
+                return numbers(i)
+            open(os.path.join(folder, f"{kind} {time.time_ns()}"), "x").close()
+            X = numbers(i)
+            if kind == "nan":
+                X[7, 3] = np.nan
+            elif kind == "text":
+                X = X.astype(object)
+                X[7, 3] = "seven"
+            elif kind == "shape":
+                X = X[:, :4]
+            return X
+
+        return made(block)
+
+    for kind, message in {
+        "nan": r"column 3, first in row 4407",
+        "text": r"in the partition of rows 4400 to 5499: .*seven",
+        "shape": r"in the partition of rows 4400 to 5499: .*1100 rows and 4 columns",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            PCA(2, solver="covariance").fit(bad(kind, str(folder)))
+        assert len(list(folder.glob(f"{kind} *"))) == 1
+
+
+def check_memory() -> None:
+    """A partition for which no worker has enough memory: an error that says so, after a few attempts. Tasks that waited
+    at the same workers are suspected as well, so the error may name the rows of another partition."""
+
+    def block(i: int) -> np.ndarray:
+        if i == 4:
+            held = np.ones(3 * MEMORY // 16)
+            time.sleep(20)
+            return numbers(i) + held[0]
+        return numbers(i)
+
+    with pytest.raises(RuntimeError, match=r"rows \d+ to \d+ need, died.*memory.*smaller partitions"):
+        PCA(2, solver="covariance").fit(made(block))
+
+
+def check_interrupt(client, folder) -> None:
+    """Ctrl-C: tasks that have not begun never begin, and the model is as before."""
+    started = str(folder / "started")
+
+    def block(i: int) -> np.ndarray:
+        open(f"{started} {i}", "x").close()
+        time.sleep(0.2)
+        return numbers(i)
+
+    def press() -> None:
+        while not list(folder.glob("started *")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before, model = (PCA(2, solver="covariance").fit(rows()) for _ in range(2))
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(made(block, 40))
+    pressing.join()
+    while any(client.processing().values()):
+        time.sleep(0.05)
+    assert len(list(folder.glob("started *"))) < 20
+    same_bits(model, before)
+
+
+@contextmanager
+def worker_with(client, address: str, name: str, folder: Path):
+    """A further worker, whose modules in `folder` hide others."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    paths = os.pathsep.join([str(folder), *(path for path in sys.path if path)])
+    worker = subprocess.Popen([*command, "--name", name], env=os.environ | {"PYTHONPATH": paths}, **quiet)
+    try:
+        client.wait_for_workers(3, timeout=30)
+        yield
+    finally:
+        worker.terminate()
+        worker.wait()
+        while len(client.nthreads()) > 2:
+            time.sleep(0.05)
+
+
+def without_lowdim(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "lowdim.py").write_text("raise ModuleNotFoundError(\"No module named 'lowdim'\", name='lowdim')\n")
+    return folder
+
+
+def with_another_version(folder: Path) -> Path:
+    package, here = folder / "lowdim", Path(lowdim.__file__).parent
+    package.mkdir(parents=True)
+    for file in here.iterdir():
+        if file.name not in ("_version.py", "__pycache__"):
+            (package / file.name).symlink_to(file)
+    (package / "_version.py").write_text('__version__ = "0.0.1"\n')
+    return folder
+
+
+def check_versions(client, address: str, folder: Path) -> None:
+    """A worker without lowdim, or with another version, is found before tasks are sent to it; a worker with another
+    version that joins later refuses its tasks."""
+    with worker_with(client, address, "none", without_lowdim(folder / "none")), distributed.Client(address):
+        with pytest.raises(RuntimeError, match=r"a worker of Dask .* has no lowdim; install lowdim"):
+            PCA(2).fit(made(numbers))
+    with worker_with(client, address, "other", with_another_version(folder / "other")):
+        message = r"has lowdim 0\.0\.1, and this process has lowdim .*; install the same version"
+        with dask.annotate(workers=["other"]), pytest.raises(RuntimeError, match=message):
+            PCA(2).fit(made(numbers))
+        with distributed.Client(address), pytest.raises(RuntimeError, match=message):
+            PCA(2).fit(numbers(0)).transform(made(numbers))
+
+
 def test_a_cluster(tmp_path):
     """One test, so that one cluster is started: two processes with one thread each.
 
     A process that was killed is replaced by a copy of one that has all modules, which takes little time.
     """
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    settings = {"distributed.worker.multiprocessing-method": "forkserver", "distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(settings):
         distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "lowdim"])
         options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        with (
+            distributed.LocalCluster(**options, memory_limit=MEMORY, silence_logs=50) as cluster,
+            distributed.Client(cluster) as client,
+        ):
             check_tasks(client)
+            check_progress(tmp_path)
+            check_slow_worker(tmp_path)
+            check_bad_partitions(tmp_path)
+            check_interrupt(client, tmp_path)
             for name in MODELS:
                 check_bits(name, tmp_path)
+            check_memory()
+            check_versions(client, cluster.scheduler_address, tmp_path)

@@ -14,11 +14,13 @@ from .checkpoints import (
 )
 from .engines import (
     column_exists,
+    in_partition,
     no_lowdim,
     no_order,
     no_spark_columns,
     other_version,
     ragged_column,
+    workers_died,
     write_with_spark,
 )
 from .factors import (
@@ -280,6 +282,7 @@ __all__ = [
     "formula_like",
     "heywood_columns",
     "holes_after_reading",
+    "in_partition",
     "inconsistent_lengths",
     "indices_out_of_range",
     "inexact_integer",
@@ -403,6 +406,7 @@ __all__ = [
     "weights_without_column",
     "which_array",
     "without_warnings",
+    "workers_died",
     "would_lose_arrays",
     "write_with_spark",
     "wrong_features",

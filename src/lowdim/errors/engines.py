@@ -56,3 +56,20 @@ def no_lowdim(engine: str) -> RuntimeError:
     return RuntimeError(
         f"a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the workers run."
     )
+
+
+def in_partition(error: TypeError | ValueError, start: int, stop: int, what: str = "rows") -> TypeError | ValueError:
+    """An error about a partition, with the rows that it holds."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"in the partition of {what} {start} to {stop - 1}: {error}")
+
+
+def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
+    """Every worker that was given a task has died. It may have died of another task that it was given too."""
+    of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
+    return RuntimeError(
+        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory does "
+        "not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
+        "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
+        "they died."
+    )

@@ -19,11 +19,12 @@ from .beside import BesideSource
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
-from .dask import DaskSource, is_dask
+from .dask import DASK, DaskSource, is_dask
 from .engines import Engine
 from .filled import FilledSource
 from .found_files import is_path, names_file
 from .gathered import as_if_gathered, entries_of, gather, with_known_length
+from .in_process import IN_PROCESS, PartitionedSource
 from .known import KnownSource
 from .labels import check_row_labels, row_labels
 from .mapped import MappedSource
@@ -40,7 +41,7 @@ from .objects import ObjectSource, holds_objects
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
-from .spark import is_spark
+from .spark import SPARK, is_spark
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -131,6 +132,9 @@ SOURCES: list[SourceKind] = [
     # Opening it may take its first block, so it is opened once.
     SourceKind(_is_stream, _open_stream, lambda X: SourceTable(open_source(X))),
 ]
+
+#: The schedulers whose workers may hold rows, by name.
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (IN_PROCESS, DASK, SPARK)}
 
 
 def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
@@ -363,6 +367,7 @@ def _unknown(X: Any) -> TypeError:
 
 
 __all__ = [
+    "ENGINES",
     "SOURCES",
     "ArraySource",
     "BesideSource",
@@ -374,6 +379,7 @@ __all__ = [
     "KnownSource",
     "MappedSource",
     "ObjectSource",
+    "PartitionedSource",
     "Scan",
     "ShapedSource",
     "Source",

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
+
+from .._version import __version__
+from ..errors import other_version
 
 if TYPE_CHECKING:
     from .._xp import Array
@@ -36,7 +41,7 @@ class Engine(ABC):
 
     #: The name in messages and plans.
     name: str
-    #: The call with which a user keeps the rows in the memory of the workers.
+    #: The call with which a user keeps the rows in the memory of the workers; empty if they always are.
     keeping: str
     #: Whether rows have an order, so that arrays with one entry for each row, and other tables, can go along with them.
     ordered: bool = True
@@ -71,3 +76,48 @@ class Engine(ABC):
     @abstractmethod
     def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
         """For each part, in order, a function that computes the result of `task` and returns it to this process."""
+
+
+@dataclass(frozen=True)
+class SameVersion:
+    """A function that a worker calls only if it has the lowdim of the process that sent the function."""
+
+    function: Callable[..., Any]
+    #: The worker in messages.
+    where: str
+    version: str = __version__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.version != __version__:
+            raise other_version(self.version, __version__, self.where)
+        return self.function(*arguments)
+
+
+def adjacent(lengths: Sequence[int], least: int) -> list[list[int]]:
+    """The numbers of the partitions of each part, if adjacent partitions with fewer than `least` rows are one part;
+    empty partitions are left out."""
+    groups: list[list[int]] = []
+    room = 0
+    for i, length in enumerate(lengths):
+        if length == 0:
+            continue
+        if room <= 0 or length >= least:
+            groups.append([])
+            room = least
+        groups[-1].append(i)
+        room -= length
+    return groups
+
+
+def with_rows(parts: Sequence[Source], along: Array | None) -> Iterator[tuple[Source, int, Array | None]]:
+    """The arguments of a task for each part, in order."""
+    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
+    for part, (i, j) in zip(parts, edges, strict=True):
+        yield part, i, None if along is None else along[i:j]
+
+
+def in_a_tree(level: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+    """One result of many: `merge` takes `FAN_IN` neighbours, until one is left."""
+    while len(level) > 1:
+        level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+    return level[0]

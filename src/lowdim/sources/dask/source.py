@@ -1,23 +1,21 @@
-"""Dask collections: their rows are in partitions, and each is read by a task on the machine that holds it.
-
-Dask is imported only when such a collection is opened.
-"""
+"""The source of the rows of Dask arrays and data frames."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, concat_rows, is_sparse, namespace
-from ..errors import bad_ndim, empty, other_partition
-from .base import Source
-from .engines import FAN_IN, Codec, Engine
-from .stream import StreamSource
+from ..._xp import Array, concat_rows, is_sparse, namespace
+from ...errors import bad_ndim, empty, in_partition, other_partition
+from ..base import Source
+from ..engines import adjacent
+from ..stream import StreamSource
+from .engine import DASK
 
 
 class DaskSource(Source):
@@ -70,22 +68,14 @@ class DaskSource(Source):
 
     def parts(self, k: int, least: int = 1) -> list[Source]:
         """One source for each partition that has rows, whatever `k` is, or for several with fewer than `least` rows."""
-        groups: list[list[tuple[Any, int, int, int]]] = []
-        room = 0
-        for block, (i, j) in zip(self._delayed, pairwise(self._edges), strict=True):
-            if i == j:
-                continue
-            if room <= 0 or j - i >= least:
-                groups.append([])
-                room = least
-            groups[-1].append((block, 0, j - i, j - i))
-            room -= j - i
-        return [self._part(group) for group in groups]
+        lengths = [j - i for i, j in pairwise(self._edges)]
+        groups = adjacent(lengths, least)
+        return [self._part([self._piece(i, 0, lengths[i]) for i in group]) for group in groups]
 
     def between(self, i: int, j: int) -> Source:
-        edges = pairwise(self._edges)
-        spans = [(b, max(i - s, 0), min(j, e) - s, e - s) for b, (s, e) in zip(self._delayed, edges, strict=True)]
-        return self._part([span for span in spans if span[1] < span[2]])
+        edges = enumerate(pairwise(self._edges))
+        pieces = [self._piece(number, max(i - s, 0), min(j, e) - s) for number, (s, e) in edges]
+        return self._part([piece for piece in pieces if piece.start < piece.stop])
 
     def features(self) -> Source:
         if not self.traits.by_feature:
@@ -105,16 +95,30 @@ class DaskSource(Source):
     def empty(self, *shape: int) -> Array:
         return self._sample.empty(*shape)
 
-    def _part(self, pieces: list[tuple[Any, int, int, int]]) -> Source:
-        """A source of rows i to j of a partition of m rows, for each (partition, i, j, m) in `pieces`."""
-        n = sum(j - i for _, i, j, _ in pieces)
+    def _piece(self, number: int, start: int, stop: int) -> _Piece:
+        first, end = self._edges[number : number + 2]
+        return _Piece(self._delayed[number], start, stop, end - first, first)
+
+    def _part(self, pieces: list[_Piece]) -> Source:
+        n = sum(piece.stop - piece.start for piece in pieces)
         return self._inherit(_PartSource(self, pieces, (n, self.shape[1])))
 
 
-class _PartSource(Source):
-    """Rows i to j of one or more partitions, each with its own i and j, read by a task."""
+class _Piece(NamedTuple):
+    """Rows `start` to `stop` of a partition."""
 
-    def __init__(self, whole: DaskSource, pieces: list[tuple[Any, int, int, int]], shape: tuple[int, int]) -> None:
+    block: Any
+    start: int
+    stop: int
+    #: The number of rows of the partition, and the number of its first row in the table.
+    length: int
+    first: int
+
+
+class _PartSource(Source):
+    """Pieces of one or more partitions, read by a task."""
+
+    def __init__(self, whole: DaskSource, pieces: list[_Piece], shape: tuple[int, int]) -> None:
         self._whole, self._pieces = whole, pieces
         self.shape, self.dtype, self.kind = shape, whole.dtype, whole.kind
         self.traits = whole.traits
@@ -127,10 +131,9 @@ class _PartSource(Source):
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         # Dask finds lazy partitions inside lists of arguments, and computes them first.
-        blocks, starts, stops, lengths = ([piece[i] for piece in self._pieces] for i in range(4))
-        shapes = [(n, self.shape[1]) for n in lengths]
+        blocks, where = [piece.block for piece in self._pieces], [piece[1:] for piece in self._pieces]
         names, open_block = self.names, self._whole.open_block
-        return lazy(_opened)(blocks, starts, stops, shapes, open_block, names, self.table, self.transposed)
+        return lazy(_opened)(blocks, where, self.shape[1], open_block, names, self.table, self.transposed)
 
     def empty(self, *shape: int) -> Array:
         return self._whole.empty(*shape)
@@ -145,68 +148,6 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "_meta")
 
 
-class DaskEngine(Engine):
-    """The scheduler that Dask uses: threads of this process, or the workers of a `distributed.Client`."""
-
-    name = "Dask"
-    keeping = "X.persist()"
-
-    def merged(
-        self,
-        source: Source,
-        task: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
-        *,
-        along: Array | None = None,
-        least: int = 1,
-        codec: Codec | None = None,
-        told: Callable[[int], None] | None = None,
-        tick: Callable[[], None] | None = None,
-    ) -> Any:
-        from dask import delayed
-
-        parts = source.parts(1, least)
-        if told is not None:
-            told(len(parts))
-        level = _tasks(parts, task, along)
-        join = delayed(merge, pure=False)
-        while len(level) > 1:
-            level = [join(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        result = level[0].compute()
-        if tick is not None:
-            for _ in parts:
-                tick()
-        return result
-
-    def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
-    ) -> Any:
-        """A Dask array; its rows have the shape and type of those of `like`."""
-        import dask.array as da
-
-        parts = source.parts(1)
-        rest = tuple(like.shape[1:])
-        pieces = zip(_tasks(parts, task), parts, strict=True)
-        arrays = (da.from_delayed(piece, (part.shape[0], *rest), meta=like[:0]) for piece, part in pieces)
-        return da.concatenate(list(arrays), axis=0)
-
-    def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-        return (lazy.compute for lazy in _tasks(source.parts(1), task))
-
-
-DASK = DaskEngine()
-
-
-def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | None = None) -> list[Any]:
-    """`task(part, start, along)` for each part, not computed yet."""
-    from dask import delayed
-
-    run = delayed(task, pure=False)
-    edges = pairwise(accumulate((int(part.shape[0] or 0) for part in parts), initial=0))
-    each = zip(parts, edges, strict=True)
-    return [run(part.elsewhere(delayed), i, None if along is None else along[i:j]) for part, (i, j) in each]
-
-
 def _computed(part: Source) -> Source:
     """The part as a source whose rows are in the memory of this machine."""
     from dask import delayed
@@ -216,22 +157,23 @@ def _computed(part: Source) -> Source:
 
 def _opened(
     blocks: list[Any],
-    starts: list[int],
-    stops: list[int],
-    shapes: list[tuple[int, int]],
+    where: list[tuple[int, int, int, int]],
+    width: int,
     open_block: Callable[[Any], Source],
     names: Any,
     table: str,
     transposed: bool,
 ) -> Source:
-    """One source of several partitions, with rows `starts[i]` to `stops[i]` of partition i, which must have the shape
-    `shapes[i]`."""
+    """One source of pieces of several partitions; `where` are the other fields of each `_Piece`."""
     sources = []
-    for block, i, j, shape in zip(blocks, starts, stops, shapes, strict=True):
-        opened = open_block(block)
-        if opened.shape != shape:
-            raise other_partition(opened.shape, shape)
-        sources.append(opened.between(i, j))
+    for block, (start, stop, length, first) in zip(blocks, where, strict=True):
+        try:
+            opened = open_block(block)
+            if opened.shape != (length, width):
+                raise other_partition(opened.shape, (length, width))
+        except (TypeError, ValueError) as error:
+            raise in_partition(error, first, first + length, "columns" if transposed else "rows") from error
+        sources.append(opened.between(start, stop))
     source = sources[0] if len(sources) == 1 else StreamSource(sources, lambda source: source)
     source.names, source.table, source.transposed = names, table, transposed
     return source

@@ -1,0 +1,65 @@
+"""Collections of each engine with given partitions. Rows of a partition are made when a task reads it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowdim.sources import ArraySource, PartitionedSource
+
+
+def in_process(parts: list[np.ndarray]) -> Any:
+    return PartitionedSource([ArraySource(part) for part in parts if len(part)] or [ArraySource(parts[0])])
+
+
+def in_dask(parts: list[np.ndarray]) -> Any:
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    return da.from_array(np.vstack(parts), chunks=(tuple(map(len, parts)), -1))
+
+
+def in_spark(parts: list[np.ndarray]) -> Any:
+    def rows(batches):
+        import pyarrow as pa
+
+        for batch in batches:
+            for i in batch.column(0).to_pylist():
+                if len(parts[i]):
+                    yield pa.RecordBatch.from_arrays([pa.array(column) for column in parts[i].T], names)
+
+    names = [f"x{i}" for i in range(parts[0].shape[1])]
+    numbers = spark_session().range(0, len(parts), 1, len(parts))
+    return numbers.mapInArrow(rows, ", ".join(f"{name} double" for name in names))
+
+
+def spark_session() -> Any:
+    """The session of these tests, which is started once."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    before = os.environ.get("PYTHONPATH")
+    # Its processes have to find the modules of the tests.
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    try:
+        session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+#: One row for each engine.
+COLLECTIONS: dict[str, Callable[[list[np.ndarray]], Any]] = {
+    "threads": in_process,
+    "Dask": in_dask,
+    "Spark": in_spark,
+}
