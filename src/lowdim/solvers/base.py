@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
 from .._progress import Progress
-from .._xp import Array, count_true, namespace
+from .._xp import Array
 from ..errors import needs_memory, read_once
 from ..sources.base import Traits
+from ..sources.carried import count_positive, sum_of
 from ..summaries import Columns, Moments, Triangle
 from ..summaries.base import Summary
 from .results import Spectrum
@@ -304,7 +305,7 @@ def with_passes(record: R, passes: int) -> R:
 def total_weight(rows: RowsLike) -> float | None:
     """The sum of the weights, or the number of rows if there are no weights; None if that is unknown."""
     if rows.weights is not None:
-        return float(namespace(rows.weights).sum(rows.weights))
+        return sum_of(rows.weights)
     return None if rows.shape[0] is None else float(rows.shape[0])
 
 
@@ -312,7 +313,7 @@ def counted_rows(rows: RowsLike) -> int | None:
     """The number of rows of positive weight, since the others are as if they were absent; None if it is unknown."""
     if rows.shape[0] is None or rows.weights is None:
         return rows.shape[0]
-    return count_true(rows.weights > 0)
+    return count_positive(rows.weights)
 
 
 def repeated_rows(rows: RowsLike) -> int | None:

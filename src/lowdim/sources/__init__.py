@@ -16,6 +16,7 @@ from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .carried import CarriedColumn, count_positive, sum_of
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
@@ -371,6 +372,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "CarriedColumn",
     "ColumnsSource",
     "CountedSource",
     "DaskSource",
@@ -395,6 +397,7 @@ __all__ = [
     "can_be_opened",
     "can_be_read_once",
     "check_row_labels",
+    "count_positive",
     "gather",
     "hold_files",
     "holds_objects",
@@ -405,6 +408,7 @@ __all__ = [
     "open_target",
     "row_labels",
     "scan",
+    "sum_of",
     "unusable_block_error",
     "with_known_length",
 ]
