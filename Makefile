@@ -18,7 +18,9 @@ OLDEST_PY := $(OLDEST)/$(BIN)/python
 # Two pytest workers share the cores, so each limits BLAS to one thread. `summarize` uses as many threads as BLAS, so a
 # test of the threaded path raises the limit itself: `with threadpool_limits(2, user_api="blas")`.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-TEST_SETTINGS := SCIPY_ARRAY_API=1 $(ONE_THREAD)
+# Tests start many processes, and all import lowdim: they take less time if Python keeps what it has compiled, whatever
+# the environment says.
+TEST_SETTINGS := SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(ONE_THREAD)
 
 .PHONY: demo test test-oldest lint lint-page bench sweep docs linkcheck dist clean
 
@@ -53,6 +55,7 @@ sweep: $(VENV)/.core
 docs: $(VENV)/.docs
 	rm -rf docs/generated build/docs
 	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	$(PY) tests/release/site.py build/docs
 	@echo "The site begins at build/docs/index.html."
 
 # Every address on the pages is asked for, so this needs a network. The scripts of the gallery are not run.

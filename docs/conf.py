@@ -19,6 +19,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "_extensions.api_pages",
+    "_extensions.gallery_groups",
     "_extensions.plain_docstrings",
     "_extensions.repository_links",
     "_extensions.trimmed_code",
@@ -47,7 +48,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../gallery"],
     "gallery_dirs": ["generated/gallery"],
     "filename_pattern": r"[/\\]plot_",
-    "within_subsection_order": "_extensions.gallery_order.ByMethod",
+    "within_subsection_order": "_extensions.gallery_groups.ByGroup",
     "download_all_examples": False,
     "image_scrapers": ("_extensions.alt_texts.described_figures",),
     "show_memory": False,
@@ -78,5 +79,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 8,
+    # More than six titles would wrap beside the search field.
+    "header_links_before_dropdown": 6,
 }
+html_context = {"default_mode": "auto"}

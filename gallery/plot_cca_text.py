@@ -94,10 +94,9 @@ figure.set_label(
 books = np.array([name.rsplit(" ", 1)[0] for name in chapters])
 scores = cca.transform(english)
 ax.plot(*scores[:, :2].T, ".", color="lightgrey", markersize=4)
-for book in ("Genesis", "Leviticus", "Psalms", "Proverbs", "Isaiah", "Matthew", "Romans"):
-    own = books == book
-    if own.any():
-        ax.plot(*scores[own][:, :2].T, ".", markersize=6, label=book)
+names = ("Genesis", "Leviticus", "Psalms", "Proverbs", "Isaiah", "Matthew", "Romans")
+for book, marker in zip(names, "os^DvPX", strict=True):
+    ax.plot(*scores[books == book][:, :2].T, marker, markersize=4, label=book)
 ax.set(xlabel="variate 1", ylabel="variate 2", title="Chapters, by what both languages say")
 ax.legend(fontsize="small")
 plt.show()

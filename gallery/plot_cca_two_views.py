@@ -7,7 +7,7 @@ view takes the direction of most variance, even if the other view knows nothing 
 way out: "scaling up this coordinate we can blow up covariance". CCA maximises the correlation.
 
 **Measured** on two simulated views with one shared signal: the first principal components of the views have a
-correlation near 0, those of CCA of 0.9. Multiplying one column by 100 turns the direction of largest covariance away
+correlation of 0.02, those of CCA of 0.92. Multiplying one column by 100 turns the direction of largest covariance away
 from the signal, by 90 degrees, and changes nothing for CCA.
 """
 
@@ -32,21 +32,25 @@ print(permutation_test(CCA(), X, Y, n_permutations=199, random_state=0))
 
 pca_directions = [PCA(1).fit(view).components_[0] for view in (X, Y)]
 cca_directions = [rotation[:, 0] / np.linalg.norm(rotation[:, 0]) for rotation in (cca.x_rotations_, cca.y_rotations_)]
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.5), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(8, 7.4), layout="constrained")
+views, scatters = axes
 figure.set_label(
     "Four scatter plots coloured by the shared signal. The two views: wide clouds; PCA's arrow points along the width, "
     "CCA's along the colour gradient. The scores of PCA in the two views are unrelated; those of CCA lie on a line."
 )
 for ax, view, pca_direction, cca_direction, title in zip(
-    axes, (X, Y), pca_directions, cca_directions, ("view 1", "view 2"), strict=False
+    views, (X, Y), pca_directions, cca_directions, ("view 1", "view 2"), strict=True
 ):
     ax.scatter(*view.T, c=shared, cmap="coolwarm", s=8)
     for direction, color, label in ((pca_direction, "black", "PCA"), (cca_direction, "tab:green", "CCA")):
         ax.annotate("", 5 * direction, (0, 0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 2})
         ax.annotate(label, 5.8 * direction, color=color, ha="center", va="center", weight="bold")
-    ax.set(title=title, aspect="equal", xlim=(-9, 9), ylim=(-9, 9))
+    ax.set(title=title, xlabel="column 1", ylabel="column 2", aspect="equal", xlim=(-9, 9), ylim=(-9, 9))
 u, v = cca.transform(X, Y)
-for ax, a, b, title in ((axes[2], x1, y1, "scores of PCA"), (axes[3], u[:, 0], v[:, 0], "scores of CCA")):
+for ax, a, b, title in (
+    (scatters[0], x1, y1, "first scores of PCA"),
+    (scatters[1], u[:, 0], v[:, 0], "first scores of CCA"),
+):
     ax.scatter(a, b, c=shared, cmap="coolwarm", s=8)
     ax.set(title=title, xlabel="view 1", ylabel="view 2")
 plt.show()

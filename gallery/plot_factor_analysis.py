@@ -67,7 +67,7 @@ plt.show()
 
 for k in (1, 2, 3):
     report = inspect.fit_report(FactorAnalysis(k).fit(X))
-    print(f"{k} factors: chi-square {report.chi_square:.1f}, p = {report.p_value:.3g}, RMSEA {report.rmsea:.3f}")
+    print(f"K = {k}: chi-square {report.chi_square:.1f}, p = {report.p_value:.3g}, RMSEA {report.rmsea:.3f}")
 
 # %%
 # Rotations. The likelihood does not depend on the rotation; how easy the loadings are to read does. Without rotation

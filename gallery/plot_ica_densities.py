@@ -2,14 +2,16 @@
 The sech density, and others, for the sources of ICA
 ====================================================
 
-**The lecture** (Faul) gives the sources of ICA the density p(u) = 2 / (pi (e^u + e^-u)) = 1 / (pi cosh u), and says that
-its kurtosis is larger than that of the normal distribution, "meaning more suitable to model heavy tails or outliers".
+**The lecture** (Faul) gives the sources of ICA the density p(u) = 2 / (pi (e^u + e^-u)) = 1 / (pi cosh u), and says
+that its kurtosis is larger than that of the normal distribution, "meaning more suitable to model heavy tails or
+outliers".
 
 **Measured:** the excess kurtosis of the sech density is 2; that of the normal distribution is 0. Used alone, it finds
 sources with heavy tails to within 2 degrees, even if their true density is another one. Uniform sources it misses by 44
-of at most 45 degrees. The flipped density, which ``extended=True`` (the default) gives to sources with light tails, finds
-them to within about 1 degree. No density separates normal sources. Of five real signals, two with heavy tails are likelier
-under the sech density than under the normal one, two with light tails are less likely, and one is nearly normal.
+of at most 45 degrees. The flipped density, which ``extended=True`` (the default) gives to sources with light tails,
+finds them to within about 1 degree. No density separates normal sources. Of five real signals, two with heavy tails are
+likelier under the sech density than under the normal one, two with light tails are less likely, and one is nearly
+normal.
 """
 
 import sys

@@ -3,8 +3,8 @@ Pictures unmixed
 ================
 
 **The lectures** (Faul; MIT) only define independent component analysis: rows are linear mixtures of latent variables
-that are not Gaussian, and whose joint density "factorizes". They draw no picture of it. The usual one is a set of images
-that were mixed with each other and are separated again.
+that are not Gaussian, and whose joint density "factorizes". They draw no picture of it. The usual one is a set of
+images that were mixed with each other and are separated again.
 
 **Measured** on four images, two of them parts of the same photograph: components of PCA are still mixtures, with
 correlations of 0.63 to 0.80 with the originals. The sources of ICA of the pixels have 0.97 to 1.00, and the ghost of a
@@ -102,9 +102,9 @@ figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.01, hspace=0.01)
 plt.show()
 
 # %%
-# Why differences help. Both parts of the first photograph are brighter at the top, so their pixels are correlated,
-# and ICA looks for sources that are not. Of differences most are near zero and few are large, and an edge in one image
-# says nothing about edges in another. FastICA gains as much from them: it is the rows that matter here, not the solver.
+# Why differences help. Both parts of the first photograph are brighter at the top, so their pixels are correlated, and
+# ICA looks for sources that are not. Of differences most are near zero and few are large, and an edge in one image says
+# nothing about edges in another. FastICA gains as much from them: it is the rows that matter here, not the solver.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 figure.set_label(

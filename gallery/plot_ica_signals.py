@@ -54,7 +54,7 @@ columns = [
     ("PCA", PCA().fit_transform(X)),
 ]
 part = slice(400, 800)
-figure, axes = plt.subplots(4, 4, figsize=(12, 5), layout="constrained", sharex=True)
+figure, axes = plt.subplots(4, 4, figsize=(10, 5), layout="constrained", sharex=True)
 figure.set_label(
     "Sixteen curves in four columns: four sources, four microphones that hear mixtures, four sources found by ICA, "
     "which look like the true ones, and four components of PCA, which are still mixtures."

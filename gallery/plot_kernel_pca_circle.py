@@ -32,7 +32,8 @@ features = Polynomial(degree=2)(X)
 a, b, c = explicit.components_[-1]
 level = float((features @ explicit.components_[-1]).mean())
 equation = np.array([a, np.sqrt(2) * b, c]) / level
-print("found:", equation, "\ntrue: ", np.array([1 / 4, -1 / 4, 17 / 16]))
+true = np.array([1 / 4, -1 / 4, 17 / 16])
+print("found:", equation, "\ntrue: ", true, f"\nlargest difference: {np.abs(equation - true).max():.0e}")
 
 # %%
 # The ellipse, and its three features, which lie in a plane.
@@ -47,7 +48,9 @@ left.scatter(*X.T, c=angle, cmap="twilight", s=12)
 left.set(xlabel="x1", ylabel="x2", title="rows", aspect="equal")
 right = figure.add_subplot(1, 2, 2, projection="3d")
 right.scatter(*features.T, c=angle, cmap="twilight", s=12)
-right.set(xlabel="x1²", ylabel="√2 x1 x2", zlabel="x2²", title="features")
+right.set(xlabel="x1²", ylabel="√2 x1 x2", zlabel="x2²")
+right.set_title("features", y=0.92)
+right.set(xticks=[0, 2, 4], yticks=[-1, 0, 1, 2], zticks=[0, 0.5, 1])
 right.view_init(elev=20, azim=-50)
-right.set_box_aspect(None, zoom=0.85)
+right.set_box_aspect((4, 3, 3), zoom=0.9)
 plt.show()

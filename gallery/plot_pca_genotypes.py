@@ -6,7 +6,7 @@ Genotypes to geography
 components of genotypes look like the map of the places where people come from.
 
 **Measured** on a smaller table, 180 people from Utah (of European descent) and from Ibadan at 603 places of one
-chromosome: one number, the first component of 1 Mb of DNA, tells the two groups apart with at most one error. Geography
+chromosome: one number, the first component, tells the two groups apart with a single error. Geography
 is in the first component alone.
 """
 
@@ -33,6 +33,7 @@ varies = np.nanstd(X, axis=0) > 0
 X = X[:, varies]
 model = PPCA(4).fit(X)
 Z = model.transform(X)
+PLACES = {"CEU": "Utah (CEU)", "YRI": "Ibadan (YRI)"}
 groups = {name: Z[population == name] for name in np.unique(population)}
 is_first = population == population[0]
 errors = min(min(np.sum(is_first != (Z[:, 0] > cut)), np.sum(is_first != (Z[:, 0] <= cut))) for cut in np.sort(Z[:, 0]))
@@ -40,12 +41,12 @@ print(f"people on the wrong side of the best cut of the first component: {errors
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
 figure.set_label(
-    "Two maps of 180 people. Left: the first component separates two groups. Right: components 2 and 3 show no groups, "
-    "only a few people far from the others."
+    "Two maps of 180 people. Left: the first component separates two groups. Right: in components 2 and 3 the groups "
+    "lie on top of each other."
 )
-for name, scores in groups.items():
+for (name, scores), marker in zip(groups.items(), ".+", strict=True):
     for ax, (a, b) in ((left, (0, 1)), (right, (1, 2))):
-        ax.plot(scores[:, a], scores[:, b], ".", label=name)
+        ax.plot(scores[:, a], scores[:, b], marker, label=PLACES[name])
 left.set(xlabel="PC1", ylabel="PC2", title="First and second component")
 right.set(xlabel="PC2", ylabel="PC3", title="Second and third component")
 left.legend()

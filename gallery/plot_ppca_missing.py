@@ -32,7 +32,7 @@ print(f"within the 90% interval: {within.mean():.0%}")
 # (flavanoids); one that does not is filled badly, and its intervals say so (malic acid).
 
 names = ["flavanoids", "color_intensity", "alcohol", "malic_acid"]
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10, 3), layout="constrained")
 figure.set_label(
     "Four panels of filled against hidden values with vertical 90% intervals, around the diagonal. For flavanoids the "
     "points follow the diagonal; for malic acid they scatter widely, with long intervals."

@@ -28,16 +28,19 @@ for kind, Z in white.items():
 # original columns as white rows can, so that the axes keep their meaning. Those of ``"cholesky"`` leave the last column
 # alone, up to its scale.
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(10, 3.1), layout="constrained")
 figure.set_label(
     "Four scatter plots of 178 wines, coloured by cultivar. The first is the original, an elongated cloud. In the "
     "other three, whitened by PCA, ZCA and Cholesky, the cloud is round, and turned differently in each."
 )
 titles = ("original", "PCA whitening", "ZCA whitening", "Cholesky whitening")
 for ax, Z, title in zip(axes, (X - X.mean(axis=0), *white.values()), titles, strict=True):
-    ax.scatter(*Z.T, c=wine.target, cmap="viridis", s=12)
+    for cultivar, marker in enumerate("osD"):
+        own = wine.target == cultivar
+        ax.plot(*Z[own].T, marker, color=f"C{cultivar}", markersize=3, label=f"cultivar {cultivar + 1}")
     ax.set(title=title, xlim=(-4, 4), ylim=(-4, 4), aspect="equal")
 axes[0].set(xlabel="total phenols", ylabel="flavanoids")
+axes[0].legend(fontsize="x-small")
 plt.show()
 
 # %%

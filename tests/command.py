@@ -56,7 +56,7 @@ def run(*arguments, folder, stdin=None, check=True, **more):
 def invoke(*arguments, folder, stdin=None, check=True, **more):
     """As `run`, within this process."""
     with chdir(folder):
-        done = CliRunner().invoke(_application(), list(map(str, arguments)), input=stdin, env=more)
+        done = CliRunner().invoke(_application(), list(map(str, arguments)), input=stdin, env=more, prog_name="lowdim")
     return _checked(Done(done.exit_code, done.stdout, done.stderr), check)
 
 

@@ -75,6 +75,7 @@ def test_the_table_is_the_one_that_is_walked():
         "a fact about one array library",
         "a fact about one version of scikit-learn",
         "a message",
+        "a formula",
         "a new module at the top",
     ]
 

@@ -27,21 +27,26 @@ def _no_screen():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_it_runs(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [name, str(tmp_path), *FURTHER.get(name, [])])
+def printed_by(name, folder, capsys):
+    """What a script prints; it draws into the folder."""
     runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) > 3 and "object at 0x" not in printed
-    pictures = list(tmp_path.glob("*.png"))
+    pictures = list(folder.glob("*.png"))
     assert pictures and all(path.stat().st_size > 2000 for path in pictures)
+    return printed
 
 
-def test_the_commands_of_the_demo_do_the_same(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "demo"])
+def test_it_runs(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [name, str(tmp_path), *FURTHER.get(name, [])])
+    printed_by(name, tmp_path, capsys)
+
+
+def test_the_demo_runs_and_its_commands_do_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["demo"])
-    runpy.run_path(str(FOLDER / "demo.py"), run_name="__main__")
-    printed = capsys.readouterr().out
+    printed = printed_by("demo", Path("demo"), capsys)
     commands = [shlex.split(line) for line in printed.splitlines() if line.startswith("lowdim ")]
     made = sorted(path.name for path in Path("demo").iterdir())
     model = lowdim.load("demo/digits.model")

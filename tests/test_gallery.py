@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 from matplotlib import pyplot
+from PIL import Image
 
-FOLDER = Path(__file__).parents[1] / "gallery"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "gallery"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
+#: Figures of pages that scripts draw: their script, their number in it, and how many colours they have.
+DRAWN_BY = runpy.run_path(str(ROOT / "docs" / "figures" / "draw.py"))["DRAWN_BY"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +31,13 @@ def test_it_runs_and_describes_its_figures(name, capsys):
     labels = [pyplot.figure(number).get_label() for number in pyplot.get_fignums()]
     assert labels and all(40 < len(label) < 500 for label in labels)
     assert len(set(labels)) == len(labels)
+    for file, (script, number, _) in DRAWN_BY.items():
+        if script == name:
+            figure = pyplot.figure(number)
+            with Image.open(ROOT / "docs" / "figures" / file) as picture:
+                again = f"the figure has changed: python docs/figures/draw.py {file}"
+                assert picture.text["Description"] == figure.get_label(), again
+                assert picture.size == tuple((100 * figure.get_size_inches()).astype(int)), again
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -35,6 +46,22 @@ def test_it_says_what_the_lectures_claim_and_what_was_measured(name):
     title, line = text.splitlines()[:2]
     assert line == "=" * len(title)
     assert "**The lecture" in text and "**Measured" in text
+
+
+def test_every_script_has_a_group_and_every_group_has_scripts():
+    groups = runpy.run_path(str(ROOT / "docs" / "_extensions" / "gallery_groups.py"))
+    place = groups["ByGroup"](str(FOLDER))
+    starts = [start for _, _, starts in groups["GROUPS"] for start in starts]
+    assert {starts[place(f"{name}.py")[0]] for name in SCRIPTS} == set(starts)
+    with pytest.raises(ValueError, match="no group"):
+        place("plot_another_method.py")
+
+
+@pytest.mark.parametrize("file", DRAWN_BY)
+def test_figures_of_pages_have_a_script_and_a_page(file):
+    assert DRAWN_BY[file][0] in SCRIPTS
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    assert any(f"](figures/{file})" in text and f"gallery/{DRAWN_BY[file][0]}.py" in text for text in pages)
 
 
 def test_data_have_a_source_and_a_licence():

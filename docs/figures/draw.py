@@ -1,7 +1,7 @@
-"""Draw figures of pages again, by the scripts of the gallery.
+"""Draw figures of pages again, by `methods.py` in this folder and by the scripts of the gallery.
 
     python docs/figures/draw.py                  # all of them
-    python docs/figures/draw.py four_kernels.png     # some of them
+    python docs/figures/draw.py failures.png     # some of them
 
 The other figures in this folder are drawn by `benchmarks/` and by `examples/`, as their pages say.
 """
@@ -10,6 +10,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 from PIL import Image, PngImagePlugin
@@ -17,18 +18,36 @@ from PIL import Image, PngImagePlugin
 FOLDER = Path(__file__).resolve().parent
 #: For each figure the script that draws it, its number among the figures of the script, and how many colours it needs.
 DRAWN_BY = {
+    "front.png": ("plot_pca_wine", 1, 128),
     "unmixed_images.png": ("plot_ica_images", 1, 40),
     "four_kernels.png": ("plot_kernel_pca_four_kernels", 1, 128),
+    "failures.png": ("plot_when_methods_fail", 1, 128),
 }
+#: Figures of the methods: functions that draw on axes, and how many axes they need.
+METHODS = {f"{name}.png": drawn for name, drawn in runpy.run_path(str(FOLDER / "methods.py"))["FIGURES"].items()}
 
 
 def main(names: list[str]) -> None:
     plt.switch_backend("Agg")
-    for name in names or DRAWN_BY:
-        script, number, colours = DRAWN_BY[name]
+    for name in names or [*METHODS, *DRAWN_BY]:
         plt.close("all")
-        runpy.run_path(str(FOLDER.parents[1] / "gallery" / f"{script}.py"), run_name="__main__")
-        save(plt.figure(number), FOLDER / name, colours)
+        if name in METHODS:
+            save(of_a_method(name), FOLDER / name, 256)
+        else:
+            script, number, colours = DRAWN_BY[name]
+            runpy.run_path(str(FOLDER.parents[1] / "gallery" / f"{script}.py"), run_name="__main__")
+            save(plt.figure(number), FOLDER / name, colours)
+
+
+def of_a_method(name: str) -> plt.Figure:
+    """The figure at the top of the page of a method; what is drawn is its description."""
+    function, panels = METHODS[name]
+    with matplotlib.rc_context({"font.size": 9, "axes.titlesize": 10}):
+        figure = plt.figure(figsize=(8, 2.9 if panels == 3 else 3.7), layout="constrained")
+        figure.set_label(function.__doc__)
+        function(figure.subplots(1, panels))
+        figure.canvas.draw()
+    return figure
 
 
 def save(figure: plt.Figure, path: Path, colours: int) -> None:
@@ -38,7 +57,9 @@ def save(figure: plt.Figure, path: Path, colours: int) -> None:
     picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
     text = PngImagePlugin.PngInfo()
     text.add_text("Description", figure.get_label())
-    picture.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=text)
+    picture.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True, pnginfo=text
+    )
 
 
 if __name__ == "__main__":

@@ -37,6 +37,15 @@ class Polynomial:
     The product x_1^{a_1} x_2^{a_2} ... of degree M is multiplied by sqrt(M! / (a_1! a_2! ...)), so that
     phi(x) . phi(y) = (x . y)^M. With `up_to`, the entry sqrt(coef0) is appended to x, so that
     phi(x) . phi(y) = (x . y + coef0)^M; one of the features is then constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import Polynomial
+    >>> Polynomial(2)(np.array([[2.0, 3.0]])).round(3)
+    array([[4.   , 8.485, 9.   ]])
+    >>> Polynomial(2).names(["a", "b"]), Polynomial(2).n_features(10)
+    (['a^2', 'a b', 'b^2'], 55)
     """
 
     degree: int = 2
@@ -106,6 +115,15 @@ class KernelColumns:
 
     The features of Nystrom's method are linear in these: L^(-1/2) U^T phi(x), where U L U^T is the kernel matrix of the
     rows l_j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import KernelColumns
+    >>> from lowdim.kernels import Linear
+    >>> landmarks = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> KernelColumns(Linear(), landmarks)(np.array([[2.0, 3.0]]))
+    array([[2., 5.]])
     """
 
     kernel: Any
@@ -140,6 +158,15 @@ class Fourier:
     References
     ----------
     .. [1] Rahimi, Recht (2007), Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import Fourier
+    >>> phi = Fourier(np.random.default_rng(0).standard_normal((2, 2000)))
+    >>> x, y = np.array([[0.5, 0.0]]), np.array([[0.0, 0.5]])
+    >>> round((phi(x) @ phi(y).T).item(), 2), round(float(np.exp(-0.25)), 2)  # about the Gaussian kernel of width 1
+    (0.78, 0.78)
     """
 
     frequencies: Array
@@ -162,7 +189,15 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Scaled:
-    """phi(factor (x - shift)) for another feature map phi."""
+    """phi(factor (x - shift)) for another feature map phi.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import Polynomial, Scaled
+    >>> Scaled(Polynomial(2), 0.5)(np.array([[2.0, 4.0]])).round(3)
+    array([[1.   , 2.828, 4.   ]])
+    """
 
     feature_map: Any
     factor: float = 1.0
@@ -185,7 +220,15 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Same:
-    """phi(x) = x"""
+    """phi(x) = x
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import Same
+    >>> Same()(np.array([[2.0, 3.0]]))
+    array([[2., 3.]])
+    """
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -197,7 +240,15 @@ class Same:
 
 @dataclass(frozen=True, eq=False)
 class SomeColumns:
-    """phi(x) = (x_i, x_j, ...) for the columns with these numbers"""
+    """phi(x) = (x_i, x_j, ...) for the columns with these numbers
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import SomeColumns
+    >>> SomeColumns(np.array([2, 0]))(np.array([[2.0, 3.0, 4.0]]))
+    array([[4., 2.]])
+    """
 
     columns: np.ndarray
 
@@ -213,7 +264,16 @@ class SomeColumns:
 
 @dataclass(frozen=True)
 class UnitLength:
-    """phi(x) = x / |x|, and zero for rows of zeros"""
+    """phi(x) = x / |x|, and zero for rows of zeros
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import UnitLength
+    >>> UnitLength()(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
 
     def n_features(self, p: int) -> int:
         """The number of features of a row with p entries."""
@@ -264,7 +324,17 @@ FEATURE_MAPS = {"polynomial": Polynomial}
 
 
 def require_width(feature_map: Any, p: int, m: int) -> None:
-    """Raise a ValueError if a feature map from a file says that it does not map rows of p entries to m features."""
+    """Raise a ValueError if a feature map from a file says that it does not map rows of p entries to m features.
+
+    Examples
+    --------
+    >>> from lowdim.features import Polynomial, require_width
+    >>> require_width(Polynomial(2), 2, 3)
+    >>> require_width(Polynomial(2), 2, 4)
+    Traceback (most recent call last):
+        ...
+    ValueError: the feature map has 3 features of 2 columns, and the model is one of 4
+    """
     found = feature_map.n_features(p) if hasattr(feature_map, "n_features") else m
     if found != m:
         raise ValueError(f"the feature map has {found} features of {p} columns, and the model is one of {m}")
@@ -275,12 +345,29 @@ def affine(A: Array, mean: Array, deviation: float) -> AffineMap:
 
     Sparse blocks are centred after the product. This costs digits if the mean is large compared to the standard
     deviation `deviation` of the result; in that case sparse blocks are made dense one at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import affine
+    >>> average = affine(np.array([[0.5], [0.5]]), mean=np.array([1.0, 1.0]), deviation=1.0)
+    >>> average(np.array([[2.0, 4.0]]))
+    array([[2.]])
     """
     return AffineMap(A, mean, deviation)
 
 
 class AffineMap:
-    """The function that `affine` returns; it knows its matrix and its mean."""
+    """The function that `affine` returns; it knows its matrix and its mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.features import affine
+    >>> average = affine(np.array([[0.5], [0.5]]), mean=np.array([1.0, 1.0]), deviation=1.0)
+    >>> type(average).__name__, average.mean
+    ('AffineMap', array([1., 1.]))
+    """
 
     def __init__(self, matrix: Array, mean: Array, deviation: float) -> None:
         self.matrix, self.mean, self.deviation = matrix, mean, deviation

@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import re
-import resource
 import signal
 import subprocess
 import time
@@ -14,7 +12,9 @@ import pandas as pd
 import pytest
 
 import lowdim
-from command import COMMAND, SCRIPT, environment, installed, run
+from command import COMMAND, SCRIPT, environment, installed, invoke, run
+
+pty = pytest.importorskip("pty", reason="Windows has no terminals and signals of this kind")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,8 @@ def test_a_full_disk(folder):
     assert "No space left" in done.stderr.decode() and "Traceback" not in done.stderr.decode()
 
     def small_files_only():
+        import resource  # Windows has none
+
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
@@ -144,9 +146,9 @@ def test_awkward_names(tmp_path):
     frame = pd.DataFrame(rng.standard_normal((30, len(names))), columns=names)
     frame.to_parquet(tmp_path / "t.parquet")
     chosen = [f"--columns={name}" for name in names]
-    done = run("fit", "pca", "t.parquet", *chosen, "-k", "2", "-o", "t.model", "--json", folder=tmp_path)
+    done = invoke("fit", "pca", "t.parquet", *chosen, "-k", "2", "-o", "t.model", "--json", folder=tmp_path)
     assert json.loads(done.stdout)["columns"] == names
-    only = run("fit", "pca", "t.parquet", "--columns=--help", "--columns=-x", "--json", folder=tmp_path)
+    only = invoke("fit", "pca", "t.parquet", "--columns=--help", "--columns=-x", "--json", folder=tmp_path)
     assert json.loads(only.stdout)["columns"] == ["--help", "-x"]
     # A terminal that knows only ASCII gets escapes, and not an error.
     ascii_only = run("inspect", "t.model", "--table", "loadings", folder=tmp_path, PYTHONIOENCODING="ascii")
@@ -156,11 +158,11 @@ def test_awkward_names(tmp_path):
 def test_cells_that_look_like_formulas(tmp_path):
     cells = ["=1+1", "+cmd", "-1.5", "@x", "plain", "-x"]
     pd.DataFrame({"id": cells, "a": np.arange(6.0), "b": np.arange(6.0) ** 2}).to_parquet(tmp_path / "t.parquet")
-    run("fit", "pca", "t.parquet", "--id", "id", "-k", "1", "-o", "t.model", folder=tmp_path)
-    done = run("transform", "t.model", "t.parquet", "--id", "id", "-o", "s.csv", folder=tmp_path)
+    invoke("fit", "pca", "t.parquet", "--id", "id", "-k", "1", "-o", "t.model", folder=tmp_path)
+    done = invoke("transform", "t.model", "t.parquet", "--id", "id", "-o", "s.csv", folder=tmp_path)
     assert "spreadsheets run as a formula" in done.stderr and "--escape-formulas" in done.stderr
     assert pd.read_csv(tmp_path / "s.csv")["id"].tolist() == cells
-    done = run("transform", "t.model", "t.parquet", "--id", "id", "--escape-formulas", folder=tmp_path)
+    done = invoke("transform", "t.model", "t.parquet", "--id", "id", "--escape-formulas", folder=tmp_path)
     assert "formula" not in done.stderr
     written = [line.split(",")[0].strip('"') for line in done.stdout.splitlines()[1:]]
     assert written == ["'=1+1", "'+cmd", "-1.5", "'@x", "plain", "'-x"]

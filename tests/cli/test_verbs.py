@@ -217,7 +217,7 @@ def test_inspect_results(files, numbers):
 )
 def test_a_shell_completes_verbs_models_and_options(files, words, completed):
     asked = {"_LOWDIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    assert sorted(run_program(folder=files, **asked).stdout.split()) == completed
+    assert sorted(run(folder=files, **asked).stdout.split()) == completed
 
 
 def test_paths_in_the_home_directory(files, pca, tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """What the processes do that are killed while they save."""
 
 import os
-import resource
 import signal
 
 import numpy as np
@@ -40,6 +39,8 @@ def save_and_die(path, moment):
 
 def save_on_a_full_disk(path, refused):
     """Save where files can have no more than a MiB; `refused` is set if that raises an OSError."""
+    import resource  # Windows has none
+
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     try:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -126,6 +125,8 @@ def main() -> None:
     objects = saved_objects(given.every)
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform.startswith("linux") else 0
     if pages:
+        import resource  # Windows has none
+
         limit = pages * resource.getpagesize() + MORE_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     with warnings.catch_warnings():

@@ -149,7 +149,7 @@ def test_a_rotation_changes_nothing_but_the_axes(rotation, table):
 
 
 @pytest.mark.parametrize("rotation", [r for r in ROTATIONS if r != "promax"])
-def test_no_small_turn_improves_the_criterion(rotation):
+def test_rotation_criteria(rotation):
     """Stationarity, tried out: orthogonal turns of two factors, and for oblique ones slants as well."""
     A, r = FactorAnalysis(3).fit(X).loadings_, ROTATIONS[rotation]
     M = r.rotate(A).matrix
@@ -193,7 +193,7 @@ def test_one_factor_and_no_loadings_have_nothing_to_rotate(rotation):
 # ---- Scores
 
 
-def test_scores_by_their_formulas():
+def test_factor_scores():
     for rotation in (None, "oblimin"):
         regression = FactorAnalysis(2, rotation=rotation).fit(X)
         bartlett = FactorAnalysis(2, rotation=rotation, scores="bartlett").fit(X)

@@ -1,6 +1,7 @@
 """PPCA: its identities, with and without holes, against slow and obvious answers."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -292,25 +293,36 @@ def test_other_models_say_who_takes_holes():
         PCA(2).fit(HOLES)
 
 
+ONE_ANSWER = {
+    "PPCA": PPCA(2),
+    "PPCA vb": PPCA(3, prior="vb"),
+    "FactorAnalysis": FactorAnalysis(2),
+    "FactorAnalysis em": FactorAnalysis(2, solver="em"),
+}
+EIGHTHS = np.round(8 * X) / 8
+
+
+@cache
+def answer_for_an_array(name, complete):
+    """Rows without or with holes, the model fitted to them, and its answers."""
+    rows = EIGHTHS if complete else np.where(np.isnan(HOLES), np.nan, EIGHTHS)
+    model = clone(ONE_ANSWER[name]).fit(rows)
+    at = model.impute_at(rows, [0, 3], [1, 2], return_std=True)
+    return rows, [model.loadings_, model.transform(rows), *model.impute(rows, return_std=True), at[1]]
+
+
 @pytest.mark.parametrize("name", [n for n, kind in FEW_INPUTS.items() if "float64" in kind.dtypes and kind.again])
-@pytest.mark.parametrize("model", [PPCA(2), PPCA(3, prior="vb"), FactorAnalysis(2), FactorAnalysis(2, solver="em")])
+@pytest.mark.parametrize("model", ONE_ANSWER)
 def test_one_answer_whatever_the_rows_are_stored_as(name, model):
     """Complete rows, and rows with holes where the storage can hold NaN."""
-    kind = FEW_INPUTS[name]
-    table = np.round(8 * X) / 8
-    for rows_of in (table, np.where(np.isnan(HOLES), np.nan, table)):
-        plain = clone(model).fit(rows_of)
-        other = clone(model).fit(kind.make(rows_of))
-        np.testing.assert_allclose(to_numpy(other.loadings_), plain.loadings_, atol=1e-5)
-        np.testing.assert_allclose(to_numpy(other.transform(kind.make(rows_of))), plain.transform(rows_of), atol=1e-5)
-        filled, sd = other.impute(kind.make(rows_of), return_std=True)
-        expected = plain.impute(rows_of, return_std=True)
-        np.testing.assert_allclose(to_numpy(filled), expected[0], atol=1e-5)
-        np.testing.assert_allclose(to_numpy(sd), expected[1], atol=1e-5)
-        at = other.impute_at(kind.make(rows_of), [0, 3], [1, 2], return_std=True)
-        np.testing.assert_allclose(
-            to_numpy(at[1]), plain.impute_at(rows_of, [0, 3], [1, 2], return_std=True)[1], atol=1e-5
-        )
+    make = FEW_INPUTS[name].make
+    for complete in (True, False):
+        rows, expected = answer_for_an_array(model, complete)
+        other = clone(ONE_ANSWER[model]).fit(make(rows))
+        at = other.impute_at(make(rows), [0, 3], [1, 2], return_std=True)
+        found = [other.loadings_, other.transform(make(rows)), *other.impute(make(rows), return_std=True), at[1]]
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(to_numpy(ours), theirs, atol=1e-5)
 
 
 def test_weights_beside_a_prior_are_frequencies():

@@ -214,7 +214,7 @@ def oas(matrix, n):
 
 
 @each_kind
-def test_oas_is_the_formula_of_the_paper(kind):
+def test_oas_shrinkage(kind):
     model = Whitening(kind, regularization="oas").fit(X)
     matrix = P if kind.endswith("cor") else S
     a = oas(matrix * 49 / 50, 50)
@@ -225,7 +225,7 @@ def test_oas_is_the_formula_of_the_paper(kind):
 
 
 @pytest.mark.parametrize("kind", ["pca", "zca", "cholesky"])
-def test_ledoit_wolf_is_that_of_scikit_learn(kind):
+def test_ledoit_wolf_shrinkage(kind):
     model = Whitening(kind, regularization="ledoit-wolf").fit(X)
     a = ledoit_wolf_shrinkage(X)
     assert 0 < a < 1

@@ -79,13 +79,17 @@ def test_chi_square(name, case):
 
 
 def test_the_report_of_psych():
-    """All that psych::fa prints; its RMSEA divides by n in one place and by n - 1 in another."""
+    """All that psych::fa prints. Its RMSEA divides by n in one place and by n - 1 in another, and the null model in its
+    TLI has the multiplier of the factors."""
     r, n = expected("ability_cov", "psych_fa_ml_q2"), 112
     report = inspect.fit_report(fitted("ability_cov", "q2"))
     assert report.dof == r["dof"]
     np.testing.assert_allclose(report.chi_square, r["chi_square"], rtol=1e-8)
     np.testing.assert_allclose(report.p_value, r["p_value"], rtol=1e-7)
-    np.testing.assert_allclose(report.tli, r["tli"], rtol=1e-8)
+    p, k = 6, 2
+    null = report.null_chi_square / report.null_dof * (1 - 2 * k / 3 / (n - 1 - (2 * p + 5) / 6))
+    np.testing.assert_allclose((null - report.chi_square / report.dof) / (null - 1), r["tli"], rtol=1e-8)
+    assert 0 < abs(report.tli - r["tli"]) < 1e-3
     np.testing.assert_allclose(report.rmsr, r["rms_residual"], rtol=1e-4)
     np.testing.assert_allclose(report.chi_square_bic, r["bic"], rtol=1e-8)
     np.testing.assert_allclose(report.rmsea_interval, r["rmsea"][1:3], atol=1e-7)

@@ -38,10 +38,18 @@ def check_wheel(path: Path) -> None:
 
 
 def check_sdist(path: Path) -> None:
-    """It holds the sources with their tests and pages, but nothing that was made from them, and no data under the GPL."""
+    """It holds the sources with their tests and pages, nothing that was made from them, and no data under the GPL."""
     with tarfile.open(path) as archive:
         names = {PurePosixPath(*PurePosixPath(name).parts[1:]) for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "Makefile", "docs/conf.py", "tests/oracles.py"):
+    for name in (
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "pyproject.toml",
+        "Makefile",
+        "docs/conf.py",
+        "tests/oracles.py",
+    ):
         assert PurePosixPath(name) in names, f"{name} is not in {path.name}"
     assert {f"src/{name}" for name in package_files()} <= {str(name) for name in names}
     for name in names:

@@ -21,6 +21,7 @@ def check_the_place() -> None:
     """lowdim is the one of this environment, and `import lowdim` loads nothing that an extra brings."""
     assert Path(lowdim.__file__).is_relative_to(sys.prefix), lowdim.__file__
     assert lowdim.__version__ == version("lowdim")
+    # rich is not among them: scikit-learn loads it where it is installed.
     loaded = {"matplotlib", "plotly", "jinja2", "typer", "pyarrow", "torch", "dask"} & set(sys.modules)
     assert not loaded, f"import lowdim loaded {loaded}"
 

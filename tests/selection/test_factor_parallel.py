@@ -27,7 +27,7 @@ def slow_reduced(X):
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-def test_reduced_eigenvalues_by_regressions(standardize):
+def test_eigenvalues_of_the_reduced_correlations(standardize):
     units = np.geomspace(1e-3, 1e3, 12)
     np.testing.assert_allclose(reduced_eigenvalues(eigenvalues(X * units, standardize)), slow_reduced(X), atol=1e-9)
     with_constant = eigenvalues(np.insert(X, 3, 4.0, axis=1), standardize)

@@ -59,7 +59,7 @@ def test_median_of_the_law_is_that_of_simulated_noise():
         assert np.mean(medians) == pytest.approx(median_of_law(m / n), abs=0.02)
 
 
-def test_published_thresholds():
+def test_hard_thresholds():
     assert hard_threshold(1.0) == pytest.approx(4 / math.sqrt(3), rel=1e-15)
     assert omega(1.0) == pytest.approx(2.858, abs=5e-4)
     # Their polynomial for omega, said to be right to about 0.02.
@@ -154,7 +154,7 @@ def test_parallel_refuses(bad):
 
 
 @pytest.mark.parametrize("X", [TALL, TALL * UNITS, load_wine().data, WIDE], ids=["tall", "units", "wine", "wide"])
-def test_map_by_explicit_partial_correlations(X):
+def test_velicers_map(X):
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     n, p = Z.shape
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)

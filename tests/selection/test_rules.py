@@ -118,7 +118,7 @@ def test_kaiser_of_an_identity_is_no_component():
     assert kaiser(eigenvalues(X, True))[0] == kaiser(eigenvalues(X))[0] == 0
 
 
-def test_broken_stick_lengths_are_those_of_broken_sticks():
+def test_broken_stick():
     k, curve = broken_stick(eigenvalues(TALL))
     total, m = np.trace(np.cov(TALL.T)), 9
     np.testing.assert_allclose(curve / total, [sum(1 / j for j in range(i, m + 1)) / m for i in range(1, m + 1)])
@@ -130,7 +130,7 @@ def test_broken_stick_lengths_are_those_of_broken_sticks():
     assert k == 2 and values[1] > curve[1] and values[2] < curve[2]
 
 
-def test_elbow_by_the_definition():
+def test_elbow():
     e = eigenvalues(TALL)
     d, m = e.values / e.values[0], 9
     slow = []
@@ -181,7 +181,7 @@ def slow_minka(values, n, p):
 
 
 @pytest.mark.parametrize("X", [TALL, WIDE, load_iris().data, TALL * UNITS], ids=["tall", "wide", "iris", "units"])
-def test_minka_by_the_double_loop(X):
+def test_minkas_evidence(X):
     e = eigenvalues(X, summary=Triangle)
     slow = slow_minka(e.values / e.values[0], len(X), X.shape[1])
     k, curve = minka(e)

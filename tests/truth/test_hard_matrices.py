@@ -138,7 +138,7 @@ def test_share_of_variance(name):
 
 
 @pytest.mark.parametrize("k", [4, 5])
-def test_auto_resolves_a_value_the_covariance_cannot(k):
+def test_values_that_the_covariance_cannot_resolve(k):
     """lambda_5 / lambda_1 = 1e-14: the covariance has a digit or two of it. lambda_4 needs no such care."""
     name = "last value 1e-14"
     values = truth(name).values

@@ -16,7 +16,20 @@ from .._xp import Array, column_sums
 
 
 class Density(ABC):
-    """A normalised density p(u): `energy` is -ln p, `score` its derivative psi, and `slope` the derivative of psi."""
+    """A normalised density p(u): `energy` is -ln p, `score` its derivative psi, and `slope` the derivative of psi.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.densities import Density, Sech
+    >>> isinstance(Sech(), Density)
+    True
+    >>> u = np.array([-1.0, 0.0, 1.0])
+    >>> np.exp(-Sech().energy(u)).round(4)  # the density itself
+    array([0.2063, 0.3183, 0.2063])
+    >>> Sech().score(u).round(4), Sech().slope(u).round(4)
+    (array([-0.7616,  0.    ,  0.7616]), array([0.42, 1.  , 0.42]))
+    """
 
     #: Shorthand.
     name: ClassVar[str]
@@ -73,6 +86,14 @@ class Flipped(Density):
     References
     ----------
     .. [1] Lee, Girolami, Sejnowski (1999), Independent component analysis using an extended infomax algorithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.densities import Flipped, Sech
+    >>> flipped = Flipped(Sech())
+    >>> np.exp(-flipped.energy(np.array([0.0, 1.0, 2.0]))).round(3)  # flatter than a Gaussian
+    array([0.242, 0.226, 0.123])
     """
 
     name = "flipped"

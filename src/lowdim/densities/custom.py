@@ -20,7 +20,20 @@ _PROBES = np.array([-3.1, -1.7, -0.9, -0.35, 0.2, 0.6, 1.3, 2.4, 4.2])
 @dataclass(frozen=True)
 class CustomDensity(Density):
     """A density given by three elementwise functions of NumPy arrays: -ln p (up to a constant) and its first and second
-    derivatives. They are checked against each other, and -ln p is normalised."""
+    derivatives. They are checked against each other, and -ln p is normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.densities import CustomDensity
+    >>> logistic = CustomDensity(
+    ...     lambda u: u + 2 * np.logaddexp(0, -u),
+    ...     lambda u: np.tanh(u / 2),
+    ...     lambda u: 0.5 - 0.5 * np.tanh(u / 2) ** 2,
+    ... )
+    >>> logistic.score(np.array([0.0, 2.0])).round(4)
+    array([0.    , 0.7616])
+    """
 
     name = "custom"
     minus_log: Callable[[Any], Any]

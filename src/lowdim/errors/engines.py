@@ -15,9 +15,17 @@ def no_spark_columns(columns: Sequence[str]) -> ValueError:
     )
 
 
-def ragged_column(column: str, width: int) -> ValueError:
+def ragged_column(column: str, width: int | None) -> ValueError:
     """Arrays or vectors in a column have different lengths, or one is missing."""
-    return ValueError(f"the rows in column {column!r} must all have {width} numbers, as the first one has.")
+    if width is None:
+        return ValueError(
+            f"column {column!r} must have an array or a vector in each row, and it is null in the first one; drop such "
+            f"rows: df.dropna(subset=[{column!r}])."
+        )
+    return ValueError(
+        f"column {column!r} must have {width} numbers in each row, as it has in the first one; a row has another "
+        f"number of them, or is null. Drop such rows, for example with df.dropna(subset=[{column!r}])."
+    )
 
 
 def other_version(here: str, there: str, where: str) -> RuntimeError:
@@ -54,7 +62,8 @@ def no_order(what: str) -> TypeError:
 def no_lowdim(engine: str) -> RuntimeError:
     """lowdim is not installed on a worker."""
     return RuntimeError(
-        f"a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the workers run."
+        f"the Python of a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the "
+        f"workers run{_which_python(engine)}."
     )
 
 
@@ -73,3 +82,45 @@ def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
         "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
         "they died."
     )
+
+
+def older_lowdim(engine: str, here: str) -> RuntimeError:
+    """A worker has a version of lowdim that lacks what this process asks of it."""
+    return RuntimeError(
+        f"a worker of {engine} has another version of lowdim than this process, which has {here}; install the same "
+        f"version on all machines{_which_python(engine)}."
+    )
+
+
+def other_python(engine: str) -> RuntimeError:
+    """A worker runs another version of Python."""
+    return RuntimeError(
+        f"the workers of {engine} run another version of Python than this process; use the same one on all "
+        f"machines{_which_python(engine)}."
+    )
+
+
+def missing_labels(label: str) -> ValueError:
+    """A column of labels has entries that are missing."""
+    return ValueError(f"{label} must have a label in each row, and it has missing values; drop those rows.")
+
+
+def fold_without_rows(k: int, empty: int) -> ValueError:
+    """Rows that were assigned to folds by a hash are in fewer folds than were asked for."""
+    return ValueError(
+        f"cv={k}: {empty} of the folds have no row. Rows of a data frame of Spark have no order, and each belongs to a "
+        "fold by a hash of its entries; use fewer folds, or name a column that holds the fold of each row: cv='fold'."
+    )
+
+
+def no_splits_without_order(cv: object) -> TypeError:
+    """A splitter numbers the rows, which have no order."""
+    return TypeError(
+        f"cv={cv!r} numbers the rows, and rows of a data frame of Spark have no order; pass a number of folds, "
+        "KFold(k, shuffle=True, random_state=0), or the name of a column that holds the fold of each row."
+    )
+
+
+def _which_python(engine: str) -> str:
+    """How the Python of the workers is chosen, where that is a setting."""
+    return ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""

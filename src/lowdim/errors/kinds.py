@@ -13,7 +13,19 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 
 class LowdimWarning(UserWarning):
-    """Base class of all warnings of this library."""
+    """Base class of all warnings of this library.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from lowdim import Whitening
+    >>> from lowdim.errors import LowdimWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", LowdimWarning)  # here, that one direction has no variance
+    ...     white = Whitening().fit([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]])
+    >>> white.n_components_
+    1
+    """
 
 
 class RankWarning(LowdimWarning):

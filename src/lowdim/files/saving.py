@@ -53,6 +53,20 @@ def save(obj: Any, path: str | PathLike[str], *, min_rows: int | None = None) ->
     Notes
     -----
     Arrays are written as they lie in memory. Only those on a device, or with gaps between their entries, are copied.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from lowdim import PCA, load, save
+    >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pca.safetensors"
+    ...     save(PCA(1).fit(rows), path)
+    ...     model = load(path)
+    >>> model.transform(rows).shape
+    (4, 1)
     """
     if isinstance(obj, Summary):
         rows = ["rows"] if _summary_holds_rows(type(obj).__name__) else []
@@ -128,6 +142,18 @@ def header(path: str | PathLike[str]) -> dict[str, Any]:
     The dictionary has the entries "class", "holds" ("model", "summary" or "result"), "holds_rows" (whether the file
     holds rows of the fit, or numbers for each of them), "columns" (the names of the columns, or None), "lowdim" (the
     version that wrote the file) and "version" (that of the format). The checksum is not compared.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lowdim import PCA, files, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pca.safetensors"
+    ...     save(PCA(1).fit([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0]]), path)
+    ...     found = files.header(path)
+    >>> found["class"], found["columns"], found["holds_rows"]
+    ('models.PCA', None, False)
     """
     document = container.header(path)
     return {

@@ -15,7 +15,20 @@ from .names import column_names, has_attribute, of_table, table_number
 
 
 def importance(model: Any) -> Table:
-    """How much each component explains, as `print(model)` shows it, for all components."""
+    """How much each component explains, as `print(model)` shows it, for all components.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.importance(PCA().fit(load_iris().data)))
+    PCA of 150 rows, 4 columns (covariance)
+         std. deviation  variance  proportion  cumulative
+    PC1          2.0563    4.2282      0.9246      0.9246
+    PC2          0.4926    0.2427      0.0531      0.9777
+    PC3          0.2797    0.0782      0.0171      0.9948
+    PC4          0.1544    0.0238      0.0052      1.0000
+    """
     check_is_fitted(model)
     return importance_table(model)
 
@@ -32,6 +45,18 @@ def loadings(model: Any, table: str | int = 0) -> Table:
     model : fitted model with loadings
     table : "X", "y" or int
         For models of several tables: which one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.loadings(PCA(2).fit(load_iris(as_frame=True).data)))
+    Loadings
+    column                 PC1      PC2
+    sepal length (cm)   0.7431   0.3234
+    sepal width (cm)   -0.1738   0.3597
+    petal length (cm)   1.7615  -0.0854
+    petal width (cm)    0.7367  -0.0372
     """
     check_is_fitted(model)
     require(model, "loadings", has_loadings)
@@ -57,6 +82,18 @@ def structure(model: Any, table: str | int = 0, *, cross: bool = False) -> Table
     Of FactorAnalysis they are the entries of L phi, divided by the standard deviations of the columns in the model. Of
     CCA and GCCA they are the correlations with the variates of the own table or, with `cross`, of the other table (CCA
     only).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, inspect
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> print(inspect.structure(CCA(2).fit(X, y), "y"))
+    Correlations of columns with variates of y
+    column    pair1    pair2
+    Weight  -0.6206  -0.7724
+    Waist   -0.9254  -0.3777
+    Pulse    0.3328   0.0415
     """
     check_is_fitted(model)
     require(model, "structure", has_structure)

@@ -33,6 +33,15 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     """T2_i = sum_k z_ik^2 / lambda_k: squared distance from the mean within the subspace, in units of the variances.
 
     Components of zero variance are left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> pca = PCA(2).fit(X)
+    >>> inspect.hotelling_t2(pca, X[:3]).round(2), round(inspect.t2_limit(pca), 2)
+    (array([2.12, 1.87, 2.06]), 5.91)
     """
     check_scores(model, "hotelling_t2")
     Z = model.scores(X)[:, : variable_components(model)]
@@ -40,7 +49,17 @@ def hotelling_t2(model: Any, X: Any) -> Array:
 
 
 def q_residuals(model: Any, X: Any) -> Array:
-    """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales)."""
+    """Q_i = |x_i - mean - W^T z_i|^2: squared distance to the subspace (of the scaled columns, if the model scales).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> pca = PCA(2).fit(X)
+    >>> inspect.q_residuals(pca, X[:3]).round(4), round(inspect.q_limit(pca), 4)
+    (array([0.0008, 0.0541, 0.0007]), 0.3326)
+    """
     check_scores(model, "q_residuals")
     return model.reconstruction_error(X, scaled=True)
 
@@ -50,6 +69,15 @@ class Diagnostics(Tabular):
     """Scores, cos2, T2 and Q of the rows of a table, and the limits that a fraction `alpha` of usual rows exceeds.
 
     Printing it shows the rows beyond a limit; `table()` has all rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> found = inspect.diagnose(PCA(2).fit(X), X)
+    >>> type(found).__name__, found.t2.shape, len(found.t2_outliers), len(found.q_outliers)
+    ('Diagnostics', (150,), 7, 7)
     """
 
     scores: Array

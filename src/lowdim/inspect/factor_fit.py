@@ -49,6 +49,14 @@ class FitReport(Tabular):
     heywood : list of str
         Columns whose uniqueness is at its lower bound.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> report = inspect.fit_report(FactorAnalysis(2, standardize=True).fit(load_wine().data))
+    >>> type(report).__name__, report.dof, round(report.rmsea, 3), round(report.cfi, 3)
+    ('FitReport', 53, 0.155, 0.817)
     """
 
     n: float
@@ -157,15 +165,15 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
       ((p - k)^2 - p - k) / 2. The null chi-square is (n - 1 - (2p + 5)/6) F0, with dof0 = p (p - 1) / 2.
     - RMSEA = sqrt(max(chi-square - dof, 0) / (dof (n - 1))) [1]_. The ends of its interval are sqrt(l / (dof (n - 1))),
       where l is the noncentrality with which chi-square is at the upper or lower quantile of its distribution.
-    - TLI = (F0 / dof0 - F / dof) / (F0 / dof0 - 1 / c) [2]_. It may exceed 1.
+    - TLI = (null chi-square / dof0 - chi-square / dof) / (null chi-square / dof0 - 1) [2]_. It may exceed 1.
     - CFI = 1 - max(chi-square - dof, 0) / max(null chi-square - dof0, chi-square - dof, 0) [3]_.
     - RMSR: root of the mean over pairs of different columns of the squared residual correlations; SRMR: the same over
       the p (p + 1) / 2 entries of a triangle with its diagonal, which maximum likelihood fits exactly except in a
       Heywood case.
     - determinacy: see `determinacy`.
 
-    psych's TLI, RMSR and interval of RMSEA are the same; its RMSEA is sqrt(chi-square / (dof n) - 1 / (n - 1)), and its
-    BIC is `chi_square_bic`.
+    psych's RMSR and interval of RMSEA are the same. Its RMSEA is sqrt(chi-square / (dof n) - 1 / (n - 1)), the null
+    chi-square in its TLI has the multiplier c of the model, and its BIC is `chi_square_bic`.
 
     With missing values, F and F0 are 2 / n times differences of log-likelihoods of the observed entries, residuals are
     those of the covariance of maximum likelihood, and c = n, without Bartlett's correction, as in programs for
@@ -203,7 +211,7 @@ def fit_report(model: Any, X: Any = None, *, level: float = 0.9, sample_weight: 
         interval = (math.sqrt(ends[0] / (dof * (n - 1.0))), math.sqrt(ends[1] / (dof * (n - 1.0))))
         chi_square_bic = chi_square - dof * math.log(n)
         if null_chi_square is not None:
-            tli, cfi = _incremental(misfit, p, k, chi_square, null_chi_square)
+            tli, cfi = _incremental(chi_square, dof, null_chi_square, null_dof)
     rmsr = srmr = None
     if misfit.residual_squares is not None and p > 1:
         pairs, own = misfit.residual_squares
@@ -254,6 +262,16 @@ def determinacy(model: Any) -> Table:
     ----------
     .. [1] Guttman (1955), The determinacy of factor score matrices with implications for five other basic problems of
        common-factor theory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis, inspect
+    >>> print(inspect.determinacy(FactorAnalysis(2, standardize=True).fit(load_wine().data)))
+    Determinacy of the factors
+        correlation      r2  smallest
+    F1       0.9780  0.9565    0.9130
+    F2       0.9383  0.8804    0.7607
     """
     _check_factors(model, "determinacy")
     r = _determinacy(model)
@@ -284,14 +302,10 @@ def _chi_squares(misfit: Misfit, p: int, k: int) -> tuple[float | None, float | 
     return max(factor * misfit.discrepancy, 0.0), null
 
 
-def _incremental(
-    misfit: Misfit, p: int, k: int, chi_square: float, null_chi_square: float
-) -> tuple[float | None, float]:
+def _incremental(chi_square: float, dof: int, null_chi_square: float, null_dof: int) -> tuple[float | None, float]:
     """TLI and CFI, which compare with the model of independent columns."""
-    dof, null_dof, F, F0 = degrees_of_freedom(p, k), p * (p - 1) // 2, misfit.discrepancy, misfit.null_discrepancy
-    assert F is not None and F0 is not None
-    expected = 1.0 / chi_square_factor(misfit, p, k)
-    tli = None if F0 / null_dof == expected else (F0 / null_dof - max(F, 0.0) / dof) / (F0 / null_dof - expected)
+    null = null_chi_square / null_dof
+    tli = None if null == 1.0 else (null - chi_square / dof) / (null - 1.0)
     excess = max(chi_square - dof, 0.0)
     worst = max(null_chi_square - null_dof, excess)
     return tli, 1.0 - excess / worst if worst > 0.0 else 1.0

@@ -33,6 +33,14 @@ def t2_limit(model: Any, alpha: float = 0.05, *, new_rows: bool = False) -> floa
     References
     ----------
     .. [1] Tracy, Young, Mason (1992), Multivariate control charts for individual observations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> pca = PCA(2).fit(load_iris().data)
+    >>> round(inspect.t2_limit(pca), 3), round(inspect.t2_limit(pca, new_rows=True), 3)
+    (5.911, 6.197)
     """
     check_scores(model, "t2_limit")
     _check_alpha(alpha)
@@ -94,6 +102,14 @@ def q_limit(
     .. [2] Bai, Saranadasa (1996), Effect of high dimension: by an example of a two sample problem, eq. 3.5. The
        unbiased estimate of a sum of squared eigenvalues.
     .. [3] Ledoit, Peche (2011), Eigenvectors of some large sample covariance matrix ensembles.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> pca = PCA(2).fit(load_iris().data)
+    >>> round(inspect.q_limit(pca), 3), round(inspect.q_limit(pca, alpha=0.01), 3)
+    (0.333, 0.545)
     """
     check_scores(model, "q_limit")
     _check_alpha(alpha)

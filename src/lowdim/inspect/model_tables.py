@@ -33,7 +33,18 @@ def _is_orthonormal(model: Any) -> bool:
 
 
 class ModelTables(Offers):
-    """The tables of a fitted model as methods: `model.tables.loadings()` is `inspect.loadings(model)`."""
+    """The tables of a fitted model as methods: `model.tables.loadings()` is `inspect.loadings(model)`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA
+    >>> pca = PCA(2).fit(load_iris().data)
+    >>> pca.tables.contributions().shape
+    (4, 2)
+    >>> type(pca.tables).__name__
+    'ModelTables'
+    """
 
     what = "table"
     offers = {

@@ -19,6 +19,15 @@ def column_names(model: Any, table: str | int = 0) -> list[str]:
     model : fitted model
     table : "X", "y" or int
         For models of several tables: which one. The columns of y are "y1", "y2", ... if they had no names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> inspect.column_names(PCA(1).fit(load_iris().data))
+    ['x1', 'x2', 'x3', 'x4']
+    >>> inspect.column_names(PCA(1).fit(load_iris(as_frame=True).data))[0]
+    'sepal length (cm)'
     """
     check_is_fitted(model)
     names: list[str] = model._column_names(table_number(model, table))

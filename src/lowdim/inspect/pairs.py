@@ -24,6 +24,18 @@ def coefficients(model: Any, *, standardized: bool = False) -> Table:
     standardized : bool
         Whether the coefficients are those of columns and responses divided by their standard deviations, which the
         model has to know: it must have been fitted with `scale=True`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, inspect
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> print(inspect.coefficients(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y)))
+    Coefficients in the units of the columns
+         target
+    age  0.0478
+    bmi  8.3778
+    bp   1.4263
     """
     check_is_fitted(model)
     require(model, "coefficients", has_coefficients)
@@ -49,7 +61,20 @@ def has_coefficients(model: Any) -> bool:
 
 
 def vip(model: Any) -> Table:
-    """Variable importance in projection of the columns of X; the average of their squares is one."""
+    """Variable importance in projection of the columns of X; the average of their squares is one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, inspect
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> print(inspect.vip(PLSRegression(2).fit(X[["age", "bmi", "bp"]], y)))
+    Variable importance in projection
+            VIP
+    age  0.5204
+    bmi  1.3212
+    bp   0.9918
+    """
     check_is_fitted(model)
     require(model, "vip", has_vip)
     title = "Variable importance in projection"
@@ -62,7 +87,16 @@ def has_vip(model: Any) -> bool:
 
 
 def canonical_tests(model: Any) -> Table:
-    """Tests of CCA of how many correlations are significant; row k tests that the k-th and all later ones are zero."""
+    """Tests of CCA of how many correlations are significant; row k tests that the k-th and all later ones are zero.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, inspect
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> inspect.canonical_tests(CCA(1).fit(X, y))["p(F)"].round(3)
+    array([0.064, 0.949, 0.775])
+    """
     check_is_fitted(model)
     require(model, "canonical_tests", has_canonical_tests)
     found: Table = model.significance().table()
@@ -75,7 +109,18 @@ def has_canonical_tests(model: Any) -> bool:
 
 
 def pair_correlations(model: Any) -> Table:
-    """Correlations of GCCA between the variates of each two tables, with a row for each component."""
+    """Correlations of GCCA between the variates of each two tables, with a row for each component.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import GCCA, inspect
+    >>> X = load_wine().data
+    >>> print(inspect.pair_correlations(GCCA(1).fit([X[:, :4], X[:, 4:8], X[:, 8:]])))
+    Correlations between the variates of two tables
+           tables 0, 1  tables 0, 2  tables 1, 2
+    comp1       0.6053       0.7156       0.8265
+    """
     check_is_fitted(model)
     require(model, "pair_correlations", has_pair_correlations)
     values = to_numpy(model.pair_correlations_)

@@ -30,6 +30,18 @@ def scores(model: Any, X: Any, y: Any = None) -> Table:
     They are what `transform` returns, but for PCA(whiten=True), whose scores have the variances of the components. If
     `y` is given, to a model of two tables, or if `X` is a list of tables, the scores of all tables stand side by side,
     in columns whose names begin with the table: "X_pair1", "y_pair1".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris(as_frame=True).data
+    >>> print(inspect.scores(PCA(2).fit(X), X[:3]))
+    Scores
+           PC1      PC2
+    0  -2.6841   0.3194
+    1  -2.7141  -0.1770
+    2  -2.8890  -0.1449
     """
     check_is_fitted(model)
     if y is None and has_scores(model):
@@ -48,6 +60,18 @@ def contributions(model: Any, X: Any = None, *, sample_weight: Any = None) -> Ta
     Without `X`, the contributions of the columns: w_kj^2, shape (p, K), which add up to 1 over the columns. With `X`,
     those of its rows: z_ik^2 / (lambda_k (n - ddof)), shape (n, K), which add up to 1 over the rows of the fit. With
     `sample_weight`, the contribution of a row is that of all its copies, and n is the sum of the weights of the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> print(inspect.contributions(PCA(2).fit(load_iris(as_frame=True).data)))
+    Contributions of the columns
+    column                PC1     PC2
+    sepal length (cm)  0.1306  0.4311
+    sepal width (cm)   0.0071  0.5331
+    petal length (cm)  0.7339  0.0301
+    petal width (cm)   0.1284  0.0057
     """
     check_orthonormal(model, "contributions")
     if X is None:
@@ -71,6 +95,18 @@ def cos2(model: Any, X: Any) -> Table:
     """The part of the squared distance of a row from the mean that lies along each component, shape (n, K).
 
     It is z_ik^2 / |x_i - mean|^2, and zero for a row at the mean.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X = load_iris().data
+    >>> print(inspect.cos2(PCA(2).fit(X), X[:3]))
+    cos2 of the rows
+          PC1     PC2
+    0  0.9859  0.0140
+    1  0.9885  0.0042
+    2  0.9974  0.0025
     """
     return rows_by_components(model, squared_cosines(model, X), "cos2 of the rows", row_labels(X))
 
@@ -92,6 +128,16 @@ def correlations(model: Any, X: Any, Y: Any = None, *, sample_weight: Any = None
     The columns are those of `X`, or supplementary columns `Y` with one row for each row of `X`. The correlation of a
     constant column is zero. For the rows and the `sample_weight` of the fit, the squared correlations are the cos2 of
     the columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, inspect
+    >>> X, species = load_iris(return_X_y=True)
+    >>> print(inspect.correlations(PCA(2).fit(X), X, species))
+    Correlations of columns with components
+           PC1      PC2
+    y1  0.9465  -0.1133
     """
     check_scores(model, "correlations")
     check_row_labels(X, Y=Y)

@@ -15,7 +15,24 @@ from .._xp import Array, asarray_like, is_array, is_sparse, read_only
 
 
 class Kernel(ABC):
-    """A function k(x, y) of two rows, which is an inner product in some feature space if `semidefinite`."""
+    """A function k(x, y) of two rows, which is an inner product in some feature space if `semidefinite`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Gaussian, Kernel, Linear
+    >>> isinstance(Gaussian(sigma=2.0), Kernel)
+    True
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
+    >>> Gaussian(sigma=2.0)(X).round(3)  # of all pairs of rows
+    array([[1.   , 0.882, 0.325],
+           [0.882, 1.   , 0.287],
+           [0.325, 0.287, 1.   ]])
+    >>> (Gaussian(sigma=2.0) + Linear())(X, X[:1]).round(3)  # of the rows with those of another table
+    array([[1.   ],
+           [0.882],
+           [0.325]])
+    """
 
     #: Shorthand.
     name: ClassVar[str]
@@ -115,7 +132,15 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """k_1(x, y) + k_2(x, y)"""
+    """k_1(x, y) + k_2(x, y)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Cosine, Linear
+    >>> (Linear() + Cosine())(np.array([[3.0, 4.0]]))
+    array([[26.]])
+    """
 
     name = "sum"
     left: Kernel
@@ -176,7 +201,16 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Product(Sum):
-    """k_1(x, y) k_2(x, y)"""
+    """k_1(x, y) k_2(x, y)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Linear, Polynomial
+    >>> x = np.array([[3.0, 4.0]])
+    >>> (Linear() * Linear())(x) == Polynomial(2, gamma=1.0, coef0=0.0)(x)
+    array([[ True]])
+    """
 
     name = "product"
 
@@ -201,7 +235,15 @@ class Product(Sum):
 
 @dataclass(frozen=True)
 class Multiple(Kernel):
-    """a k(x, y) for a number a > 0"""
+    """a k(x, y) for a number a > 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Linear
+    >>> (0.1 * Linear())(np.array([[3.0, 4.0]]))
+    array([[2.5]])
+    """
 
     name = "multiple"
     kernel: Kernel
@@ -261,6 +303,16 @@ class Function(Kernel):
     """A function of two rows that returns a number, or of two blocks of n and m rows that returns an n x m matrix.
 
     Rows may be any objects that the function accepts. NumPy rows are handed to it read-only.
+
+    Examples
+    --------
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.kernels import Function
+    >>> def shared_letters(a, b):
+    ...     return float(len(set(a) & set(b)))
+    >>> words = ["rows", "row", "column", "columns"]
+    >>> KernelPCA(1, kernel=Function(shared_letters)).fit_transform(words)[:, 0].round(2)
+    array([ 1.32,  1.32, -1.32, -1.32])
     """
 
     name = "function"
@@ -303,7 +355,14 @@ class Function(Kernel):
 
 
 def no_frequencies(kernel: Kernel) -> TypeError:
-    """The error for a kernel without random frequencies, although it depends only on x - y."""
+    """The error for a kernel without random frequencies, although it depends only on x - y.
+
+    Examples
+    --------
+    >>> from lowdim.kernels import ThinPlateSpline, no_frequencies
+    >>> print(str(no_frequencies(ThinPlateSpline())).partition(";")[0])
+    ThinPlateSpline(c=1) is not the Fourier transform of a probability density, so it has no random Fourier features
+    """
     return TypeError(
         f"{kernel} is not the Fourier transform of a probability density, so it has no random Fourier features; use "
         "solver='nystrom'."
@@ -311,7 +370,14 @@ def no_frequencies(kernel: Kernel) -> TypeError:
 
 
 def no_width(kernel: Kernel) -> TypeError:
-    """The error for a kernel without a width."""
+    """The error for a kernel without a width.
+
+    Examples
+    --------
+    >>> from lowdim.kernels import Linear, no_width
+    >>> print(no_width(Linear()))
+    Linear() has no width to be chosen; 'gaussian', 'laplacian' and 'matern' have one.
+    """
     return TypeError(f"{kernel} has no width to be chosen; 'gaussian', 'laplacian' and 'matern' have one.")
 
 

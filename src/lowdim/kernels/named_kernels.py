@@ -33,7 +33,16 @@ _EXPONENT, _EXPONENT_FLOAT32 = 1e-11, 1e-5
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(x, y) = x . y"""
+    """k(x, y) = x . y
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Linear
+    >>> Linear()(np.array([[3.0, 4.0], [1.0, 0.0]]))
+    array([[25.,  3.],
+           [ 3.,  1.]])
+    """
 
     name = "linear"
     shift_free = True
@@ -50,6 +59,13 @@ class Polynomial(Kernel):
     """k(x, y) = (gamma x . y + coef0)^degree
 
     `gamma=None` is 1 / n_features. Positive semidefinite for coef0 >= 0 and whole degrees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Polynomial
+    >>> Polynomial(3, gamma=1.0, coef0=1.0)(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0]]))
+    array([[8.]])
     """
 
     name = "polynomial"
@@ -82,7 +98,15 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Quadratic(Polynomial):
-    """k(x, y) = (gamma x . y + coef0)^2"""
+    """k(x, y) = (gamma x . y + coef0)^2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Quadratic
+    >>> Quadratic(coef0=0.1)(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0]])).round(4)
+    array([[1.21]])
+    """
 
     name = "quadratic"
     degree: float = field(default=2, init=False, repr=False)
@@ -95,6 +119,13 @@ class Sigmoid(Kernel):
     """k(x, y) = tanh(gamma x . y + coef0), not positive semidefinite in general
 
     `gamma=None` is 1 / n_features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Sigmoid
+    >>> Sigmoid(gamma=5.0, coef0=0.5)(np.array([[0.1, 0.2]])).round(4)
+    array([[0.6351]])
     """
 
     name = "sigmoid"
@@ -116,7 +147,15 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """k(x, y) = x . y / (|x| |y|), and zero for rows of zeros"""
+    """k(x, y) = x . y / (|x| |y|), and zero for rows of zeros
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Cosine
+    >>> Cosine()(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([[0.6, 0. ]])
+    """
 
     name = "cosine"
 
@@ -134,9 +173,17 @@ class Cosine(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2)
+    """The Gaussian kernel, k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2).
 
     Pass either `sigma` or `gamma`. Without them sigma is the median distance between rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Gaussian
+    >>> x, y = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+    >>> Gaussian(sigma=5.0)(x, y).round(4), Gaussian(gamma=0.02)(x, y).round(4)
+    (array([[0.6065]]), array([[0.6065]]))
     """
 
     name = "gaussian"
@@ -211,9 +258,16 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """k(x, y) = exp(-gamma sum_d |x_d - y_d|)
+    """The Laplacian kernel, k(x, y) = exp(-gamma sum_d |x_d - y_d|).
 
     `gamma=None` is one over the median of the city-block distances between rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Laplacian
+    >>> Laplacian(gamma=0.1)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
+    array([[0.4966]])
     """
 
     name = "laplacian"
@@ -243,6 +297,13 @@ class Matern(Kernel):
         exp(-r),   (1 + r) exp(-r),   (1 + r + r^2 / 3) exp(-r)
 
     `length=None` is the median distance between rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import Matern
+    >>> Matern(nu=1.5, length=5.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
+    array([[0.4834]])
     """
 
     name = "matern"
@@ -275,7 +336,15 @@ class Matern(Kernel):
 
 @dataclass(frozen=True)
 class ThinPlateSpline(Kernel):
-    """k(x, y) = r^2 log r with r = |x - y| / c, and zero at r = 0. Not positive semidefinite."""
+    """k(x, y) = r^2 log r with r = |x - y| / c, and zero at r = 0. Not positive semidefinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.kernels import ThinPlateSpline
+    >>> ThinPlateSpline(c=1.0)(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])).round(3)
+    array([[ 0.   , 40.236]])
+    """
 
     name = "thin plate spline"
     semidefinite = False
@@ -306,6 +375,12 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
 
     `parameters` (scikit-learn's gamma, degree and coef0) apply to kernels given by name; None stands for the default. A
     parameter that the kernel does not have is refused.
+
+    Examples
+    --------
+    >>> from lowdim.kernels import as_kernel
+    >>> as_kernel("rbf", gamma=0.5), as_kernel("poly", degree=2)
+    (Gaussian(sigma=None, gamma=0.5), Polynomial(degree=2, gamma=None, coef0=1.0))
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if isinstance(kernel, Kernel):
@@ -332,7 +407,14 @@ def as_kernel(kernel: Any, **parameters: Any) -> Kernel:
 
 
 def parameters_of(kernel: str) -> set[str]:
-    """The names of the parameters of the kernel with this name."""
+    """The names of the parameters of the kernel with this name.
+
+    Examples
+    --------
+    >>> from lowdim.kernels import parameters_of
+    >>> sorted(parameters_of("polynomial")), sorted(parameters_of("linear"))
+    (['coef0', 'degree', 'gamma'], [])
+    """
     return {f.name for f in fields(_class_of(kernel)) if f.init}  # type: ignore[arg-type] # all of them are dataclasses
 
 
@@ -345,7 +427,17 @@ def _class_of(kernel: str) -> type[Kernel]:
 
 
 def refuse_parameters(parameters: dict[str, Any], instead: str) -> None:
-    """Refuse parameters that are not None, for a kernel that is not given by name."""
+    """Refuse parameters that are not None, for a kernel that is not given by name.
+
+    Examples
+    --------
+    >>> from lowdim.kernels import refuse_parameters
+    >>> refuse_parameters({"gamma": None}, "give the kernel its own")
+    >>> refuse_parameters({"gamma": 0.5}, "give the kernel its own")
+    Traceback (most recent call last):
+        ...
+    ValueError: gamma=0.5 is for kernels given by name; give the kernel its own.
+    """
     for name, value in parameters.items():
         if value is not None:
             raise ValueError(f"{name}={value!r} is for kernels given by name; {instead}.")

@@ -17,6 +17,7 @@ from ..selection.eigenvalues import Eigenvalues, Unavailable
 from ..selection.folds import count_rows, folds_of, shuffle_folds
 from ..selection.protocol import HeldOutScorer
 from ..selection.rules import ALIASES, RULES, Rule, rule_of
+from ..selection.unordered_folds import folds_for
 from ..solvers import Spectrum
 from ..sources import Source
 
@@ -110,7 +111,8 @@ def _validator(
     n = source.shape[0]
     counted = count_rows(n, weights)
     check_cv_rows(counted)
-    folds = folds_of(_FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed), n, weights=weights)
+    cv = _FOLDS if counted is None else shuffle_folds(min(_FOLDS, counted), seed)
+    folds = folds_for(source, cv, weights=weights)
     return CrossValidator([scorer], source, folds, weights, tables=tables)
 
 

@@ -31,6 +31,11 @@ def register() -> None:
     Pipelines, column transformers and unions of features do not need it. It is for estimators that look up the
     converters of their members by class: `GridSearchCV`, `StackingRegressor`, `VotingRegressor` and the like, with a
     model of lowdim as direct member. Call it once, before the conversion.
+
+    Examples
+    --------
+    >>> from lowdim import onnx
+    >>> onnx.register()
     """
     skl2onnx = _require_skl2onnx()
     for name, cls in _classes():

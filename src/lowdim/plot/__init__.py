@@ -47,7 +47,17 @@ PLOTS: dict[str, Offer] = {function.__name__: offer(function) for function in _F
 
 
 class ModelPlots(Offers):
-    """The plots of one fitted model, as methods. Printing it lists them."""
+    """The plots of one fitted model, as methods. Printing it lists them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> type(pca.plot).__name__, "scree" in dir(pca.plot)
+    ('ModelPlots', True)
+    """
 
     what = "plot"
     offers = PLOTS

@@ -56,6 +56,16 @@ def biplot(
     the longest arrow as long as the farthest point is far. So the angle between two arrows tells the correlation of
     two columns, and the projection of a point on an arrow tells the entry of that row in that column, as far as two
     components represent them. Of more than 25 columns, those of the longest arrows are drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.biplot(wine.data, groups=wine.target)
+    >>> ax.get_xlabel()
+    'PC1 (36.2%)'
     """
     check_outline(outline, level)
     chosen = _pair(model, components)
@@ -116,6 +126,16 @@ def correlation_circle(model: Any, X: Any, Y: Any = None, components: Any = None
     -----
     The squared length of an arrow is the share of the column's variance that the two components explain. Of more than
     25 columns, those of the longest arrows are drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.correlation_circle(wine.data)
+    >>> ax.get_aspect()
+    1.0
     """
     chosen = _pair(model, components)
     tables = [(inspect.correlations(model, X), {"linestyle": "-", "color": color(0)})]

@@ -47,6 +47,16 @@ def variates(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.variates(X, y, component=1)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('pair1: variate of X', 'pair1: variate of y')
     """
     k = chosen_component(model, component)
     shown = rows_shown(model, X, groups, labels, y=y)
@@ -83,6 +93,16 @@ def correlations(model: Any, test: PermutationTest | None = None, *, ax: Any = N
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA, permutation_test
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.correlations(permutation_test(CCA(), X, y, n_permutations=99, random_state=0))
+    >>> ax.get_ylabel()
+    'canonical correlation'
     """
     values = numbers_of(model.correlations_)
     what = "canonical correlation"
@@ -147,6 +167,14 @@ def structure(model: Any, components: Any = None, *, ax: Any = None) -> Any:
     -----
     The correlations of a column are those with the variates of its own table. In a circle, of more than 25 columns of a
     table those with the largest correlations are drawn; 30 bars are shared by the tables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> X, y = load_linnerud(return_X_y=True, as_frame=True)
+    >>> cca = CCA(2).fit(X, y)
+    >>> ax = cca.plot.structure()
     """
     chosen = chosen_components(model, components, 2)
     if not 1 <= len(chosen) <= 2:

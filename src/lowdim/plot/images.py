@@ -56,6 +56,13 @@ def reconstructions(
     -------
     Axes
         All images are in one picture, with a row for each row of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lowdim import PCA
+    >>> X = load_digits().data
+    >>> ax = PCA(20).fit(X).plot.reconstructions(X[:4], shape=(8, 8), n_components=[2, 10, 20])
     """
     counts = _counts(model, n_components)
     height, width, *colors = _shape(shape, int(model.n_features_in_))

@@ -26,6 +26,17 @@ def convergence(model: Any, *, gap: bool = False, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.convergence()
+    >>> ax.get_xlabel()
+    'step'
     """
     values = np.asarray(model.loglike_, dtype=float)
     steps = np.arange(len(values))

@@ -44,6 +44,16 @@ def loadings(model: Any, components: Any = None, *, table: str | int = 0, ax: An
     -----
     Of more than 30 columns, those with the largest sums of squared loadings over these components are shown, in their
     order in the table. The scale of colours is symmetric, and up to 150 numbers are written into their cells.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.loadings()
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['PC1', 'PC2', 'PC3', 'PC4', 'PC5']
     """
     chosen = chosen_components(model, components, _MOST_COMPONENTS)
     found = inspect.loadings(model, table)
@@ -99,6 +109,16 @@ def loading_bars(
     Notes
     -----
     Of more than 30 columns, those with the largest loadings are shown.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.loading_bars("PC2")
+    >>> [tick.get_text() for tick in ax.get_yticklabels()[:3]]
+    ['color_intensity', 'alcohol', 'proline']
     """
     k = chosen_component(model, component)
     interval = None if bootstrap is None else bootstrap.interval("loadings")[:, :, k]

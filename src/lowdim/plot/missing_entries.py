@@ -41,6 +41,15 @@ def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax:
     -----
     Several columns are drawn in units of their standard deviations, from the means of their observed entries; a single
     one in its own units. At most 120 missing entries, and 200 observed ones in each column, are drawn, at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PPCA
+    >>> X = load_iris(as_frame=True).data
+    >>> holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    >>> ax = PPCA(2).fit(holes).plot.missing(holes)
     """
     level = check_level(level)
     filled, deviation = (numbers_of(values) for values in model.impute(X, return_std=True))

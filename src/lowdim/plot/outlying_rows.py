@@ -53,6 +53,16 @@ def outliers(
     -----
     T2 is the squared distance from the mean within the subspace, in units of the variances; Q is the squared distance
     to the subspace. Of more than 10,000 rows, 10,000 are drawn, among them the 200 farthest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.outliers(wine.data)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('T2, distance within the subspace (limit 10.9)', 'Q, distance to the subspace (limit 5.38)')
     """
     shown = rows_shown(model, X, labels=True if labels is None else labels, sample_weight=sample_weight)
     found = diagnose(model, shown.X, alpha=alpha, new_rows=new_rows, sample_weight=shown.sample_weight)

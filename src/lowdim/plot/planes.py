@@ -48,6 +48,13 @@ def contours(model: Any, X: Any, component: Any = 1, *, groups: Any = None, ax: 
     Notes
     -----
     The scores are computed at the 6,400 points of a grid.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from lowdim import KernelPCA
+    >>> X, which = make_circles(100, factor=0.3, noise=0.05, random_state=0)
+    >>> ax = KernelPCA(2, kernel="rbf", sigma=0.4).fit(X).plot.contours(X, groups=which)
     """
     from matplotlib.ticker import MaxNLocator
 

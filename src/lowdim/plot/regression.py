@@ -60,6 +60,15 @@ def validation(model: Any, *, ax: Any = None) -> Any:
     For regressions it is the root mean squared error; its standard error is that of the mean squared error divided by
     2 RMSE. A ring marks the best number of components, and a square the smallest one whose mean is within one standard
     error of the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression, cross_validate, plot
+    >>> found = cross_validate(PLSRegression(), *load_diabetes(return_X_y=True))
+    >>> ax = plot.validation(found)
+    >>> ax.get_ylabel()
+    'RMSE of held-out rows'
     """
     found: Any = _validation_of(model)
     errors = found.by_response is not None
@@ -102,6 +111,16 @@ def vip(model: Any, *, ax: Any = None) -> Any:
     Notes
     -----
     Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.vip()
+    >>> [tick.get_text() for tick in ax.get_yticklabels()[:2]]
+    ['bmi', 's5']
     """
     ax = make_axes(ax)
     found = inspect.vip(model)
@@ -131,6 +150,16 @@ def coefficients(model: Any, response: Any = None, *, bootstrap: Bootstrap | Non
     Notes
     -----
     Up to 40 columns are sorted bars; more of them, as in spectra, are a curve over the columns in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.coefficients()
+    >>> ax.get_xlabel()
+    'coefficient for target'
     """
     j, name = _response(model, response)
     found = inspect.coefficients(model)
@@ -173,6 +202,16 @@ def predictions(model: Any, X: Any, y: Any, response: Any = None, *, ax: Any = N
     Notes
     -----
     On the rows of the fit, predictions are better than on new rows; see `validation`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lowdim import PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> pls = PLSRegression(2).fit(X, y)
+    >>> ax = pls.plot.predictions(X, y)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('measured', 'predicted')
     """
     names = inspect.column_names(model, "y")
     check_row_labels(X, y=y)

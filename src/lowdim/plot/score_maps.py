@@ -54,6 +54,16 @@ def scores(
     Notes
     -----
     Of more than 10,000 rows, 10,000 are drawn at random, and a note says so. Ellipses and hulls are those of all rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.scores(wine.data, groups=wine.target)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('PC1 (36.2%)', 'PC2 (19.2%)')
     """
     check_outline(outline, level)
     chosen = chosen_components(model, components, 2)

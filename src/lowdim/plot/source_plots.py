@@ -37,6 +37,15 @@ def densities(model: Any, X: Any, components: Any = None, *, ax: Any = None) -> 
     -----
     Each source has its own line, on which heights are proportional to densities. The ends of the axis leave out one
     row in a thousand on each side, so that single rows do not press the histograms together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.densities(X)
     """
     chosen = chosen_components(model, components, _MOST)
     U = scores_of(model, X)[:, chosen]
@@ -80,6 +89,15 @@ def sources(model: Any, X: Any, components: Any = None, *, n_rows: int = 1000, a
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> sources = np.random.default_rng(0).laplace(size=(300, 2))
+    >>> X = sources @ np.array([[2.0, 1.0], [1.0, 1.0]])
+    >>> ica = ICA().fit(X)
+    >>> ax = ica.plot.sources(X, n_rows=100)
     """
     if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
         raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")

@@ -35,6 +35,16 @@ def scree(model: Any, choices: Choices | None = None, *, threshold: str | None =
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.scree()
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('component', 'variance')
     """
     if isinstance(model, Choices):
         choices = model
@@ -128,6 +138,16 @@ def cumulative(model: Any, *, level: float = 0.9, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import PCA
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = PCA(5, standardize=True).fit(wine.data)
+    >>> ax = pca.plot.cumulative(level=0.8)
+    >>> ax.get_ylabel()
+    'cumulative proportion of variance'
     """
     if not 0.0 < level <= 1.0:
         raise ValueError(f"level={level!r} must be a proportion above 0 and at most 1.")

@@ -53,11 +53,10 @@ def map_rows(
     """
     source = open_source(X)
     rows = rows_to_map(source, getattr(function, "keeps_sparse", False))
-    n = source.shape[0]
     if source.traits.engine is not None:
         task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
         return source.traits.engine.mapped(source, task, task(source.first_block, 0), names)
-    parts = parts_of(source, threaded_blas=False)
+    n, parts = source.shape[0], parts_of(source, threaded_blas=False)
     if len(parts) == 1:
         pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 
 from .._xp import Array, asarray_like, to_numpy
-from ..errors import bad_weights, weights_without_column
-from ..sources import (
-    Source,
-)
+from ..errors import bad_weights, no_order, weights_without_column
+from ..sources import CarriedColumn, Source
 
 
 def check_weights(weights: Any, source: Source) -> Array:
-    """Check frequency weights and return them as an array with the namespace, device and dtype of the rows."""
+    """Check frequency weights and return them as an array with the namespace, device and dtype of the rows, or as they
+    are if they are a column that goes along with the rows."""
     if isinstance(weights, str):
         raise weights_without_column(weights)
+    if isinstance(weights, CarriedColumn):
+        return weights.checked(source)
+    if source.traits.engine is not None and not source.traits.engine.ordered:
+        raise no_order("weights in an array")
     w = to_numpy(weights)
     if w.dtype.kind == "c":
         raise bad_weights("must hold real numbers", f"dtype {w.dtype}")

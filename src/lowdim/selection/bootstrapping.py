@@ -42,6 +42,16 @@ class Bootstrap(Tabular):
         What was resampled.
     n_blocks : int
         The number of rows, blocks or groups that were resampled.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, bootstrap
+    >>> found = bootstrap(PCA(2), load_iris().data, n_boot=200, random_state=0)
+    >>> type(found).__name__, sorted(found.estimates)
+    ('Bootstrap', ['explained_variance', 'explained_variance_ratio', 'loadings', 'noise_variance'])
+    >>> found.standard_error("explained_variance").round(2)
+    array([0.28, 0.03])
     """
 
     estimator: str

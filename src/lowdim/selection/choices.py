@@ -23,7 +23,18 @@ _UNITS = 100.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Tabular):
-    """The result of one rule. Printing it shows the curve from which the number of components was chosen."""
+    """The result of one rule. Printing it shows the curve from which the number of components was chosen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import choose_n_components
+    >>> choice = choose_n_components(load_iris().data, "kaiser")["kaiser"]
+    >>> type(choice).__name__, choice.k
+    ('Choice', 1)
+    >>> choice.curve.round(3)  # the mean of the eigenvalues, with which each of them is compared
+    array([1.143, 1.143, 1.143, 1.143])
+    """
 
     rule: str
     #: The number of components; None if the rule is not available.
@@ -83,6 +94,14 @@ class Choices(Tabular, Mapping[str, Choice]):
         The input of the rules; `eigenvalues.values` are the values of the scree plot.
     answers : tuple of Choice
         The results, in the order of the rules.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import choose_n_components
+    >>> choices = choose_n_components(load_iris().data, ["minka", "elbow"])
+    >>> type(choices).__name__, list(choices), choices["mle"].k
+    ('Choices', ['minka', 'elbow'], 3)
     """
 
     eigenvalues: Eigenvalues

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from .. import summaries
-from .._xp import namespace, to_numpy
 from ..linalg import FLOAT32_EPS, FLOAT64_EPS, rank_cut, require_rows, resolution
 from ..reading import Rows, check_weights
 from ..solvers import Covariance, Job, Request, Triangle, spectra
 from ..solvers.escalate import refine
-from ..sources import Source, by_name, open_source, with_known_length
+from ..sources import Source, by_name, open_source, sum_of, with_known_length
 from ..summaries import Columns, Moments
 from .choices import Choice, Choices
 from .cross_validation import NoFoldSummaries
 from .eigenvalues import Eigenvalues, Unavailable
-from .folds import count_rows, folds_of, shuffle_folds
+from .folds import count_rows, on_host, shuffle_folds
 from .holes import choose_with_holes, complete_or_holes
 from .likelihood import held_out_likelihood
 from .resampling import seed_of
 from .rules import RULES, Rule, rule_of
+from .unordered_folds import folds_for
 from .validation_table import CrossValidation
 
 #: Up to this many columns, the p x p matrix is computed for the rules that need it, even if there are fewer rows than
@@ -134,7 +134,7 @@ def choose_n_components(
     folds, note = None, ""
     if any(rule.needs == "folds" for rule in asked):
         note = _why_no_folds(rows.source, cv, rows.weights)
-        folds = None if note else folds_of(shuffle_folds(cv, seed), rows.shape[0], weights=rows.weights)
+        folds = None if note else folds_for(rows.source, shuffle_folds(cv, seed), weights=rows.weights)
     return choose_with_holes(rows, asked, folds, options, standardize=bool(standardize), ddof=ddof, note=note)
 
 
@@ -192,7 +192,7 @@ def eigenvalues_of(
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     n, p = source.shape
     if n is not None:
-        weight = float(n) if weights is None else float(namespace(weights).sum(weights))
+        weight = float(n) if weights is None else sum_of(weights)
         require_rows(n, weight, 1, fixed=True)
     rows, request = Rows(source, weights), Request(ddof=ddof, standardize=standardize, center=center)
     wide = n is not None and n < p and not (matrix and p <= _MATRIX_UP_TO)
@@ -294,7 +294,7 @@ def _why_no_folds(source: Source, cv: Any, weights: Any) -> str:
     n, p = source.shape
     if n is None and not source.traits.rereadable and isinstance(cv, numbers.Integral):
         return "needs the number of rows, or labels of the rows as cv"
-    weight, counted = (n if weights is None else float(np.sum(to_numpy(weights)))), count_rows(n, weights)
+    weight, counted = (n if weights is None else sum_of(on_host(weights))), count_rows(n, weights)
     # The copies of a row of weight 2 are not split between folds, so a number of folds needs as many rows.
     few_rows = isinstance(cv, numbers.Integral) and counted is not None and counted < 10
     few = p < 2 or few_rows or (weight is not None and weight < 10)

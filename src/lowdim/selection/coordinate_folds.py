@@ -37,7 +37,7 @@ class CoordinateFolds:
         self._replaced = tuple(is_replaced(t.source, n, r) for t, r in zip(self._tables, scorer.rotates, strict=True))
         self._scaled = [r and s for r, s in zip(self._replaced, scorer.scaled, strict=True)]
         self._width = max(int(run.counts[-1]), 1)
-        self._splits = [(train[used], test[used]) for train, test in run.split_weights()]
+        self._splits = [(train[used], test[used]) for train, test in run.folds.split_weights(run.weights)]
 
     def scores(self) -> Scores:
         frames = self._frames()

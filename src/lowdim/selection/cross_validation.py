@@ -19,8 +19,9 @@ from ..solvers.plan import cheapest_plan, checked_plan
 from ..sources import Source, by_name, gather
 from .fold_run import FoldJob, FoldResult, FoldRun
 from .fold_scores import FOLD_SCORES, RefitFolds
-from .folds import Folds, folds_of, tables_in
+from .folds import Folds, tables_in
 from .protocol import CanBeValidated, HeldOutScorer
+from .unordered_folds import folds_for
 from .validation_table import CrossValidation
 
 _NO_SUMMARIES = (
@@ -143,7 +144,7 @@ def _validator(
     source, tables = models[0].open_rows(X, y), (X, y)
 
     def folds() -> Folds:
-        return folds_of(cv, source.shape[0], groups, _classes(tables[1], source.shape[0]), weights)
+        return folds_for(source, cv, groups, _classes(tables[1], source.shape[0]), weights)
 
     weights = None if sample_weight is None else check_weights(sample_weight, source)
     try:
@@ -259,11 +260,7 @@ class CrossValidator:
 
     def _sizes(self) -> np.ndarray:
         """Weights of the training rows and of the held-out rows, shape (splits, 2)."""
-        weights = None if self.weights is None else to_numpy(self.weights)
-        each = [
-            np.bincount(column[column >= 0], None if weights is None else weights[column >= 0], minlength=count)
-            for column, count in zip(self.folds.labels.T, self.folds.counts, strict=True)
-        ]
+        each = self.folds.weights_of_cells(self.weights)
         return np.array([[each[s.labelling][list(c)].sum() for c in (s.train, s.test)] for s in self.folds.splits])
 
     def _result(self, scores: np.ndarray) -> CrossValidation:
@@ -280,7 +277,7 @@ class CrossValidator:
             per_split=scores.mean(axis=-1) if by_response else scores,
             by_response=scores if by_response else None,
             weights=self._sizes()[:, 1],
-            n_samples=len(self.folds.labels),
+            n_samples=self.folds.n,
             n_passes=self.passes,
             plan=self.plan,
             of_means=of_means,

@@ -16,7 +16,20 @@ from ..summaries.base import require_seen
 
 
 class Unavailable(ValueError):
-    """The rule is not available for these rows; the message says why."""
+    """The rule is not available for these rows; the message says why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Moments
+    >>> from lowdim.selection import Eigenvalues, Unavailable, rule_of
+    >>> one_column = Eigenvalues.from_summary(Moments.from_covariance(np.eye(1), n_samples=50))
+    >>> try:
+    ...     rule_of("map").function(one_column)
+    ... except Unavailable as error:
+    ...     print(error)
+    partial correlations need at least 2 columns that are not constant
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +38,15 @@ class Eigenvalues:
 
     Rules ignore columns that are constant up to the rounding of their entries. The p of the formulas is therefore
     `n_varying`, the number of the other columns, if it is known which columns are constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Moments
+    >>> from lowdim.selection import Eigenvalues
+    >>> e = Eigenvalues.from_summary(Moments.from_covariance(np.diag([3.0, 1.0, 0.0]), n_samples=50))
+    >>> e.values, e.total, e.rank
+    (array([3., 1.]), 4.0, 2)
     """
 
     #: lambda_1 >= lambda_2 >= ..., with divisor n - ddof: the min(n - 1, n_varying) that can be nonzero, or

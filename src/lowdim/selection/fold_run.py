@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,7 +12,6 @@ import numpy as np
 from .._blas import available
 from .._memory import memory_bytes
 from .._threads import check_stop, run_in_parallel
-from .._xp import to_numpy
 from ..errors import LowdimWarning, without_warnings
 from ..solvers.base import Job
 from ..sources import Source
@@ -102,13 +100,6 @@ class FoldRun:
             ),
             refits=scorer.refits,
         )
-
-    def split_weights(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For each split the weights of the training rows and those of the held-out rows."""
-        weights = np.ones(len(self.folds.labels)) if self.weights is None else to_numpy(self.weights).astype(np.float64)
-        for split in self.folds.splits:
-            column = self.folds.labels[:, split.labelling]
-            yield weights * np.isin(column, split.train), weights * np.isin(column, split.test)
 
 
 def is_replaced(member: Source, n: int, rotates: bool) -> bool:

@@ -14,13 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._memory import memory_bytes
-from .._xp import to_numpy
 from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, without_warnings
 from ..solvers.base import EIGH_WORK, AnySolver, Cost
 from ..summaries.base import union
 from .coordinate_folds import CoordinateFolds
 from .fold_run import FoldJob, FoldResult, FoldRun, Scores, score_pairs
-from .folds import split_summaries, summarize_by_label, tables_in
+from .folds import split_summaries, tables_in
 from .protocol import HeldOutScores
 
 #: Fits to rows are considered if there are at least this many times as many columns as rows.
@@ -59,10 +58,8 @@ class SummaryFolds(FoldScores):
 
     def score(self, run: FoldRun) -> FoldResult:
         like = run.scorers[0].summary(run.source, self.fine)
-        parts = summarize_by_label(run.source, like, run.folds.labels, run.folds.counts, run.weights)
-        left_out = run.folds.labels[:, 0] < 0
-        missing = left_out if run.weights is None else left_out & (to_numpy(run.weights) > 0)
-        return FoldResult(_score_parts(run, parts), None if np.any(missing) else union(parts[0]))
+        parts = run.folds.summarize(run.source, like, run.weights)
+        return FoldResult(_score_parts(run, parts), union(parts[0]) if run.folds.uses_all(run.weights) else None)
 
     def cost(self, job: FoldJob) -> Cost:
         n, p = job.rows, job.p
@@ -141,7 +138,7 @@ class RefitFolds(FoldScores):
     def score(self, run: FoldRun) -> FoldResult:
         found = []
         with without_warnings(LowdimWarning), np.errstate(all="ignore"):
-            for train, test in run.split_weights():
+            for train, test in run.folds.split_weights(run.weights):
                 each = [scorer.refit_scores(*run.tables, train, test, run.counts) for scorer in run.scorers]
                 found.append([HeldOutScores(scores, True) for scores in each])
         return FoldResult(found)

@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, check_c
 from .._xp import asarray_like, dense, to_numpy
 from ..errors import bad_weights, unknown_length
 from ..reading import summarize
-from ..sources import ArraySource, BesideSource, Source
+from ..sources import ArraySource, BesideSource, CarriedColumn, Source, count_positive
 from ..summaries import Columns, Labelled
 from ..summaries.base import Summary, union
 
@@ -44,6 +44,35 @@ class Folds:
     counts: tuple[int, ...]
     splits: tuple[Split, ...]
 
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.labels)
+
+    def weights_of_cells(self, weights: Any) -> list[np.ndarray]:
+        """For each labelling the total weight of each cell; the number of its rows without weights."""
+        w = None if weights is None else to_numpy(weights)
+        return [
+            np.bincount(column[column >= 0], None if w is None else w[column >= 0], minlength=count)
+            for column, count in zip(self.labels.T, self.counts, strict=True)
+        ]
+
+    def uses_all(self, weights: Any) -> bool:
+        """Whether each row of positive weight belongs to a cell of the first labelling."""
+        left_out = self.labels[:, 0] < 0
+        return not np.any(left_out if weights is None else left_out & (to_numpy(weights) > 0))
+
+    def summarize(self, source: Source, like: S, weights: Any) -> list[list[S]]:
+        """A summary of the rows of each cell, from one pass over the rows."""
+        return summarize_by_label(source, like, self.labels, self.counts, weights)
+
+    def split_weights(self, weights: Any) -> Iterator[tuple[Any, Any]]:
+        """For each split the weights of the training rows and those of the held-out rows."""
+        w = np.ones(self.n) if weights is None else to_numpy(weights).astype(np.float64)
+        for split in self.splits:
+            column = self.labels[:, split.labelling]
+            yield w * np.isin(column, split.train), w * np.isin(column, split.test)
+
 
 def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
     """The folds that `cv` stands for, as labels of n rows.
@@ -71,12 +100,15 @@ def folds_of(cv: Any, n: int | None, groups: Any = None, y: Any = None, weights:
         values, codes = np.unique(labels, return_inverse=True)
         if len(values) < 2:
             raise ValueError(f"cv: all rows have the label {values[0]!r}; at least two labels are needed.")
-        cells = range(len(values))
-        splits = tuple(Split(0, tuple(c for c in cells if c != left), (left,)) for left in cells)
-        return Folds(codes.reshape(-1, 1), (len(values),), splits)
+        return Folds(codes.reshape(-1, 1), (len(values),), leave_each_out(len(values)))
     if n is None:
         raise unknown_length("cross-validation", ", or cv=labels with the label of each row")
     return _folds_from_pairs(list(_pairs(cv, n, groups, y, weights)), n)
+
+
+def leave_each_out(k: int) -> tuple[Split, ...]:
+    """The splits in which each of k cells is held out in turn."""
+    return tuple(Split(0, tuple(c for c in range(k) if c != left), (left,)) for left in range(k))
 
 
 def shuffle_folds(cv: Any, seed: int) -> Any:
@@ -150,7 +182,12 @@ def summarize_by_label(
     """A summary of the rows of each label, from one pass over the rows; the labels are read as an additional table."""
     column = ArraySource(asarray_like(labels, source.empty(0), dtype=source.dtype))
     column.table = "the labels"
-    return summarize(BesideSource([*tables_in(source), column]), Labelled(like, counts), weights=weights).parts
+    return summarize_tables([*tables_in(source), column], like, counts, weights)
+
+
+def summarize_tables(tables: Sequence[Source], like: S, counts: Sequence[int], weights: Any) -> list[list[S]]:
+    """A summary of the rows of each label, which are the last of the tables."""
+    return summarize(BesideSource(tables), Labelled(like, counts), weights=weights).parts
 
 
 def _without_each(cells: Sequence[S], wanted: set[int]) -> dict[int, S]:
@@ -191,7 +228,18 @@ def _given_labels(cv: Any, n: int | None) -> np.ndarray | None:
 
 def count_rows(n: int | None, weights: Any) -> int | None:
     """The number of rows of positive weight; n without weights."""
-    return n if weights is None else int(np.count_nonzero(to_numpy(weights) > 0))
+    return n if weights is None else count_positive(on_host(weights))
+
+
+def on_host(weights: Any) -> Any:
+    """Weights, which may be a list, as an array of NumPy; a column that goes along with the rows as it is."""
+    return weights if isinstance(weights, CarriedColumn) else to_numpy(weights)
+
+
+def check_n_folds(cv: Any, most: int | None) -> None:
+    """Raise an error unless a number of folds is at least 2 and at most the number of rows."""
+    if not 2 <= int(cv) <= int(most or 0):
+        raise ValueError(f"cv={cv} must be at least 2 and at most {most}, the number of rows.")
 
 
 def split_rows(cv: Any, n: int, y: Any = None, groups: Any = None, weights: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -216,8 +264,8 @@ def _pairs(cv: Any, n: int, groups: Any, y: Any, weights: Any) -> Iterator[tuple
         elif isinstance(cv, numbers.Integral):
             cv = GroupKFold(int(cv))
     most = count_rows(n, weights)
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_) and not 2 <= int(cv) <= int(most or 0):
-        raise ValueError(f"cv={cv} must be at least 2 and at most {most}, the number of rows.")
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool | np.bool_):
+        check_n_folds(cv, most)
     odd = isinstance(cv, str | bytes | dict | set | bool | np.bool_)
     if odd or (cv is not None and not hasattr(cv, "__iter__") and not _splits(cv)):
         raise TypeError(

@@ -45,6 +45,15 @@ class WidthChoice(Tabular):
         `held_out` for rows whose columns were shuffled independently.
     grouped : array
         The share of the squared scores of rows that were left out which the nearest of K + 1 centres explains.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from lowdim import choose_width
+    >>> circles, _ = make_circles(100, factor=0.3, noise=0.05, random_state=0)
+    >>> found = choose_width(circles, 2, factors=(1, 0.35))
+    >>> type(found).__name__, found.best  # the smaller width
+    ('WidthChoice', 1)
     """
 
     kernels: tuple[Kernel, ...]

@@ -14,9 +14,9 @@ from ..sources import Source
 from ..summaries import Moments, Triangle
 from .coordinates import Frame
 from .cross_validation import CrossValidator, check_counts
-from .folds import folds_of
 from .held_out_scores import HeldOutMoments, spectral_densities
 from .protocol import HeldOutScores
+from .unordered_folds import folds_for
 from .validation_table import CrossValidation
 
 
@@ -124,6 +124,6 @@ def held_out_likelihood(
 ) -> tuple[CrossValidation, Moments | Triangle | None]:
     """Held-out log-likelihood of PPCA for every K, and a summary of all rows (or None)."""
     weights = None if sample_weight is None else check_weights(sample_weight, source)
-    folds = folds_of(cv, source.shape[0], weights=weights)
+    folds = folds_for(source, cv, weights=weights)
     validator = CrossValidator([SpectralScorer(standardize, center=center)], source, folds, weights)
     return validator.run(), validator.total

@@ -50,6 +50,14 @@ class PermutationTest(Tabular):
         The same for shuffled rows: for CCA, the largest correlation that is left after the earlier pairs.
     are_correlations : bool
         Whether strengths are correlations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA, permutation_test
+    >>> found = permutation_test(PCA(), load_iris().data, n_permutations=99, random_state=0)
+    >>> type(found).__name__, found.n_components, found.p_values.round(2)
+    ('PermutationTest', 1, array([0.01, 1.  , 1.  , 1.  ]))
     """
 
     estimator: str

@@ -32,6 +32,13 @@ class Pooled(Tabular):
         The degrees of freedom that the estimates would have without missing values.
     level : float
         The level of the intervals.
+
+    Examples
+    --------
+    >>> from lowdim import pool
+    >>> found = pool([1.0, 1.2, 1.1], [0.04, 0.05, 0.04], names=["mean"])
+    >>> type(found).__name__, round(float(found.estimate), 2), round(float(found.standard_error), 3)
+    ('Pooled', 1.1, 0.238)
     """
 
     estimate: np.ndarray

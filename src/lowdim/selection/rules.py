@@ -25,7 +25,14 @@ def all_eigenvalues(e: Eigenvalues) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that chooses the number of components or factors K."""
+    """A rule that chooses the number of components or factors K.
+
+    Examples
+    --------
+    >>> from lowdim.selection import RULES
+    >>> RULES["kaiser"].brief
+    'noise eigenvalues are all equal (n far above p)'
+    """
 
     name: str
     #: (Eigenvalues, **options) -> (K, curve), or None for a rule that needs the rows themselves.
@@ -205,7 +212,14 @@ ALIASES = {"mle": "minka", "horn": "parallel", "velicer": "map"}
 
 
 def rule_of(name: Any) -> Rule:
-    """The rule with this name or alias."""
+    """The rule with this name or alias.
+
+    Examples
+    --------
+    >>> from lowdim.selection import rule_of
+    >>> rule_of("mle").name, rule_of("horn").name
+    ('minka', 'parallel')
+    """
     known = {**RULES, **FACTOR_RULES}
     rule = known.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if rule is None:

@@ -47,6 +47,14 @@ class Suitability(Tabular):
     columns : list of str
         The names of the columns.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import factor_suitability
+    >>> found = factor_suitability(load_wine().data[:, :7])
+    >>> type(found).__name__, round(found.kmo, 3), found.dof
+    ('Suitability', 0.576, 21)
     """
 
     n: float

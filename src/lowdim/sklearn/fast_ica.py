@@ -216,6 +216,16 @@ def fastica(
         (None without `compute_sources`).
     mean, n_iter
         On request, the mean of the rows (None if `whiten` is False), and the number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.sklearn import fastica
+    >>> sources = np.random.default_rng(0).laplace(size=(500, 2))
+    >>> K, W, S = fastica(sources @ np.array([[2.0, 1.0], [1.0, 1.0]]), random_state=0)
+    >>> np.abs(np.corrcoef(S.T, sources.T)[:2, 2:]).round(1)
+    array([[1., 0.],
+           [0., 1.]])
     """
     model = FastICA(
         n_components,

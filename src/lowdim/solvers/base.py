@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from .._memory import in_words, memory_bytes
 from .._progress import Progress
-from .._xp import Array, count_true, namespace
+from .._xp import Array
 from ..errors import needs_memory, read_once
 from ..sources.base import Traits
+from ..sources.carried import count_positive, sum_of
 from ..summaries import Columns, Moments, Triangle
 from ..summaries.base import Summary
 from .results import Spectrum
@@ -32,7 +33,18 @@ EIGH_WORK = 4.0
 
 @dataclass(frozen=True)
 class Request:
-    """The request to a solver of spectra."""
+    """The request to a solver of spectra.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading import Rows
+    >>> from lowdim.solvers import Covariance, Request
+    >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> Covariance().solve(rows, Request(k=1, standardize=True)).scale.round(3)
+    array([1.633, 1.826])
+    """
 
     #: Number of leading eigenpairs; None for all min(n, p).
     k: int | None = None
@@ -60,7 +72,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Job:
-    """The job that a plan is made for: the shape of the rows, the number of components, the traits of the source."""
+    """The job that a plan is made for: the shape of the rows, the number of components, the traits of the source.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import Gram, Job
+    >>> Gram().cost(Job(n=50, p=10_000, k=3)).passes
+    2
+    """
 
     n: int | None
     p: int
@@ -84,7 +103,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimated cost of a job."""
+    """The estimated cost of a job.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import Covariance, Job
+    >>> cost = Covariance().cost(Job(n=1000, p=20, k=3))
+    >>> type(cost).__name__, cost.passes
+    ('Cost', 1)
+    """
 
     #: Multiplications, at the speed of a large matrix product.
     work: float
@@ -98,7 +125,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Plan:
-    """The solver that will run, its cost, and the reason for choosing it."""
+    """The solver that will run, its cost, and the reason for choosing it.
+
+    Examples
+    --------
+    >>> from lowdim import PCA, plan
+    >>> found = plan(PCA(3), (1000, 20))
+    >>> type(found).__name__, found.solver.name, found.passes, found.why
+    ('Plan', 'covariance', 1, 'one product of the rows is cheapest for 20 columns')
+    """
 
     solver: Any
     #: Lower bound on the passes over the rows.
@@ -119,7 +154,18 @@ class Plan:
 
 
 class RowsLike(Protocol):
-    """What a solver may do with rows; implemented by `lowdim.reading.Rows`."""
+    """What a solver may do with rows; implemented by `lowdim.reading.Rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading import Rows
+    >>> from lowdim.solvers import Covariance, Request, RowsLike
+    >>> rows: RowsLike = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> Covariance().solve(rows, Request(k=1)).values.round(3)
+    array([17.062])
+    """
 
     shape: tuple[int | None, int]
     weights: Array | None
@@ -171,7 +217,16 @@ class RowsLike(Protocol):
 
 
 class AnySolver(ABC):
-    """Base class of all solvers: a name, a cost, the jobs that are refused, and the next more accurate solver."""
+    """Base class of all solvers: a name, a cost, the jobs that are refused, and the next more accurate solver.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import SOLVERS, AnySolver
+    >>> all(issubclass(solver, AnySolver) for solver in SOLVERS.values())
+    True
+    >>> sorted(SOLVERS)
+    ['covariance', 'gram', 'krylov', 'triangle']
+    """
 
     #: The shorthand, which `plan_` and `solver_` show.
     name: ClassVar[str]
@@ -250,7 +305,7 @@ def with_passes(record: R, passes: int) -> R:
 def total_weight(rows: RowsLike) -> float | None:
     """The sum of the weights, or the number of rows if there are no weights; None if that is unknown."""
     if rows.weights is not None:
-        return float(namespace(rows.weights).sum(rows.weights))
+        return sum_of(rows.weights)
     return None if rows.shape[0] is None else float(rows.shape[0])
 
 
@@ -258,7 +313,7 @@ def counted_rows(rows: RowsLike) -> int | None:
     """The number of rows of positive weight, since the others are as if they were absent; None if it is unknown."""
     if rows.shape[0] is None or rows.weights is None:
         return rows.shape[0]
-    return count_true(rows.weights > 0)
+    return count_positive(rows.weights)
 
 
 def repeated_rows(rows: RowsLike) -> int | None:

@@ -13,7 +13,14 @@ from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
 class Status(Enum):
-    """How a solve ended; the value describes it in words."""
+    """How a solve ended; the value describes it in words.
+
+    Examples
+    --------
+    >>> from lowdim import PCA
+    >>> PCA(1).fit([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0]]).status_
+    <Status.EXACT: 'solved directly, to rounding'>
+    """
 
     EXACT = "solved directly, to rounding"
     CONVERGED = "iterated until the residual was below the tolerance"
@@ -31,6 +38,13 @@ class Tail:
     """The eigenvalues that were not kept: their sum, and the sums of their squares and cubes.
 
     The latter are divided by the square and the cube of the sum, and are None if the solver does not know them.
+
+    Examples
+    --------
+    >>> from lowdim import PCA
+    >>> pca = PCA(1, ddof=0).fit([[1.0, 2.0, 0.0], [3.0, 3.0, 1.0], [3.0, 5.0, 0.0], [1.0, 4.0, 2.0]])
+    >>> type(pca.tail_).__name__, round(pca.tail_.total / 4, 3), round(2 * pca.noise_variance_, 3)
+    ('Tail', 1.294, 1.294)
     """
 
     total: float = 0.0
@@ -51,7 +65,19 @@ class Tail:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading eigenpairs of a scatter matrix, which is a covariance matrix times its divisor."""
+    """Leading eigenpairs of a scatter matrix, which is a covariance matrix times its divisor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> from lowdim.reading import Rows
+    >>> from lowdim.solvers import Covariance, Request
+    >>> rows = Rows(open_source(np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])))
+    >>> found = Covariance().solve(rows, Request(k=1))
+    >>> type(found).__name__, found.values.round(3), found.mean
+    ('Spectrum', array([17.062]), array([3., 4.]))
+    """
 
     #: Eigenvalues of the scatter, descending, (k,).
     values: Array
@@ -105,7 +131,16 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Misfit:
-    """How far the covariance of a latent Gaussian model is from the covariance of the rows."""
+    """How far the covariance of a latent Gaussian model is from the covariance of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> found = FactorAnalysis(2).fit(load_wine().data).misfit()
+    >>> type(found).__name__, round(found.discrepancy, 3)
+    ('Misfit', 1.64)
+    """
 
     #: Total weight of the rows.
     weight: float

@@ -16,6 +16,7 @@ from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
+from .carried import CarriedColumn, count_positive, sum_of
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
@@ -148,6 +149,16 @@ def open_source(X: Any, wanted: Sequence[str] | None = None) -> Source:
 
     `wanted` are the names of the columns that a fitted model needs. Of files that have them, just these are read;
     everything else has to have them and no others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import open_source
+    >>> source = open_source([np.zeros((3, 2)), np.ones((4, 2))])
+    >>> source.shape, source.traits.rereadable
+    ((7, 2), True)
+    >>> [block.shape for block in source.blocks(2)]
+    [(2, 2), (1, 2), (2, 2), (2, 2)]
     """
     if isinstance(X, Source):
         return X
@@ -361,6 +372,7 @@ __all__ = [
     "SOURCES",
     "ArraySource",
     "BesideSource",
+    "CarriedColumn",
     "ColumnsSource",
     "CountedSource",
     "DaskSource",
@@ -385,6 +397,7 @@ __all__ = [
     "can_be_opened",
     "can_be_read_once",
     "check_row_labels",
+    "count_positive",
     "gather",
     "hold_files",
     "holds_objects",
@@ -395,6 +408,7 @@ __all__ = [
     "open_target",
     "row_labels",
     "scan",
+    "sum_of",
     "unusable_block_error",
     "with_known_length",
 ]

@@ -18,6 +18,7 @@ from ..errors import other_version
 if TYPE_CHECKING:
     from .._xp import Array
     from .base import Source
+    from .carried import CarriedColumn
 
 #: The number of results that one task of a tree merges.
 FAN_IN = 8
@@ -36,7 +37,8 @@ class Engine(ABC):
 
     A task is a function `task(part, start, along)`: `part` is a source of the rows of one or more partitions, opened on
     the worker that holds them, `start` the number of its first row, and `along` what belongs to these rows of an array
-    with one entry for each row, or None. A task may run twice, so it must not change what it is given.
+    with one entry for each row, or of a column that goes along with rows without an order; or None. A task may run
+    twice, so it must not change what it is given.
     """
 
     #: The name in messages and plans.
@@ -53,7 +55,7 @@ class Engine(ABC):
         task: Callable[..., Any],
         merge: Callable[[list[Any]], Any],
         *,
-        along: Array | None = None,
+        along: Array | CarriedColumn | None = None,
         least: int = 1,
         codec: Codec | None = None,
         told: Callable[[int], None] | None = None,
@@ -72,6 +74,11 @@ class Engine(ABC):
     ) -> Any:
         """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
         `names` returns the names of their columns."""
+
+    def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
+        """For rows without an order: a number from 0 to k - 1 for each row, from a hash of its entries, which does not
+        depend on the partitions."""
+        raise NotImplementedError(f"rows of {self.name} have an order.")
 
     @abstractmethod
     def in_turn(self, source: Source, task: Callable[..., Any]) -> Iterator[Callable[[], Any]]:

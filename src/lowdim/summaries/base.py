@@ -45,7 +45,21 @@ S = TypeVar("S", bound="Summary")
 
 
 class Summary(ABC):
-    """Statistics of rows that are accumulated block by block and can be merged."""
+    """Statistics of rows that are accumulated block by block and can be merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Summary
+    >>> both = Moments(2)
+    >>> isinstance(both, Summary)
+    True
+    >>> both.update(np.array([[1.0, 2.0], [3.0, 3.0]]))
+    >>> both.update(np.array([[5.0, 7.0]]), np.array([2.0]))  # one row of weight 2
+    >>> both.weight, both.mean
+    (4.0, array([3.5 , 4.75]))
+    """
 
     #: Names of the attributes that define what is summed: only summaries with equal values of them can be merged. They
     #: are arguments of the constructor, unless a class overrides `_empty` and `_made_from`.

@@ -25,6 +25,15 @@ class Columns(Summary):
     """Total weight, mean and `squares` = sum w (x - mean)^2 per column: the diagonal of Moments.
 
     One pass, 2 p numbers. Sparse blocks stay sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Columns
+    >>> found = summarize(np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]]), Columns)
+    >>> found.mean, found.squares
+    (array([3., 3.]), array([8., 2.]))
     """
 
     parameters = ("n_features",)

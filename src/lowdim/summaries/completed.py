@@ -38,6 +38,16 @@ class Completed(LatentSummary):
     row i, w_d^T M_i^{-1} w_e (and the noise if d = e). With M_i^{-1} = L L^T the latter is (L^T W)^T (L^T W) over the
     missing entries: one product of a tall matrix with itself for a block of rows. One pass, p^2 numbers, n p^2 k
     operations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Completed, LatentGaussian
+    >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
+    >>> found = summarize(np.array([[1.0, np.nan, 0.0], [2.0, 2.0, 1.0]]), Completed(model))
+    >>> found.weight, round(float(found.loglike), 3)
+    (2.0, -7.342)
     """
 
     state = (*LatentSummary.parameters, *_SUMS)

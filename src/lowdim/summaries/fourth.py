@@ -24,6 +24,18 @@ class FourthMoments(Moments):
         third  -= 2 S d + d tr S + W |d|^2 d
 
     so two summaries are merged as Moments are: both are moved to the common mean and added. One pass, p^2 + p numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FourthMoments, Whitening, summarize
+    >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
+    >>> kept = summarize(rows, FourthMoments)
+    >>> distances = np.linalg.norm(rows - rows.mean(axis=0), axis=1)
+    >>> bool(np.isclose(kept.fourth, np.sum(distances**4)))
+    True
+    >>> round(Whitening(regularization="ledoit-wolf").fit_summary(kept).shrinkage_, 3)
+    0.438
     """
 
     takes_pieces = False

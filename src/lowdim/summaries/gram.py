@@ -119,6 +119,16 @@ class Gram(Summary):
     If a feature is stored at samples of a share a of the total weight, n m^2 is at most a sum f^2 by the inequality of
     Cauchy and Schwarz. So the subtraction costs at most one binary digit up to a = 1/2. Features that are stored at
     more samples than that, or at so many that a dense product is faster, are made dense, a few at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Gram
+    >>> X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]])
+    >>> summarize(X.T, Gram(n_samples=2)).centred()  # it is given the columns of the table
+    array([[ 6., -6.],
+           [-6.,  6.]])
     """
 
     parameters = ("n_samples", "sample_weight", "ddof", "centre")
@@ -269,7 +279,19 @@ class Gram(Summary):
 
 
 class GramRoot(Gram):
-    """As Gram, but `product` holds a root R of the centred Gram matrix R^T R: no digits are lost by squaring."""
+    """As Gram, but `product` holds a root R of the centred Gram matrix R^T R: no digits are lost by squaring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import GramRoot
+    >>> X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]])
+    >>> R = summarize(X.T, GramRoot(n_samples=2)).product
+    >>> (R.T @ R).round(10)
+    array([[ 6., -6.],
+           [-6.,  6.]])
+    """
 
     symmetric = ()
 

@@ -35,6 +35,16 @@ class Labelled(Summary, Generic[S]):
     -1 belong to no part. Parts can be merged, so the summary of all rows except those of one label needs neither a
     second pass nor a subtraction. One pass; the memory of `like` times the number of labels, and as much again for the
     labels in a block while it is added.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import Moments
+    >>> from lowdim.summaries import Labelled
+    >>> both = Labelled(Moments(1), [2])
+    >>> both.update(np.array([[1.0, 0], [2.0, 1], [3.0, 0], [6.0, 1]]))  # the last column holds the labels
+    >>> [part.mean for part in both.parts[0]]
+    [array([2.]), array([4.])]
     """
 
     parameters = ("like", "counts")

@@ -41,6 +41,14 @@ class LatentGaussian:
     Given the observed entries (m_id = 1) of row i, u_i has precision M_i = I + sum_d m_id E[w_d w_d^T] / noise_d
     and mean M_i^{-1} sum_d m_id (w_d z_id - cov(w_d, mean_d)) / noise_d. Both sums are products of the mask with tables
     that have one column for each column d. Of symmetric k x k tables only one half is stored ("packed", see `pairs`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim.summaries import LatentGaussian
+    >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
+    >>> model.loadings.shape  # one component of three columns
+    (1, 3)
     """
 
     #: Arguments of the constructor, in order.
@@ -199,6 +207,16 @@ class Latent(LatentSummary):
     Notes
     -----
     One pass; (k+1)(k+4)/2 p numbers, and k(k+1)/2 p more if `informed`. About 3 n p k^2 + 2 n k^3 operations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Latent, LatentGaussian
+    >>> model = LatentGaussian(np.zeros(3), np.ones(3), np.array([[1.0, 1.0, 0.0]]), np.array([0.5, 0.5, 1.0]))
+    >>> found = summarize(np.array([[1.0, np.nan, 0.0], [2.0, 2.0, 1.0]]), Latent(model))
+    >>> found.second.shape, round(float(found.loglike), 3)
+    ((3, 3), -7.342)
     """
 
     parameters = (*LatentSummary.parameters, "informed")

@@ -106,6 +106,21 @@ class Moments(ScatterSummary):
     References
     ----------
     .. [1] Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, eq. 2.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA, Moments, summarize
+    >>> rows = np.array([[1.0, 2.0], [3.0, 3.0], [3.0, 5.0], [5.0, 6.0]])
+    >>> both = summarize(rows[:2], Moments)
+    >>> both.merge(summarize(rows[2:], Moments))
+    >>> both.weight, both.mean
+    (4.0, array([3., 4.]))
+    >>> both.covariance()
+    array([[2.66666667, 2.66666667],
+           [2.66666667, 3.33333333]])
+    >>> PCA(1).fit_summary(both).explained_variance_.round(3)
+    array([5.687])
     """
 
     options = ("wide",)

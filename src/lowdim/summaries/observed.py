@@ -27,6 +27,15 @@ class Observed(Summary):
     Notes
     -----
     One pass, 3 p numbers. Summaries are merged by Chan's formula, with a separate count for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Observed
+    >>> found = summarize(np.array([[1.0, np.nan], [3.0, 4.0]]), Observed)
+    >>> found.count, found.mean
+    (array([2., 1.]), array([2., 4.]))
     """
 
     parameters = ("n_features", "unstored", "components")

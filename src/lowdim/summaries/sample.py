@@ -43,6 +43,15 @@ class Sample(Summary):
     References
     ----------
     .. [1] Bar-Yossef, Jayram, Kumar, Sivakumar, Trevisan (2002), Counting distinct elements in a data stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Sample
+    >>> found = summarize(np.arange(2000.0).reshape(1000, 2), Sample(2, size=5))
+    >>> found.rows.shape
+    (5, 2)
     """
 
     parameters = ("n_features", "size", "seed")

@@ -69,6 +69,17 @@ class ScoreMoments(Summary):
     ----------
     .. [1] Ablin, Cardoso, Gramfort (2018), Faster independent component analysis by preconditioning with Hessian
        approximations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.densities import Sech
+    >>> from lowdim.summaries import ScoreMoments
+    >>> u = np.random.default_rng(0).laplace(size=(100, 2))
+    >>> found = summarize(u, ScoreMoments(np.eye(2), np.zeros(2), Sech()))
+    >>> bool(np.allclose(found.products, np.tanh(u).T @ u))
+    True
     """
 
     parameters = ("A", "mean", "density", "curved", "measured", "narrow")

@@ -25,6 +25,20 @@ class Sketch(Summary):
     -----
     With Y = (X - 1 mean^T) V the product is (X - 1 mean^T)^T Y = X^T Y - mean (1^T Y): both products are computed
     while a block of rows is in cache, so a Krylov step reads the rows once. p b numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import Sketch
+    >>> X = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 7.0]])
+    >>> V = np.array([[1.0], [1.0]])
+    >>> summarize(X, Sketch(V, X.mean(axis=0))).product
+    array([[18.],
+           [24.]])
+    >>> np.cov(X.T) * 2 @ V
+    array([[18.],
+           [24.]])
     """
 
     parameters = ("V", "mean", "implicit")

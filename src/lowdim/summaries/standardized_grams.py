@@ -37,6 +37,16 @@ class StandardizedGrams(Summary):
     -----
     The blocks hold features, the columns of the table. One pass over them for all sets; n^2 numbers and n^2 p
     multiplications for each set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import summarize
+    >>> from lowdim.summaries import StandardizedGrams
+    >>> X = np.random.default_rng(0).standard_normal((6, 50))
+    >>> training = np.array([[1.0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])  # two sets of four rows
+    >>> summarize(X.T, StandardizedGrams(training, ddof=1)).product.shape
+    (2, 6, 6)
     """
 
     parameters = ("training", "ddof", "root")

@@ -40,6 +40,17 @@ class Triangle(ScatterSummary):
     References
     ----------
     .. [1] Demmel, Grigori, Hoemmen, Langou (2012), Communication-optimal parallel and sequential QR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA, Triangle, summarize
+    >>> rows = np.array([[1.0, 0.0], [-1.0, 1e-9], [1.0, 1e-9], [-1.0, 0.0]])
+    >>> kept = summarize(rows, Triangle)
+    >>> kept.mean
+    array([0.e+00, 5.e-10])
+    >>> PCA().fit_summary(kept).explained_variance_  # products of the columns would lose the second one
+    array([1.33333333e+00, 3.33333333e-19])
     """
 
     state = ("n_features", "groups", "n_rows", "weight", "mean", "rest", "rows")

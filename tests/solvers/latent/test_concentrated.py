@@ -31,7 +31,7 @@ def hessian(point):
 
 @pytest.mark.parametrize("k", [1, 3, 7])
 @pytest.mark.parametrize("form", list(FORMS))
-def test_the_value_is_the_discrepancy_of_the_best_loadings(form, k):
+def test_concentrated_likelihood(form, k):
     """ln |C| + tr C^{-1} R for C = W^T W + Psi, and no other loadings have a smaller one."""
     point = FORMS[form].at(Y, k)
 
@@ -47,7 +47,7 @@ def test_the_value_is_the_discrepancy_of_the_best_loadings(form, k):
 
 @pytest.mark.parametrize("k", [1, 3, 7])
 @pytest.mark.parametrize("form", list(FORMS))
-def test_derivatives_by_differences(form, k):
+def test_derivatives_of_the_concentrated_likelihood(form, k):
     objective, h = FORMS[form], 1e-5
     point, steps = objective.at(Y, k), h * np.eye(len(Y))
     ends = [(objective.at(Y + e, k), objective.at(Y - e, k)) for e in steps]
@@ -56,7 +56,7 @@ def test_derivatives_by_differences(form, k):
 
 
 @pytest.mark.parametrize("k", [1, 4])
-def test_both_forms_are_the_same_function(k):
+def test_factors_of_few_rows_and_many_columns(k):
     a, b = (FORMS[form].at(Y, k) for form in FORMS)
     np.testing.assert_allclose(a.value, b.value, rtol=1e-13)
     np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-12)

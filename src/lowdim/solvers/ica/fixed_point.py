@@ -46,6 +46,16 @@ class FixedPointICA(IcaSolver):
     .. [1] Hyvarinen (1999), Fast and robust fixed-point algorithms for independent component analysis.
     .. [2] Tichavsky, Koldovsky, Oja (2006), Performance analysis of the FastICA algorithm and Cramer-Rao bounds for
        linear independent component analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> from lowdim.solvers import FixedPointICA
+    >>> sources = np.random.default_rng(0).laplace(size=(500, 2))
+    >>> ica = ICA(solver=FixedPointICA(tol=1e-8)).fit(sources @ np.array([[2.0, 1.0], [1.0, 1.0]]))
+    >>> ica.gradient_norm_ <= 1e-8
+    True
     """
 
     name = "fixed-point"

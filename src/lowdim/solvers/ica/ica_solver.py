@@ -30,7 +30,14 @@ _STALLED = 1e-6
 
 @dataclass(frozen=True)
 class IcaSolver(AnySolver):
-    """A solver that finds an unmixing matrix from an `Objective` and a start."""
+    """A solver that finds an unmixing matrix from an `Objective` and a start.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import ICA_SOLVERS, IcaSolver
+    >>> {name: issubclass(solver, IcaSolver) for name, solver in ICA_SOLVERS.items()}
+    {'quasi-newton': True, 'fixed-point': True}
+    """
 
     one_pass = False
     #: Advice: what to do instead of raising `max_iter` if it was too small, and what to do if no step makes progress.

@@ -61,6 +61,16 @@ class QuasiNewtonICA(IcaSolver):
     .. [1] Ablin, Cardoso, Gramfort (2018), Faster independent component analysis by preconditioning with Hessian
        approximations.
     .. [2] Ablin, Cardoso, Gramfort (2018), Faster ICA under orthogonal constraint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import ICA
+    >>> from lowdim.solvers import QuasiNewtonICA
+    >>> sources = np.random.default_rng(0).laplace(size=(500, 2))
+    >>> ica = ICA(solver=QuasiNewtonICA(tol=1e-8)).fit(sources @ np.array([[2.0, 1.0], [1.0, 1.0]]))
+    >>> ica.gradient_norm_ <= 1e-8
+    True
     """
 
     name = "quasi-newton"

@@ -79,6 +79,14 @@ class DenseKernel(ExactKernel):
     Notes
     -----
     n^2 / 2 kernels, about 4 n^3 / 3 multiplications and up to 4 n^2 numbers of memory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import DenseKernel
+    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=DenseKernel()).fit(load_iris().data).eigenvalues_.round(2)
+    array([42.02, 20.43])
     """
 
     name = "dense"
@@ -158,6 +166,15 @@ class KrylovKernel(ExactKernel):
     Block Lanczos, as in `lowdim.solvers.Krylov`. A step takes n^2 / 2 kernels, unless they are kept, and 2 n^2 block
     multiplications; about ten steps are usual. The memory holds n (basis + 4 block) numbers and the part of the matrix
     that is kept.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import KrylovKernel
+    >>> model = KernelPCA(2, kernel="rbf", sigma=1.0, solver=KrylovKernel(keep=False))
+    >>> model.fit(load_iris().data).eigenvalues_.round(2)
+    array([42.02, 20.43])
     """
 
     name = "krylov"

@@ -83,6 +83,12 @@ class KernelSolver(AnySolver):
 
     "auto" takes the one solver that is sensible for a job (`is_sensible`): PCA of explicit features if there are few,
     landmarks if rows come in blocks, and otherwise the eigenpairs of the kernel matrix.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import KERNEL_SOLVERS, KernelSolver, Nystrom
+    >>> isinstance(Nystrom(landmarks=100), KernelSolver), sorted(KERNEL_SOLVERS)
+    (True, ['dense', 'features', 'fourier', 'krylov', 'matrix-free', 'nystrom'])
     """
 
     def job_of(self, sources: Sequence[Any], k: int | None) -> KernelJob:

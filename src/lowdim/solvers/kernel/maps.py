@@ -93,6 +93,14 @@ class Features(MapSolver):
     Notes
     -----
     Exact. Passes and memory are those of PCA with one column per feature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import Features
+    >>> KernelPCA(2, kernel="quadratic", solver=Features()).fit(load_iris().data).solver_
+    'features'
     """
 
     name = "features"
@@ -151,6 +159,15 @@ class Nystrom(MapSolver):
     References
     ----------
     .. [1] Williams, Seeger (2001), Using the Nystrom method to speed up kernel machines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import Nystrom
+    >>> X = load_iris().data
+    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=Nystrom(landmarks=50)).fit_transform(X).shape
+    (150, 2)
     """
 
     name = "nystrom"
@@ -293,6 +310,15 @@ class FourierFeatures(MapSolver):
     References
     ----------
     .. [1] Rahimi, Recht (2007), Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import FourierFeatures
+    >>> X = load_iris().data
+    >>> KernelPCA(2, kernel="rbf", sigma=1.0, solver=FourierFeatures(features=200)).fit_transform(X).shape
+    (150, 2)
     """
 
     name = "fourier"

@@ -43,6 +43,18 @@ class FixedPoint:
     References
     ----------
     .. [1] Mika, Scholkopf, Smola, Muller, Scholz, Ratsch (1999), Kernel PCA and de-noising in feature spaces, eq. 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import FixedPoint
+    >>> X = load_iris().data
+    >>> model = KernelPCA(10, kernel="rbf", sigma=2.0, preimage=FixedPoint(max_iter=500)).fit(X)
+    >>> back = model.inverse_transform(model.transform(X[:5]))
+    >>> bool(np.abs(back - X[:5]).max() < 0.2)
+    True
     """
 
     name = "fixed-point"
@@ -126,6 +138,18 @@ class Ridge:
     References
     ----------
     .. [1] Bakir, Weston, Scholkopf (2004), Learning to find pre-images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import KernelPCA
+    >>> from lowdim.solvers import Ridge
+    >>> X = load_iris().data
+    >>> model = KernelPCA(3, kernel="poly", degree=2, preimage=Ridge(rows=100)).fit(X)
+    >>> back = model.inverse_transform(model.transform(X[:5]))
+    >>> bool(np.abs(back - X[:5]).max() < 0.3)
+    True
     """
 
     name = "ridge"

@@ -86,6 +86,18 @@ class EM(LatentSolver):
     .. [2] Henderson, Varadhan (2019), Damped Anderson acceleration with restarts and monotonicity control for
        accelerating EM and EM-like algorithms.
     .. [3] Jamshidian, Jennrich (1997), Acceleration of the EM algorithm by using quasi-Newton methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PPCA
+    >>> from lowdim.solvers import EM
+    >>> rows = load_iris().data.copy()
+    >>> rows[::10, 0] = np.nan
+    >>> ppca = PPCA(2, solver=EM(tol=1e-8)).fit(rows)
+    >>> bool(np.all(np.diff(ppca.loglike_) > -1e-9))
+    True
     """
 
     name = "em"

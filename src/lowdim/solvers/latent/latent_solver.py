@@ -58,7 +58,14 @@ class LatentJob(Job):
 
 
 class LatentSolver(AnySolver):
-    """A solver that fits a latent Gaussian model to rows, or to a summary of them."""
+    """A solver that fits a latent Gaussian model to rows, or to a summary of them.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import LATENT_SOLVERS, LatentSolver
+    >>> {name: issubclass(solver, LatentSolver) for name, solver in LATENT_SOLVERS.items()}
+    {'newton': True, 'em': True, 'newton-cg': True}
+    """
 
     #: Whether it can fit one noise variance for all columns, as PPCA has it.
     ties_noise: ClassVar[bool] = True

@@ -60,6 +60,15 @@ class Newton(LatentSolver):
     ----------
     .. [1] Joreskog (1967), Some contributions to maximum likelihood factor analysis.
     .. [2] Clarke (1970), A rapidly convergent method for maximum-likelihood factor analysis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Newton
+    >>> fa = FactorAnalysis(2, standardize=True, solver=Newton(floor=0.005)).fit(load_wine().data)
+    >>> fa.uniquenesses_[:3].round(3)
+    array([0.466, 0.763, 0.895])
     """
 
     name = "newton"
@@ -176,6 +185,16 @@ class NewtonCG(Newton):
 
     With fewer rows than columns the likelihood has many local optima, some of them Heywood cases; if there are so many
     factors that they explain the rows completely, it is bounded only by `floor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import NewtonCG
+    >>> random = np.random.default_rng(0)
+    >>> wide = random.standard_normal((30, 1)) @ random.standard_normal((1, 200)) + random.standard_normal((30, 200))
+    >>> FactorAnalysis(1, solver=NewtonCG()).fit(wide).loadings_.shape
+    (200, 1)
     """
 
     name = "newton-cg"

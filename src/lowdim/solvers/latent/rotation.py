@@ -65,6 +65,12 @@ class Rotation(ABC):
         weight.
     n_init : int
         Number of random starts in addition to the unrotated loadings; the best result is kept.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import ROTATIONS, Rotation
+    >>> {name: rotation.oblique for name, rotation in ROTATIONS.items() if isinstance(rotation, Rotation)}
+    {'varimax': False, 'quartimax': False, 'equamax': False, 'promax': True, 'oblimin': True}
     """
 
     name: ClassVar[str]
@@ -135,6 +141,17 @@ class Varimax(_Orthomax):
     References
     ----------
     .. [1] Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Varimax
+    >>> fa = FactorAnalysis(2, standardize=True, rotation=Varimax(kaiser=False)).fit(load_wine().data)
+    >>> fa.loadings_[:3].round(2)
+    array([[ 0.26,  0.68],
+           [-0.43,  0.22],
+           [ 0.08,  0.31]])
     """
 
     name = "varimax"
@@ -146,7 +163,19 @@ class Varimax(_Orthomax):
 
 @dataclass(frozen=True)
 class Quartimax(_Orthomax):
-    """Maximise the sum of the fourth powers of the loadings, so that each column of the data loads on few factors."""
+    """Maximise the sum of the fourth powers of the loadings, so that each column of the data loads on few factors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Quartimax
+    >>> fa = FactorAnalysis(2, standardize=True, rotation=Quartimax()).fit(load_wine().data)
+    >>> fa.loadings_[:3].round(2)
+    array([[ 0.26,  0.68],
+           [-0.43,  0.22],
+           [ 0.08,  0.31]])
+    """
 
     name = "quartimax"
 
@@ -156,7 +185,19 @@ class Quartimax(_Orthomax):
 
 @dataclass(frozen=True)
 class Equamax(_Orthomax):
-    """Orthomax with gamma = k / 2, which distributes the variance evenly over the factors."""
+    """Orthomax with gamma = k / 2, which distributes the variance evenly over the factors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Equamax
+    >>> fa = FactorAnalysis(2, standardize=True, rotation=Equamax()).fit(load_wine().data)
+    >>> fa.loadings_[:3].round(2)
+    array([[ 0.08,  0.73],
+           [-0.47,  0.11],
+           [ 0.  ,  0.32]])
+    """
 
     name = "equamax"
     kaiser: bool = True
@@ -175,6 +216,16 @@ class Oblimin(Rotation):
     References
     ----------
     .. [1] Jennrich (2002), A simple general method for oblique rotation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Oblimin
+    >>> fa = FactorAnalysis(2, standardize=True, rotation=Oblimin(n_init=3)).fit(load_wine().data)
+    >>> fa.phi_.round(2)
+    array([[ 1.  , -0.04],
+           [-0.04,  1.  ]])
     """
 
     name = "oblimin"
@@ -197,6 +248,16 @@ class Promax(Varimax):
     References
     ----------
     .. [1] Hendrickson, White (1964), Promax: a quick method for rotation to oblique simple structure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lowdim import FactorAnalysis
+    >>> from lowdim.solvers import Promax
+    >>> fa = FactorAnalysis(2, standardize=True, rotation=Promax(power=3.0)).fit(load_wine().data)
+    >>> fa.phi_.round(2)
+    array([[1.  , 0.13],
+           [0.13, 1.  ]])
     """
 
     name = "promax"

@@ -30,6 +30,14 @@ class Covariance(Solver):
     -----
     One pass over the rows, n p^2 multiplications and p^2 numbers of memory, then a symmetric eigenproblem of size p.
     Eigenvalues have an error of about eps times lambda_1; those below 1e-10 lambda_1 are reported as unresolved.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lowdim import PCA
+    >>> from lowdim.solvers import Covariance
+    >>> PCA(2, solver=Covariance(wide=True)).fit(load_iris().data.astype("float32")).solver_
+    'covariance'
     """
 
     name = "covariance"

@@ -47,6 +47,15 @@ class Gram(Solver):
     Two passes over the columns: one for G (n^2 p multiplications, n^2 numbers), one to compute w from v. gamma are the
     non-zero eigenvalues of the scatter matrix. Directions beyond the rank get arbitrary orthonormal vectors and zero
     variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA
+    >>> from lowdim.solvers import Gram
+    >>> wide = np.random.default_rng(0).standard_normal((10, 500))
+    >>> PCA(2, solver=Gram(root=True)).fit(wide).components_.shape
+    (2, 500)
     """
 
     name = "gram"

@@ -66,6 +66,16 @@ class Krylov(Solver):
     .. [1] Golub, Underwood (1977), The block Lanczos method for computing eigenvalues.
     .. [2] Wu, Simon (2000), Thick-restart Lanczos method for large symmetric eigenvalue problems.
     .. [3] Musco, Musco (2015), Randomized block Krylov methods for stronger and faster approximate SVD.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PCA
+    >>> from lowdim.solvers import Krylov
+    >>> rows = np.random.default_rng(0).standard_normal((300, 50)) / np.arange(1, 51)
+    >>> quick = PCA(3, solver=Krylov(steps=4)).fit(rows)
+    >>> bool(np.allclose(quick.explained_variance_, PCA(3).fit(rows).explained_variance_, rtol=1e-4))
+    True
     """
 
     name = "krylov"

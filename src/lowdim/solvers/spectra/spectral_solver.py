@@ -17,6 +17,12 @@ class Solver(AnySolver):
 
     A solver that needs only one summary of the rows names the class of this summary as `starts_from`. It can then also
     solve from such a summary without the rows, and rows can be added to the summary.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import SOLVERS, Solver
+    >>> [name for name, solver in SOLVERS.items() if issubclass(solver, Solver) and solver.finds_all]
+    ['covariance', 'triangle', 'gram']
     """
 
     #: The class of the summary that the solver computes from the rows, or None if it needs more than one.

@@ -32,6 +32,14 @@ class CovarianceReduction(Reduction):
     -----
     One pass over the rows, n p^2 multiplications and p^2 numbers of memory, then a Cholesky decomposition; p counts the
     columns of all tables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from lowdim import CCA
+    >>> from lowdim.solvers import CovarianceReduction
+    >>> CCA(1, solver=CovarianceReduction()).fit(*load_linnerud(return_X_y=True)).correlations_.round(4)
+    array([0.7956])
     """
 
     name = "covariance"

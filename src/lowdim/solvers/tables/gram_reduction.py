@@ -40,6 +40,15 @@ class GramReduction(Reduction):
     For fewer rows than columns. It takes two passes over the columns and n^2 numbers for each table. The centred
     columns of a table with at most n columns are used as coordinates directly. Multiplying by Q_i loses digits in
     directions of small variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowdim import PLSRegression
+    >>> from lowdim.solvers import GramReduction
+    >>> wide = np.random.default_rng(0).standard_normal((20, 500))
+    >>> PLSRegression(2, solver=GramReduction()).fit(wide, wide[:, 0]).solver_
+    'gram'
     """
 
     name = "gram"

@@ -19,6 +19,12 @@ class Reduction(AnySolver):
 
     A reduction that needs only one summary of the tables side by side names the class of this summary as `starts_from`.
     It can then also start from such a summary without the rows, and rows can be added to the summary.
+
+    Examples
+    --------
+    >>> from lowdim.solvers import REDUCTIONS, Reduction
+    >>> {name: issubclass(solver, Reduction) for name, solver in REDUCTIONS.items()}
+    {'covariance': True, 'triangle': True, 'gram': True}
     """
 
     #: The class of the summary that the reduction computes from the rows, or None if it needs more than one.

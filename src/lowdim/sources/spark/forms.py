@@ -1,0 +1,174 @@
+"""How the numbers of a row are stored in a data frame of Spark, and how batches of Arrow become rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ... import errors
+from ..._xp import dense, is_sparse
+from ..array import ArraySource
+from ..arrow import ArrowObject
+from ..base import Source
+from ..sparse import SparseSource
+from ..stream import StreamSource
+from .names import quoted
+
+#: Vectors of Spark ML are made rows of an array in pieces of at most this size.
+_PIECE_BYTES = 8 << 20
+#: The form of vectors is known from this many rows.
+_LOOKED_AT = 20
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the numbers of a row are stored: in several columns of numbers, or in one column of arrays or vectors.
+
+    Columns that go along are further columns of numbers, and are the last columns of the rows.
+    """
+
+    #: "numbers", "array" or "vector".
+    kind: str
+    columns: tuple[str, ...]
+    #: The number of columns of the rows, and whether all are in single precision.
+    width: int
+    narrow: bool = False
+    #: The fraction of entries of vectors that are stored, if rows are CSR; otherwise None.
+    stored: float | None = None
+    #: The names of the columns that go along.
+    carried: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the rows."""
+        return np.float32 if self.narrow else np.float64
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns of the rows."""
+        return [*self.columns, *self.carried] if self.kind == "numbers" else None
+
+    @property
+    def total_width(self) -> int:
+        """The number of columns with those that go along."""
+        return self.width + len(self.carried)
+
+    def open(self, batches: Iterator[Any]) -> Source:
+        """The rows of batches of Arrow, which hold these columns; there is at least one batch."""
+        if self.kind == "numbers":
+            import pyarrow as pa
+
+            first = next(batches)
+            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+            return ArrowObject(reader).open()
+        return StreamSource((piece for batch in batches for piece in self._pieces(batch)), _open_matrix)
+
+    def sample(self) -> Source:
+        """Two made-up rows."""
+        rows: Any = np.arange(2.0 * self.total_width).reshape(2, self.total_width).astype(self.dtype)
+        source: Source = ArraySource(rows) if self.stored is None else SparseSource(sparse.csr_array(rows))
+        source.names = self.names
+        return source
+
+    def _pieces(self, batch: Any) -> Iterator[Any]:
+        """The rows of a batch that has one column of arrays or vectors, and maybe columns that go along."""
+        column = batch.column(0)
+        rows = _lists(column, self) if self.kind == "array" else _vectors(column, self)
+        along = [batch.column(1 + i).to_numpy(zero_copy_only=False) for i in range(len(self.carried))]
+        added = np.column_stack(along).astype(self.dtype) if along else None
+        if self.stored is not None:
+            yield rows if added is None else sparse.hstack([rows, sparse.csr_array(added)], "csr")
+            return
+        # Rows that are sparse among dense ones could take much memory as an array.
+        step = max(64, _PIECE_BYTES // (8 * self.total_width)) if is_sparse(rows) else batch.num_rows
+        for i in range(0, batch.num_rows, step):
+            piece = dense(rows[i : i + step])
+            yield piece if added is None else np.hstack([piece, added[i : i + step]])
+
+
+def form_of(frame: Any) -> Form:
+    """The form of the rows of a data frame: all columns of numbers or, if it has none, its one column of arrays or
+    vectors. The length of arrays and vectors is that of the first row; a few rows are read to find it."""
+    from pyspark.sql import types
+
+    fields = frame.schema.fields
+    numbers = [field for field in fields if is_number(field.dataType)]
+    in_one = [field for field in fields if is_list(field.dataType)]
+    if numbers:
+        narrow = all(isinstance(field.dataType, types.FloatType) for field in numbers)
+        return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow)
+    if len(in_one) != 1:
+        raise errors.no_spark_columns([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
+    name, kind = in_one[0].name, in_one[0].dataType
+    found = [row[0] for row in frame.select(quoted(name)).limit(_LOOKED_AT).collect()]
+    if not found:
+        raise errors.empty(0, 0, (0, 0))
+    if found[0] is None:
+        raise errors.ragged_column(name, None)
+    width = len(found[0])
+    if isinstance(kind, types.ArrayType):
+        return Form("array", (name,), width, isinstance(kind.elementType, types.FloatType))
+    kept = [vector for vector in found if vector is not None]
+    in_sparse = 2 * sum(hasattr(vector, "indices") for vector in kept) > len(kept)
+    stored = max(float(np.mean([len(vector.values) for vector in kept])) / max(width, 1), 1e-9) if in_sparse else None
+    return Form("vector", (name,), width, stored=stored)
+
+
+def is_number(kind: Any) -> bool:
+    """True for the types of numbers."""
+    from pyspark.sql import types
+
+    return isinstance(kind, types.NumericType | types.BooleanType)
+
+
+def is_list(kind: Any) -> bool:
+    """True for the types of arrays of numbers and of vectors."""
+    from pyspark.sql import types
+
+    return type(kind).__name__ == "VectorUDT" or (isinstance(kind, types.ArrayType) and is_number(kind.elementType))
+
+
+def _open_matrix(block: Any) -> Source:
+    return SparseSource(block) if is_sparse(block) else ArraySource(block)
+
+
+def _lists(column: Any, form: Form) -> np.ndarray:
+    """Rows that are lists of numbers; a list that is missing, or has another length, is an error."""
+    lengths = column.value_lengths()
+    if column.null_count or set(lengths.unique().to_pylist()) != {form.width}:
+        raise errors.ragged_column(form.columns[0], form.width)
+    values = column.flatten()
+    # Numbers that are missing are NaN.
+    data = values.cast("float32" if form.narrow else "float64", safe=False).to_numpy(zero_copy_only=False)
+    return data.reshape(-1, form.width)
+
+
+def _vectors(column: Any, form: Form) -> Any:
+    """Rows that are vectors of Spark ML, as an array if all of them are dense, otherwise CSR."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise errors.ragged_column(form.columns[0], form.width)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    in_full = column.field("type").to_numpy(zero_copy_only=False).astype(bool)
+    values = column.field("values")
+    lengths = values.value_lengths().to_numpy(zero_copy_only=False)
+    data = values.flatten().to_numpy(zero_copy_only=False)
+    sizes = np.where(in_full, lengths, column.field("size").fill_null(-1).to_numpy(zero_copy_only=False))
+    if np.any(sizes != form.width):
+        raise errors.ragged_column(form.columns[0], form.width)
+    if in_full.all() and form.stored is None:
+        return data.reshape(-1, form.width)
+    edges = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.empty(len(data), dtype=np.int64)
+    # Only sparse vectors have stored indices, and they are in the order of the rows.
+    of_full = np.repeat(in_full, lengths)
+    indices[~of_full] = column.field("indices").flatten().to_numpy(zero_copy_only=False)
+    indices[of_full] = np.tile(np.arange(form.width), int(in_full.sum()))
+    return sparse.csr_array((data, indices, edges), shape=(len(in_full), form.width))

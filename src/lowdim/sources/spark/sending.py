@@ -1,0 +1,207 @@
+"""What is sent to the executors of Spark, and what they send back."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ..._version import __version__
+from ..base import Source
+from ..carried import CarriedColumn
+from ..engines import FAN_IN, Codec
+from .forms import Form
+
+#: The columns of what tasks send: the number of the partition, and a result or the kind and the message of an error.
+RESULT = "part int, payload binary, kind string, message string"
+
+
+# ---- How a source is made on the executor
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that is made on the executor."""
+
+    function: Callable[..., Any]
+    arguments: list[Any]
+    named: dict[str, Any]
+
+
+class _Rows:
+    """Stands for the rows of the partition."""
+
+
+class _Along:
+    """Stands for the weights that go along with them."""
+
+
+@dataclass(frozen=True)
+class PartitionRows:
+    """Stands for the rows of a partition of a source, until it is known that there is one source only."""
+
+    source: Any
+
+
+def _lazy(function: Callable[..., Any]) -> Callable[..., _Call]:
+    return lambda *arguments, **named: _Call(function, list(arguments), named)
+
+
+def recipe_of(source: Source) -> tuple[Any, Any]:
+    """How a source is made of the rows of a partition, and the source of the data frame that these belong to."""
+    found: dict[int, Any] = {}
+
+    def sent(value: Any) -> Any:
+        if isinstance(value, PartitionRows):
+            found[id(value.source)] = value.source
+            return _Rows()
+        if isinstance(value, CarriedColumn):
+            return _Along()
+        if isinstance(value, _Call):
+            return _Call(value.function, sent(value.arguments), {k: sent(v) for k, v in value.named.items()})
+        return [sent(item) for item in value] if isinstance(value, list) else value
+
+    recipe = sent(source.elsewhere(_lazy))
+    if len(found) > 1:
+        raise errors.no_order("two tables")
+    return recipe, next(iter(found.values()))
+
+
+def made(recipe: Any, rows: Source, along: Any = None) -> Any:
+    """The source of a recipe, made of these rows and of the weights that go along with them."""
+    if isinstance(recipe, _Rows):
+        return rows
+    if isinstance(recipe, _Along):
+        return along
+    if isinstance(recipe, _Call):
+        arguments = made(recipe.arguments, rows, along)
+        return recipe.function(*arguments, **{k: made(v, rows, along) for k, v in recipe.named.items()})
+    if isinstance(recipe, list):
+        # Tables that are columns of one source must be columns of the same object.
+        return [made(item, rows, along) for item in recipe]
+    return recipe
+
+
+class Arriving:
+    """Weights of the rows of a partition, which are known as far as its batches have been read."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._held, self._n = np.empty(1 << 10, dtype=dtype), 0
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (self._n,)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self._held[: self._n][rows]
+
+    def append(self, values: np.ndarray) -> None:
+        """Add the weights of the next rows."""
+        n = self._n + len(values)
+        if n > len(self._held):
+            self._held = np.concatenate([self._held, np.empty(n, dtype=self._held.dtype)])
+        self._held[self._n : n] = values
+        self._n = n
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Gives the result of a task for one partition, or the error that it raised: Spark would run a task that fails
+    several times, and lose the kind of the error."""
+
+    layout: Form
+    recipe: Any
+    task: Callable[..., Any]
+    codec: Codec
+    #: Whether the last column of the batches holds weights.
+    weighted: bool
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part = 0 if context is None else context.partitionId()
+        with_rows = (batch for batch in batches if batch.num_rows)
+        first = next(with_rows, None)
+        if first is None:
+            return
+        try:
+            if self.version != __version__:
+                raise errors.other_version(self.version, __version__, "an executor of Spark")
+            along = Arriving(self.layout.dtype) if self.weighted else None
+            rows = self.layout.open(_without_weights(chain([first], with_rows), along))
+            found = self.task(made(self.recipe, rows, along), 0, along)
+            yield message(part, payload=self.codec.encode(found))
+        except Exception as error:
+            yield message(part, error=error, note=f" This is in partition {part}, and rows are counted within it.")
+
+
+def _without_weights(batches: Iterator[Any], along: Arriving | None) -> Iterator[Any]:
+    """Batches without their last column, which holds the weights that arrive."""
+    if along is None:
+        yield from batches
+        return
+    for batch in batches:
+        last = batch.num_columns - 1
+        along.append(batch.column(last).to_numpy(zero_copy_only=False))
+        yield batch.select(list(range(last)))
+
+
+# ---- What comes back
+
+
+def merging(merge: Callable[[list[Any]], Any], codec: Codec) -> Callable[[Any], Any]:
+    """The function that merges what several partitions sent, in their order."""
+
+    # Spark counts the arguments of a function, and takes `self` for one of them.
+    def join(table: Any) -> Any:
+        import pyarrow as pa
+
+        rows = sorted(table.to_pylist(), key=lambda row: row["part"])
+        part = rows[0]["part"] // FAN_IN
+        failed = next((row for row in rows if row["kind"] is not None), None)
+        if failed is not None:
+            row = {name: failed[name] for name in ("payload", "kind", "message")}
+            return pa.Table.from_pylist([{**row, "part": part}], schema=_schema())
+        merged = codec.encode(merge([codec.decode(row["payload"]) for row in rows]))
+        return pa.Table.from_batches([message(part, payload=merged)])
+
+    return join
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([("part", pa.int32()), ("payload", pa.binary()), ("kind", pa.string()), ("message", pa.string())])
+
+
+def message(part: int, payload: bytes | None = None, error: Exception | None = None, note: str = "") -> Any:
+    """One row for Spark: a result, or an error with the sentence that says where the first missing value is."""
+    import pyarrow as pa
+
+    kind = None if error is None else type(error).__name__
+    text = None if error is None else f"{error}{note}"
+    if isinstance(error, errors.MissingValues):
+        payload = error.where.encode()
+    row = {"part": part, "payload": payload, "kind": kind, "message": text}
+    return pa.RecordBatch.from_pylist([row], schema=_schema())
+
+
+def result_of(row: Any, codec: Codec) -> Any:
+    """The result that a row holds; the error that it holds is raised."""
+    if row["kind"] is None:
+        return codec.decode(bytes(row["payload"]))
+    kind, text = row["kind"], row["message"]
+    cls = getattr(errors, kind, getattr(builtins, kind, None))
+    if not (isinstance(cls, type) and issubclass(cls, Exception)):
+        raise RuntimeError(f"a task of Spark failed with {kind}: {text}")
+    error = cls(text)
+    if isinstance(error, errors.MissingValues) and row["payload"] is not None:
+        error.where = bytes(row["payload"]).decode()
+    raise error

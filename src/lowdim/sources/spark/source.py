@@ -1,0 +1,158 @@
+"""The rows of a data frame of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from ... import errors
+from ..._xp import Array
+from ..base import Source, Traits
+from ..column_choice import ColumnChoice
+from ..contents import Contents
+from .carried import SparkColumn
+from .engine import SPARK
+from .forms import form_of, is_list, is_number
+from .names import quoted
+from .sending import PartitionRows
+
+
+class SparkContents(Contents):
+    """The columns of a data frame of Spark. By default, all columns of numbers are the rows."""
+
+    choice = ColumnChoice
+    label = "the data frame"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.names = frame, list(frame.columns)
+        kinds = [(field.name, field.dataType) for field in frame.schema.fields]
+        numbers = [name for name, kind in kinds if is_number(kind)]
+        #: Columns of arrays and vectors count as numbers if there are no others.
+        self.numeric = numbers or [name for name, kind in kinds if is_list(kind)]
+
+    def source(self, columns: Sequence[str]) -> SparkSource:
+        return SparkSource(self._frame, columns)
+
+    def column(self, name: str) -> Any:
+        return SparkColumn(self._frame, name, f"column {name!r}")
+
+    def dtype(self, columns: Sequence[str]) -> Any:
+        return form_of(self._frame.select(*map(quoted, columns))).dtype
+
+
+class SparkSource(Source):
+    """Rows of a data frame of Spark; each partition is read by a task.
+
+    Parameters
+    ----------
+    frame : data frame of Spark
+    columns : sequence of str, optional
+        The columns that are the rows; all columns of numbers by default.
+
+    Notes
+    -----
+    The rows and the partitions are counted, by one job, when their number is first asked for. Rows have no order: they
+    are read as partitions give them. As usual in Spark, each pass computes the data frame again; `df.cache()` keeps it
+    in the memory of the executors.
+    """
+
+    def __init__(self, frame: Any, columns: Sequence[str] | None = None) -> None:
+        #: All columns, which `transform` keeps.
+        self.frame = frame
+        #: Which of them are the rows, and how they are stored.
+        self.layout = form_of(frame if columns is None else frame.select(*map(quoted, columns)))
+        self._carried: tuple[SparkColumn, ...] = ()
+        self._describe()
+
+    def _describe(self) -> None:
+        """Set the attributes that follow from the layout."""
+        self._sample = sample = self.layout.sample()
+        self.names, self.kind, self.dtype = self.layout.names, "spark", sample.dtype
+        self.traits = replace(
+            Traits(engine=SPARK, by_feature=False, in_memory=False, itemsize=sample.traits.itemsize),
+            sparse=self.layout.stored is not None,
+            stored=self.layout.stored or 1.0,
+        )
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        return _Shape(self)
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """The number of rows, and one more than the largest number of a partition that has rows."""
+        from pyspark.sql import functions
+
+        each = self.frame.select(functions.spark_partition_id().alias("part")).groupBy("part").count().collect()
+        n, p = sum(row["count"] for row in each), self.layout.total_width
+        if n == 0:
+            raise errors.empty(n, p, (n, p))
+        return n, 1 + max(row["part"] for row in each)
+
+    @property
+    def n_partitions(self) -> int:
+        """One more than the largest number of a partition that has rows."""
+        return self._counts[1]
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        # All rows are brought to this process.
+        return self.layout.open(iter(self.rows.toArrow().to_batches())).blocks(rows)
+
+    def elsewhere(self, lazy: Callable[..., Any]) -> Any:
+        return PartitionRows(self)
+
+    @property
+    def first_block(self) -> Source:
+        """A source of two made-up rows."""
+        return self._sample
+
+    def empty(self, *shape: int) -> Array:
+        return self._sample.empty(*shape)
+
+    @property
+    def rows(self) -> Any:
+        """The data frame with only the columns that are the rows, and those that go along as the last ones."""
+        return self.selected()
+
+    def selected(self, *others: Any) -> Any:
+        """`rows` with further columns of the data frame."""
+        kind = "float" if self.layout.narrow else "double"
+        along = zip(self._carried, self.layout.carried, strict=True)
+        added = [each.column.cast(kind).alias(name) for each, name in along]
+        return self.frame.select(*map(quoted, self.layout.columns), *added, *others)
+
+    def with_column(self, column: SparkColumn) -> SparkSource:
+        """The same rows with one more column of numbers, the last one."""
+        other = SparkSource.__new__(SparkSource)
+        other.__dict__.update(self.__dict__)
+        other._carried = (*self._carried, column)
+        name = f"lowdim label {len(self._carried)}"
+        other.layout = replace(self.layout, carried=(*self.layout.carried, name))
+        other._describe()
+        return other
+
+
+class _Shape(Sequence[Any]):
+    """(n, p) of a source, in which n is counted when it is asked for: no job runs for a map of the rows."""
+
+    def __init__(self, source: SparkSource) -> None:
+        self._source = source
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, int) and i % 2:
+            return self._source.layout.total_width
+        return (self._source._counts[0], self._source.layout.total_width)[i]
+
+    def __len__(self) -> int:
+        return 2
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

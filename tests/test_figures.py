@@ -1,0 +1,37 @@
+"""The pictures of the method pages: the script draws all that pages show of it, and the committed files are small."""
+
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib
+import pytest
+from matplotlib import pyplot as plt
+
+matplotlib.use("Agg")
+DOCS = Path(__file__).parents[1] / "docs"
+DRAWN = runpy.run_path(str(DOCS / "figures" / "draw.py"))
+#: The pages of the methods, in the order of their table of contents.
+METHODS = re.findall(r"\]\((\w+)\.md\) \| `", (DOCS / "methods.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", list(DRAWN["METHODS"]))
+def test_it_is_drawn(name, tmp_path):
+    figure = DRAWN["of_a_method"](name)
+    DRAWN["save"](figure, tmp_path / name, 256)
+    plt.close(figure)
+    for path in (tmp_path / name, DOCS / "figures" / name):
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert 5_000 < path.stat().st_size < 80_000
+
+
+def test_every_method_begins_with_its_figure():
+    shown = []
+    for page in METHODS:
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        beginning = text[: text.index("\n## ")]
+        [(described, name)] = re.findall(r"!\[([^\]]+)\]\(figures/(\w+\.png)\)", beginning)
+        assert len(described) > 80, f"describe {name} to readers who do not see it"
+        assert "```python\n>>> " in beginning
+        shown.append(name)
+    assert sorted(shown) == sorted(DRAWN["METHODS"])
