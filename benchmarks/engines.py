@@ -129,9 +129,11 @@ def table(shape):
 
 @cache
 def cached_frame(shape):
-    """The same rows as columns, and as one column of vectors, in the cache of the executors, where they are made."""
+    """The same rows as columns, as a column of dense vectors, and as a column of sparse vectors, in the cache of the
+    executors, where they are made."""
     from pyspark.ml.functions import array_to_vector
-    from pyspark.sql.functions import array
+    from pyspark.ml.linalg import Vectors, VectorUDT
+    from pyspark.sql.functions import array, udf
 
     names = [f"x{i}" for i in range(shape[1])]
 
@@ -145,8 +147,12 @@ def cached_frame(shape):
     numbers = session().range(0, PARTITIONS, 1, PARTITIONS)
     frame = numbers.mapInArrow(rows, ", ".join(f"{name} double" for name in names)).cache()
     vectors = frame.select(array_to_vector(array(*names)).alias("features")).cache()
+    entries = range(shape[1])
+    sparse = udf(lambda row: Vectors.sparse(len(entries), entries, row), VectorUDT())
+    stored_sparse = frame.select(sparse(array(*names)).alias("features")).cache()
     vectors.count()
-    return frame, vectors
+    stored_sparse.count()
+    return frame, vectors, stored_sparse
 
 
 def spark_ours(name, which):
@@ -157,11 +163,14 @@ def spark_ours(name, which):
     return Contender(name, setup, ratios, elsewhere=True)
 
 
-def spark_theirs(data, k):
-    from pyspark.ml.feature import PCA
+def spark_theirs(name, which):
+    def setup(data, k):
+        from pyspark.ml.feature import PCA
 
-    pca = PCA(k=k, inputCol="features", outputCol="scores")
-    return lambda: pca.fit(cached_frame(data.shape)[1])
+        frame = cached_frame(data.shape)[which]
+        return lambda: PCA(k=k, inputCol="features", outputCol="scores").fit(frame)
+
+    return Contender(name, setup, lambda model: model.explainedVariance.toArray(), elsewhere=True)
 
 
 def ratios(model):
@@ -211,7 +220,8 @@ CASES = [
             spark_ours("lowdim", 0),
             spark_ours("lowdim, column of vectors", 1),
             Contender("lowdim, array", lambda data, k: lambda: lowdim.PCA(k).fit(data), ratios),
-            Contender("MLlib", spark_theirs, lambda model: model.explainedVariance.toArray(), elsewhere=True),
+            spark_theirs("MLlib", 1),
+            spark_theirs("MLlib, sparse vectors", 2),
         ],
         needs=["pyspark"],
     ),

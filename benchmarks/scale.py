@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.page import duration, write
-from lowdim import Moments
+from lowdim import PCA, Moments
 from lowdim.solvers import Krylov
 from lowdim.sources.engines import FAN_IN
 from lowdim.summaries.base import union
@@ -103,6 +103,28 @@ def seconds_per_task(tasks, repeats=3):
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         run()
         return _shortest(run, repeats) / tasks
+
+
+def sent_bytes(counts, partitions=16, columns=COLUMNS):
+    """For each number of rows, the bytes that two worker processes send in a fit of PCA: to each other, and to this
+    process. The rows are in their memory."""
+    import dask.array as da
+    from distributed import Client, wait
+
+    found = {}
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        for n in counts:
+            rows = da.random.default_rng(0).normal(size=(n, columns), chunks=(-(-n // partitions), columns)).persist()
+            wait(rows)
+            before = _sent(client)
+            PCA(10, solver="covariance").fit(rows)
+            found[n] = _sent(client) - before
+            del rows
+    return found
+
+
+def _sent(client):
+    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
 
 
 def graph_costs(partitions):
@@ -190,6 +212,14 @@ def costs_table(costs, columns=COLUMNS):
     return "\n".join(lines)
 
 
+def sent_table(found, columns=COLUMNS):
+    lines = [
+        f"| rows of {columns} columns | size of the rows | bytes that the workers send |",
+        "| ---: | ---: | ---: |",
+    ]
+    return "\n".join(lines + [f"| {n:,} | {_bytes(8 * columns * n)} | {_bytes(sent)} |" for n, sent in found.items()])
+
+
 def pass_table(costs, tables=TABLES, workers=WORKERS, columns=COLUMNS):
     """The time of a pass with the graph of its tasks, and which share of it rows alone would take."""
     lines = ["| rows | partitions | " + " | ".join(f"{w:,} workers" for w in workers) + " | rows alone |"]
@@ -248,6 +278,7 @@ def main(arguments=None):
     costs = measured_costs()
     for name, text in {
         "costs": costs_table(costs),
+        "sent": sent_table(sent_bytes([20_000, 200_000])),
         "passes": pass_table(costs),
         "widths": width_table(costs),
     }.items():
