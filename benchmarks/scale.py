@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import heapq
+import math
 import time
 import tracemalloc
 from collections import deque
@@ -228,7 +229,7 @@ def pass_table(costs, tables=TABLES, workers=WORKERS, columns=COLUMNS):
     for n, size in tables:
         rows = size // (8 * columns)
         partitions, seconds = -(-n // rows), costs.row * rows
-        cells = [f"{n:.0e}".replace("e+", "e"), f"{partitions:,} of {size >> 20:,} MiB"]
+        cells = [f"10^{round(math.log10(n))}", f"{partitions:,} of {size >> 20:,} MiB"]
         for w in workers:
             found = partitions * costs.graph + simulated(partitions, seconds, w, costs)
             ideal = partitions * seconds / w

@@ -167,7 +167,7 @@ def test_the_simulation_of_a_pass():
     times = [scale.simulated(200, 5.0, w, busy) for w in (1, 2, 5, 50)]
     assert times == sorted(times, reverse=True)
     text = scale.pass_table(busy, [(10**6, 1 << 20)], [1, 2])
-    assert "1e06 | 1,954 of 1 MiB" in text
+    assert "10^6 | 1,954 of 1 MiB" in text
     assert "| 16,384 | 0 bytes | 0 bytes | 1 ms | 2 MiB |" in scale.width_table(busy)
 
 
