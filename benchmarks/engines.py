@@ -148,7 +148,7 @@ def cached_frame(shape):
     frame = numbers.mapInArrow(rows, ", ".join(f"{name} double" for name in names)).cache()
     vectors = frame.select(array_to_vector(array(*names)).alias("features")).cache()
     entries = range(shape[1])
-    sparse = udf(lambda row: Vectors.sparse(len(entries), entries, row), VectorUDT())
+    sparse = udf(lambda row: Vectors.sparse(len(entries), entries, row), VectorUDT(), useArrow=False)
     stored_sparse = frame.select(sparse(array(*names)).alias("features")).cache()
     vectors.count()
     stored_sparse.count()
