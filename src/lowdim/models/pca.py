@@ -55,7 +55,7 @@ class PCA(SpectralModel):
         are not divided.
     center : bool
         Whether to subtract the mean. If not, the components are those of the second moments about zero, as in latent
-        semantic analysis, and wherever this class says variance, it is the mean square about zero; see Notes.
+        semantic analysis, and "variance" means the mean square about zero everywhere in this class; see Notes.
     solver : str or Solver
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     svd_solver : str, optional

@@ -1,7 +1,7 @@
 """The rules for the number of components, applied to rows with missing values.
 
-What a rule needs is found from the observed entries: the covariance of maximum likelihood, likelihoods of PPCA with 0,
-1, 2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived for
+What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of PPCA with 0, 1,
+2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived for
 complete rows, and are not available.
 """
 
