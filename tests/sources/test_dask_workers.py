@@ -16,7 +16,17 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim import ICA, PCA, PPCA, KernelPCA, Moments, summarize
+from lowdim import (
+    ICA,
+    PCA,
+    PPCA,
+    KernelPCA,
+    Moments,
+    PLSRegression,
+    choose_n_components,
+    cross_validate,
+    summarize,
+)
 from lowdim.solvers import EM
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -142,9 +152,8 @@ def check_slow_worker(folder) -> None:
 
     def block(i: int, late: bool) -> np.ndarray:
         if late:
-            with suppress(FileExistsError):
-                with open(slow, "x") as file:
-                    file.write(str(os.getpid()))
+            with suppress(FileExistsError), open(slow, "x") as file:
+                file.write(str(os.getpid()))
             with open(slow) as file:
                 time.sleep(0.1 if file.read() == str(os.getpid()) else 0)
         return numbers(i)
@@ -224,6 +233,28 @@ def check_interrupt(client, folder) -> None:
     same_bits(model, before)
 
 
+def check_functions() -> None:
+    """What users call, on workers: the answers are those for arrays."""
+    X, holes = rows(), rows()
+    holes[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
+    for make in (lambda table: da.from_array(table, chunks=(ROWS, 4)), make_persisted):
+        D, E, H = make(X), make(X[:, :2] ** 2), make(holes)
+        pca, pls, ppca = PCA(2).fit(X), PLSRegression(2).fit(X, X[:, :2] ** 2), PPCA(2).fit(holes)
+        close = {"rtol": 1e-9, "atol": 1e-9}
+        np.testing.assert_allclose(pca.transform(D).compute(), pca.transform(X), **close)
+        np.testing.assert_allclose(pca.score_samples(D).compute(), pca.score_samples(X), **close)
+        np.testing.assert_allclose(PLSRegression(2).fit(D, E).predict(D).compute(), pls.predict(X), **close)
+        np.testing.assert_allclose(pls.score(D, E), pls.score(X, X[:, :2] ** 2), **close)
+        np.testing.assert_allclose(ppca.impute(H).compute(), ppca.impute(holes), **close)
+        found, expected = (cross_validate(PCA(), table).per_split for table in (D, X))
+        np.testing.assert_allclose(found, expected, **close)
+        assert choose_n_components(D)["parallel"].k == choose_n_components(X)["parallel"].k
+
+
+def make_persisted(table: np.ndarray):
+    return da.from_array(table, chunks=(ROWS, -1)).persist()
+
+
 @contextmanager
 def worker_with(client, address: str, name: str, folder: Path):
     """A further worker, whose modules in `folder` hide others."""
@@ -260,9 +291,12 @@ def with_another_version(folder: Path) -> Path:
 def check_versions(client, address: str, folder: Path) -> None:
     """A worker without lowdim, or with another version, is found before tasks are sent to it; a worker with another
     version that joins later refuses its tasks."""
-    with worker_with(client, address, "none", without_lowdim(folder / "none")), distributed.Client(address):
-        with pytest.raises(RuntimeError, match=r"a worker of Dask .* has no lowdim; install lowdim"):
-            PCA(2).fit(made(numbers))
+    with (
+        worker_with(client, address, "none", without_lowdim(folder / "none")),
+        distributed.Client(address),
+        pytest.raises(RuntimeError, match=r"a worker of Dask .* has no lowdim; install lowdim"),
+    ):
+        PCA(2).fit(made(numbers))
     with worker_with(client, address, "other", with_another_version(folder / "other")):
         message = r"has lowdim 0\.0\.1, and this process has lowdim .*; install the same version"
         with dask.annotate(workers=["other"]), pytest.raises(RuntimeError, match=message):
@@ -285,6 +319,7 @@ def test_a_cluster(tmp_path):
             distributed.Client(cluster) as client,
         ):
             check_tasks(client)
+            check_functions()
             check_progress(tmp_path)
             check_slow_worker(tmp_path)
             check_bad_partitions(tmp_path)

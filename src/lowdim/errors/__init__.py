@@ -14,8 +14,8 @@ from .checkpoints import (
 )
 from .engines import (
     column_exists,
-    in_partition,
     fold_without_rows,
+    in_partition,
     missing_labels,
     no_lowdim,
     no_order,

@@ -77,8 +77,8 @@ def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
     """Every worker that was given a task has died. It may have died of another task that it was given too."""
     of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
     return RuntimeError(
-        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory does "
-        "not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
+        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory "
+        "does not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
         "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
         "they died."
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .carried import SparkColumn
+from .engine import SPARK
 from .source import SparkContents, SparkSource
 
 
@@ -17,4 +18,4 @@ def is_spark(X: Any) -> bool:
     return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
 
 
-__all__ = ["SparkColumn", "SparkContents", "SparkSource", "is_spark"]
+__all__ = ["SPARK", "SparkColumn", "SparkContents", "SparkSource", "is_spark"]
