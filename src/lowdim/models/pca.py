@@ -19,6 +19,7 @@ from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
+from ..sources import mean_of_results
 from ._first_components import first_components
 from ._principal import count_pairs, with_variance
 from ._residuals import scores_and_rest, split
@@ -240,8 +241,7 @@ class PCA(SpectralModel):
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
-        scores = self.score_samples(X)
-        return float(namespace(scores).mean(scores))
+        return mean_of_results(self.score_samples(X))
 
     def get_covariance(self) -> Array:
         """The model's covariance C = W^T (Lambda - sigma2 I) W + sigma2 I (in the units of the rows)."""
