@@ -17,6 +17,7 @@ ROWS = [
     ("PCA of sparse 50,000 x 20,000", "sparse", ["scikit-learn arpack"]),
     ("PCA of a stream of 200,000 x 256", "stream", ["scikit-learn IncrementalPCA"]),
     ("Factor analysis of 50,000 x 100", "factors", ["scikit-learn"]),
+    ("the same, with larger uniquenesses", "factors-easy", ["scikit-learn"]),
     (
         "20% missing entries of 20,000 x 100 filled",
         "holes",
@@ -31,6 +32,7 @@ ROWS = [
         ["scikit-learn cross_validate for each K", "ikpls, fast cross-validation, one job"],
     ),
     ("CCA of 20,000 x (100 + 80)", "cca", ["scikit-learn (one call)", "cca-zoo CCA"]),
+    ("the same, with ten times the noise", "cca-weak", ["scikit-learn (one call)", "cca-zoo CCA"]),
 ]
 #: Names of contenders on the front page, where those of the full tables say more than is needed.
 NAMES = {

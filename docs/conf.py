@@ -79,7 +79,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    # More than six titles would wrap beside the search field.
-    "header_links_before_dropdown": 6,
+    # A field for searching would not fit beside the titles; the button opens one.
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 8,
 }
 html_context = {"default_mode": "auto"}

@@ -3,12 +3,12 @@ Two views: PCA's direction and CCA's
 ====================================
 
 **The lecture** (Cornell, lecture 12) asks which direction to pick if the same rows are seen in two views. PCA of each
-view takes the direction of most variance, even if the other view knows nothing of it. Maximising the covariance is no
-way out: "scaling up this coordinate we can blow up covariance". CCA maximises the correlation.
+view takes the direction of most variance, even if it has nothing to do with the other view. Maximising the covariance
+does not help: "scaling up this coordinate we can blow up covariance". CCA maximises the correlation.
 
 **Measured** on two simulated views with one shared signal: the first principal components of the views have a
-correlation of 0.02, those of CCA of 0.92. Multiplying one column by 100 turns the direction of largest covariance away
-from the signal, by 90 degrees, and changes nothing for CCA.
+correlation of 0.02, and the first variates of CCA 0.92. Multiplying one column by 100 turns the direction of largest
+covariance away from the signal, by 90 degrees, and changes nothing for CCA.
 """
 
 import numpy as np

@@ -5,9 +5,9 @@ Choosing K on simulated and on real tables
 **The lectures** choose K by a share of the variance, "typically 90%", or by looking at the scree graph.
 
 **Measured** on simulated tables with four components: a share of the variance says how much is kept, not how many
-components there are; it is never right here. Of strong components in white noise most rules find the right number; of
-weak ones only parallel analysis and cross-validation often do; if the noise of neighbouring columns is correlated, most
-rules take it for components. No rule is right everywhere. On five real tables the smallest and the largest answer
+components there are; it is never right here. Most rules find the right number of strong components in white noise. Only
+parallel analysis and cross-validation often find that of weak ones. If the noise of neighbouring columns is correlated,
+most rules take it for components. No rule is right everywhere. On five real tables the smallest and the largest answer
 differ by a factor of 4 to 58, so a number of components without its rule says little.
 """
 
@@ -52,7 +52,7 @@ for column, rule in enumerate(RULES):
     print(f"{rule:15s}" + "".join(f"{share:19.0%}" for share in shares))
 
 # %%
-# All answers: each point is a table, jittered. The line is the truth.
+# All answers: each point is a table, moved a little so that points do not cover each other. The line is the truth.
 
 figure, axes = plt.subplots(1, 4, figsize=(10, 4), layout="constrained", sharey=True)
 figure.set_label(
@@ -85,10 +85,10 @@ ax.figure.set_label(
 plt.show()
 
 # %%
-# Five real tables, the first two standardized. Rules that compare with chance ("parallel", "broken-stick") take few
-# components, those that ask for a good density ("bic", often "cv") many: real noise is not white, so with enough rows
-# small components are real too. In wide tables with smooth columns, such as spectra, a few components hold nearly all
-# of the variance.
+# Five real tables, the first two standardised. Rules that compare with chance ("parallel", "broken-stick") take few
+# components, and rules that ask for a good density ("bic", often "cv") take many: real noise is not white, so with
+# enough rows small components are real too. In wide tables with smooth columns, such as spectra, a few components hold
+# nearly all of the variance.
 
 gallery = Path(sys.argv[0]).resolve().parent
 with np.load(gallery / "data" / "faces.npz") as file:

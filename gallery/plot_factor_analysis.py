@@ -6,7 +6,7 @@ Factor analysis against PCA: columns with different noise
 is treated separately". PCA and probabilistic PCA take the noise to be the same everywhere.
 
 **Measured** on simulated rows with two correlated factors: PCA follows the noisiest columns, and finds a plane that is
-56 degrees from the true one; factor analysis is 6 degrees from it. With equal noise both find it.
+56 degrees from the true one; that of factor analysis is 6 degrees from it. With equal noise, both find the plane.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ axes[3].legend()
 plt.show()
 
 # %%
-# Do two factors suffice? PCA has no answer; factor analysis has a test and the usual indices of fit. One factor is
+# Are two factors enough? PCA has no answer; factor analysis has a test and the usual indices of fit. One factor is
 # rejected, two are not.
 
 for k in (1, 2, 3):
@@ -70,9 +70,9 @@ for k in (1, 2, 3):
     print(f"K = {k}: chi-square {report.chi_square:.1f}, p = {report.p_value:.3g}, RMSEA {report.rmsea:.3f}")
 
 # %%
-# Rotations. The likelihood does not depend on the rotation; how easy the loadings are to read does. Without rotation
-# the first factor is in all columns. Varimax keeps factors uncorrelated, so that each group has a share of both;
-# oblimin lets them correlate, and finds the correlation that the rows were made with, 0.5.
+# Rotations. The likelihood does not depend on the rotation, but rotated loadings can be easier to read. Without
+# rotation, the first factor is in all columns. Varimax keeps the factors uncorrelated, so each group of columns has a
+# share of both; oblimin lets them correlate, and finds the correlation that the rows were made with, 0.5.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", sharex=True, sharey=True)
 figure.set_label(

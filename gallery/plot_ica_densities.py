@@ -6,12 +6,12 @@ The sech density, and others, for the sources of ICA
 that its kurtosis is larger than that of the normal distribution, "meaning more suitable to model heavy tails or
 outliers".
 
-**Measured:** the excess kurtosis of the sech density is 2; that of the normal distribution is 0. Used alone, it finds
-sources with heavy tails to within 2 degrees, even if their true density is another one. Uniform sources it misses by 44
-of at most 45 degrees. The flipped density, which ``extended=True`` (the default) gives to sources with light tails,
-finds them to within about 1 degree. No density separates normal sources. Of five real signals, two with heavy tails are
-likelier under the sech density than under the normal one, two with light tails are less likely, and one is nearly
-normal.
+**Measured:** the excess kurtosis of the sech density is 2, and that of the normal distribution 0. Used alone, the sech
+density finds sources with heavy tails to within 2 degrees, even if their true density is different. It misses uniform
+sources by 44 of at most 45 degrees. The flipped density, which ``extended=True`` (the default) gives to sources with
+light tails, finds them to within about 1 degree. No density separates normal sources. Of five real signals, two with
+heavy tails are more likely under the sech density than under the normal one, two with light tails are less likely, and
+one is nearly normal.
 """
 
 import sys
@@ -44,9 +44,9 @@ for name, density in KNOWN.items():
 # %%
 # All densities at variance 1. On a logarithmic scale the tails of sech, Laplace and logistic are straight lines, those
 # of a normal density fall as a parabola, and a uniform density has none. Flipped sech, the average of two normal
-# densities, is what lowdim gives to sources with light tails. At the right the scores psi = -d ln p / du, which are all
-# that ICA uses: what counts is whether they bend down (heavy tails) or up (light tails) from the straight line of the
-# normal density.
+# densities, is what lowdim gives to sources with light tails. At the right are the scores psi = -d ln p / du, which are
+# all that ICA uses. What counts is whether they bend down (heavy tails) or up (light tails) from the straight line of
+# the normal density.
 
 
 def flipped_pdf(x: np.ndarray) -> np.ndarray:
@@ -131,8 +131,8 @@ ax.set(xlabel="density of the model", ylabel="sources", title="Error of the dire
 plt.show()
 
 # %%
-# Real signals. For each, the average log-density under five densities, each with the scale that fits best, less that
-# under the normal density. A positive number is a gain.
+# Real signals. The table has the average log-density of each signal under five densities, each with the scale that fits
+# best, minus that under the normal density. A positive number is a gain.
 
 folder = Path(sys.argv[0]).resolve().parent / "data"
 with np.load(folder / "faces.npz") as file:

@@ -3,13 +3,13 @@ Pictures unmixed
 ================
 
 **The lectures** (Faul; MIT) only define independent component analysis: rows are linear mixtures of latent variables
-that are not Gaussian, and whose joint density "factorizes". They draw no picture of it. The usual one is a set of
+that are not Gaussian, and whose joint density "factorizes". They draw no picture of it. The usual picture is a set of
 images that were mixed with each other and are separated again.
 
 **Measured** on four images, two of them parts of the same photograph: components of PCA are still mixtures, with
-correlations of 0.63 to 0.80 with the originals. The sources of ICA of the pixels have 0.97 to 1.00, and the ghost of a
-temple is left in one of them, because the images are not independent. ICA of the differences between neighbouring
-pixels, which are nearly independent, has more than 0.999 for all four.
+correlations of 0.63 to 0.80 with the originals. The sources of ICA of the pixels have correlations of 0.97 to 1.00, and
+the ghost of a temple is left in one of them, because the images are not independent. Differences between neighbouring
+pixels are nearly independent, and ICA of them reaches more than 0.999 for all four.
 """
 
 import numpy as np
@@ -103,8 +103,8 @@ plt.show()
 
 # %%
 # Why differences help. Both parts of the first photograph are brighter at the top, so their pixels are correlated, and
-# ICA looks for sources that are not. Of differences most are near zero and few are large, and an edge in one image says
-# nothing about edges in another. FastICA gains as much from them: it is the rows that matter here, not the solver.
+# ICA looks for sources that are not. Most differences are near zero and few are large, and an edge in one image says
+# nothing about edges in another. FastICA gains as much from differences: the rows matter here, not the solver.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 figure.set_label(

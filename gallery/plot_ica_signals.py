@@ -6,8 +6,8 @@ Signals unmixed
 usual demonstration is a room with several speakers and as many microphones.
 
 **Measured** on four simulated sounds of one second, a chord, a sweep, bursts and a saw-tooth: the sources that ICA
-finds have correlations of 1.00 with the true ones, those of PCA at most 0.80. Noise of the microphones is not removed:
-it lowers the correlations to between 0.84 and 0.96.
+finds have correlations of 1.00 with the true ones, and the components of PCA at most 0.80. ICA does not remove noise of
+the microphones, which lowers the correlations to between 0.84 and 0.96.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ noisy = X + 0.1 * random.standard_normal(X.shape)
 print("ICA, microphones with noise:", match(ICA().fit_transform(noisy)).round(3))
 
 # %%
-# The first twentieth of a second: what was said, what the microphones heard, and what ICA and PCA make of it.
+# The first twentieth of a second: the sources, what the microphones record, and what ICA and PCA make of it.
 
 names = ("chord", "sweep", "bursts", "saw-tooth")
 found = ica.transform(X)

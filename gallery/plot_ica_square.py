@@ -6,9 +6,9 @@ ICA on a uniform square
 (pi (e^u + e^-u)), the model is independent component analysis. Its kurtosis is larger than that of the normal
 distribution, so it is "more suitable to model heavy tails".
 
-**Measured** on a mixed square: PCA's directions are orthogonal and miss the sides of the parallelogram, ICA's are the
-sides, to 0.4 degrees. The sech density of the lecture is for heavy tails; the square has light ones, and without
-``extended=True`` (the default) nothing is separated, and a warning says so.
+**Measured** on a mixed square: the directions of PCA are orthogonal and miss the sides of the parallelogram; those of
+ICA are the sides, to 0.4 degrees. The sech density of the lecture is for heavy tails, and the square has light ones:
+without ``extended=True`` (the default) nothing is separated, and a warning says so.
 :ref:`sphx_glr_generated_gallery_plot_ica_densities.py` compares densities.
 """
 
@@ -60,8 +60,8 @@ axes[2].set(title="sources found by ICA", xlabel="IC1", ylabel="IC2", aspect="eq
 plt.show()
 
 # %%
-# The likelihood that ICA maximises needs a density of the sources. That of the lecture has heavy tails, and the square
-# has none; lowdim notices this and flips the density for both sources.
+# The likelihood that ICA maximises needs a density of the sources. The density of the lecture has heavy tails, and the
+# square has none; lowdim notices this and flips the density for both sources.
 
 print("densities of the sources:", ", ".join(str(density) for density in ica.densities_))
 with warnings.catch_warnings(record=True) as given:

@@ -7,7 +7,7 @@ an ellipse, satisfy a linear equation of these three features, so they lie in a 
 product of two mapped points is (x . y)^2, so the map itself is not needed.
 
 **Measured:** for points on an ellipse, the variance of the last component is zero up to rounding, its vector gives the
-equation of the ellipse back to 14 digits, and kernel PCA with (x . y)^2 gives the same scores as PCA of the features.
+equation of the ellipse to 14 digits, and kernel PCA with (x . y)^2 gives the same scores as PCA of the features.
 """
 
 import numpy as np

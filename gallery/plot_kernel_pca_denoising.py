@@ -6,8 +6,8 @@ Denoising by pre-images
 image back from its scores one needs a pre-image: the image whose features are nearest to the projection.
 
 **Measured** on digits with added noise: rebuilt from 8 components, the images of kernel PCA are nearer to the originals
-(an error of 0.188) than those of PCA (0.200). The gain is small, but it comes at every number of components, and too
-large a number costs less.
+(an error of 0.188) than those of PCA (0.200). The gain is small, but there is one at every number of components, and
+taking too many components costs less.
 """
 
 # sphinx_gallery_thumbnail_number = 2

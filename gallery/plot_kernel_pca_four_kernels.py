@@ -6,9 +6,9 @@ Kernel PCA with four kernels
 quadratic with a = 1, c = 0.1; hyperbolic tangent with a = 5, c = 0.5; Gaussian with sigma = 0.3; thin plate spline with
 c = 1.
 
-**Measured** on 140 points with these parameters: two of the four kernels are not inner products. The kernel matrix of
-the hyperbolic tangent has 24% of the mass of its eigenvalues below zero, that of the spline 46%. lowdim keeps the
-positive part and warns.
+**Measured** on 140 points with these parameters: two of the four kernels are not inner products. Of the sum of the
+absolute eigenvalues of the kernel matrix, negative ones make up 24% for the hyperbolic tangent and 46% for the spline.
+lowdim keeps the positive part and warns.
 """
 
 import warnings

@@ -6,8 +6,8 @@ Kernel PCA: points that were not in the fit
 y(x) = sum_n a_n k(x, x_n). MIT adds that this gives the "projection of a new data point *without* re-computing PCA".
 
 **Measured** on 901 images of the digits 0 to 4, with a Gaussian kernel: neighbours in the map of 601 rows name 89% of
-300 new ones right, and the scores of these differ by 3% from those of a fit to all rows, new ones included. Far from
-the rows of the fit the formula fails without a word: all points get the same scores there.
+300 new rows right. The scores of the new rows differ by 3% from those of a fit to all rows, including the new ones. Far
+from the rows of the fit, the formula fails silently: all points get the same scores there.
 """
 
 import numpy as np
@@ -67,8 +67,8 @@ ax.legend(title="new digits")
 plt.show()
 
 # %%
-# Would the scores be others if the new points had been in the fit? The more rows there are, the less it matters. Maps
-# are compared after the best rotation, because two components with similar variances may turn into each other.
+# Would the scores be different if the new points had been in the fit? The more rows there are, the less it matters.
+# Maps are compared after the best rotation, because two components with similar variances may turn into each other.
 
 whole = KernelPCA(2, kernel=kernel).fit(X[order]).transform(X[new])
 sizes = [25, 50, 100, 200, 400, len(train)]

@@ -6,8 +6,8 @@ Single cells, mapped by their genes
 genes, and two principal components put cells of the same type together.
 
 **Measured** on 700 blood cells and 765 genes: two components separate monocytes and dendritic cells from lymphocytes,
-and B cells from T cells; types of T cells stay mixed. Fifteen nearest neighbours name the type of a cell that was left
-out in 73% of the cases with 2 components and in 80% with 10.
+and B cells from T cells; types of T cells stay mixed. For cells that were left out, the fifteen nearest neighbours name
+the right type in 73% of the cases with 2 components, and in 80% with 10.
 """
 
 import sys

@@ -7,11 +7,11 @@ components", and a standard classifier on three components tells faces from othe
 a mixture of Gaussians with 84 components".
 
 **Measured** on other data, 100 faces and 100 other pieces of photographs of 25 x 25 pixels, with 50 random splits:
-three components and a logistic regression have 81% (90% of the splits between 73% and 86%), so the 79% of the lecture
-are as expected. Its comparison does not carry over: mixtures of two Gaussians for each class, on the same three scores,
-have 88%, and are better by 2 to 14 points in 90% of the splits. (84 components in the space of pixels, as in the
-lecture, cannot be fitted to 50 faces.) Reconstructions with three components can be recognised as faces, not as
-persons.
+three components and a logistic regression reach an accuracy of 81% (between 73% and 86% in 90% of the splits), so the
+79% of the lecture are as expected. Its comparison does not hold here: mixtures of two Gaussians for each class, on the
+same three scores, reach 88%, and are better by 2 to 14 points in 90% of the splits. (84 components in the space of
+pixels, as in the lecture, cannot be fitted to 50 faces.) Reconstructions with three components can be recognised as
+faces, not as persons.
 """
 
 import sys
@@ -58,7 +58,8 @@ for (name, pictures), line in zip(rows, axes, strict=True):
 plt.show()
 
 # %%
-# Face or not, by three classifiers, on 50 random halves. Components are found from the faces among the training rows.
+# Three classifiers tell faces from other images, on 50 random halves. Components come from the faces among the training
+# rows.
 
 
 def accuracies(train: np.ndarray, test: np.ndarray) -> list[float]:

@@ -6,8 +6,8 @@ Genotypes to geography
 components of genotypes look like the map of the places where people come from.
 
 **Measured** on a smaller table, 180 people from Utah (of European descent) and from Ibadan at 603 places of one
-chromosome: one number, the first component, tells the two groups apart with a single error. Geography
-is in the first component alone.
+chromosome: one number, the first component, tells the two groups apart with a single error. Only the first component
+shows geography.
 """
 
 import csv
@@ -27,7 +27,7 @@ X = np.array([[np.nan if entry in ("NA", "") else float(entry) for entry in row[
 print(f"{X.shape[0]} people, {X.shape[1]} places, {np.isnan(X).sum()} genotypes not called")
 
 # %%
-# 1,384 genotypes were not called. Probabilistic PCA takes the table with its holes.
+# 1,384 genotypes are missing. Probabilistic PCA takes the table as it is.
 
 varies = np.nanstd(X, axis=0) > 0
 X = X[:, varies]
@@ -53,8 +53,8 @@ left.legend()
 plt.show()
 
 # %%
-# How many components are more than chance? Genotypes of neighbouring places are correlated, which rules for independent
-# columns take for structure; so this is an upper bound.
+# How many components are more than chance? Genotypes of neighbouring places are correlated, and rules for independent
+# columns take that for structure. So their answer is an upper bound.
 
 filled = np.asarray(model.impute(X))
 print(choose_n_components(filled, ["parallel", "gavish-donoho", "broken-stick", "elbow"]))

@@ -48,7 +48,7 @@ right.set(xlabel="number of components", ylabel="proportion of variance", title=
 plt.show()
 
 # %%
-# Other rules have other answers, because they ask other questions: what is more than noise, what predicts new rows.
+# Other rules give other answers, because they ask other questions: what is more than noise, or what predicts new rows.
 
 print(choose_n_components(X, ["proportion", "broken-stick", "elbow", "parallel", "marchenko-pastur", "cv"]))
 
@@ -74,7 +74,8 @@ ax.set(
 plt.show()
 
 # %%
-# How much is lost? Five nearest neighbours name the digits of the test part, given K scores of the others.
+# How much is lost? Each digit of the test part is named by its five nearest neighbours in the training part, from K
+# scores.
 
 for k in (2, 5, 10, k90, 64):
     model = PCA(k).fit(X[~is_test])

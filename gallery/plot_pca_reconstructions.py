@@ -33,8 +33,8 @@ for k in KS:
     print(f"K = {k:3d}: {share[k - 1]:6.1%} of the variance; average squared distance {distance:.4f} = {left_out:.4f}")
 
 # %%
-# One digit of each kind, and what K scores make of it. ``inverse_transform`` of the first K scores takes the others to
-# be zero, so one fit serves all K.
+# One digit of each kind, and its reconstructions from K scores. ``inverse_transform`` of the first K scores takes the
+# others to be zero, so one fit serves all K.
 
 shown = [int(np.flatnonzero(digits == digit)[0]) for digit in range(10)]
 Z = pca.transform(X[shown])

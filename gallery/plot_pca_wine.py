@@ -8,8 +8,9 @@ The table has 178 wines of three kinds, and 13 measurements of each.
 rows are (the map by two scores) and what the components mean (the loadings).
 
 **Measured:** six rules of twelve choose two or three components, and the others up to twelve, because they answer other
-questions. Two components hold 55% of the variance, and in their map the three kinds, which PCA was not told, are three
-groups. Of 13 loadings of the first component, 11 are told from zero by 200 bootstrap samples.
+questions. Two components hold 55% of the variance, and in their map the three kinds form three groups, although PCA
+does not know the kinds. According to 200 bootstrap samples, 11 of the 13 loadings of the first component differ from
+zero.
 """
 
 from matplotlib import pyplot as plt
@@ -26,14 +27,15 @@ choices = choose_n_components(table, standardize=True)
 print(choices)
 
 # %%
-# Parallel analysis, "parallel", keeps the components whose variance is larger than that of columns without relation.
+# Parallel analysis, "parallel", keeps the components whose variance is larger than that of the components of unrelated
+# columns.
 
 pca = PCA("parallel", standardize=True).fit(table)
 draws = bootstrap(PCA(3, standardize=True), table, n_boot=200, random_state=0)
 print(pca)
 
 # %%
-# The three answers, each by one plot of the model. Bars that are hatched have an interval that includes zero.
+# The three answers, each in one plot of the model. Hatched bars have an interval that includes zero.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained", width_ratios=[1, 1.15, 1])
 figure.set_label(

@@ -7,9 +7,9 @@ least squares does. If not all components can be used, those with the largest a_
 can cause the model to not generalize well", so it is customary to take those with the largest eigenvalues.
 
 **Measured** on the near-infrared spectra of 60 samples of gasoline: PLS predicts the octane number well with two
-components, PCR needs four; the least errors are the same. On simulated rows whose response depends on a direction of
-small variance, choosing by variance needs 21 components to come within 25% of the least error, and PLS three. Choosing
-by relevance helps at once, but needs eight, because noise makes other components look relevant, as the lecture warns.
+components, and PCR needs four; their least errors are the same. On simulated rows whose response depends on a direction
+of small variance, PCR by variance needs 21 components to come within 25% of the least error, and PLS three. PCR by
+relevance improves at once, but needs eight, because noise makes other components look relevant, as the lecture warns.
 """
 
 import sys

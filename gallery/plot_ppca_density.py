@@ -26,8 +26,8 @@ print(f"log-likelihood: closed form {closed.loglike_[-1]:.6f}, EM {em.loglike_[-
 print(f"noise variance {closed.noise_variance_:.4f} = the eigenvalue left out, {values[1]:.4f}")
 
 # %%
-# The density as contours, with the rows and, in orange, the points that the posterior means stand for. These are pulled
-# towards the mean: for small noise they would be the projections on the line.
+# The density as contours, with the rows and, in orange, the points W u + mu of the posterior means u. These are pulled
+# towards the mean; for small noise they would be the projections on the line.
 
 grid = np.stack(np.meshgrid(np.linspace(0, 8, 160), np.linspace(-0.6, 3.2, 160)), axis=-1)
 density = np.exp(closed.score_samples(grid.reshape(-1, 2))).reshape(160, 160)

@@ -2,9 +2,10 @@
 EM of probabilistic PCA, half a step at a time
 ==============================================
 
-**The lectures** (Faul; MIT) fit x = W u + mu + e by expectation and maximisation. The E-step finds the posterior of the
-latent u of each row with W and sigma2 held, the M-step the best W and sigma2 with these posteriors held. A textbook
-that two of the lectures name (Bishop, chapter 12) has a picture for this: a rod, with the rows hung on it by springs.
+**The lectures** (Faul; MIT) fit x = W u + mu + e by expectation and maximisation. The E-step holds W and sigma2 fixed
+and finds the posterior of the latent u of each row. The M-step holds these posteriors fixed and finds the best W and
+sigma2. A textbook that two of the lectures name (Bishop, chapter 12) has a picture for this: a rod to which the rows
+are attached by springs.
 
 **Measured** on two columns of 178 wines: no half of a step lowers the log-likelihood or its bound. With each step the
 direction of the rod comes 3.41 times nearer to PCA's, which is the ratio of the eigenvalues; the log-likelihood takes
@@ -56,9 +57,10 @@ def bound(W: np.ndarray, sigma2: float, U: np.ndarray, variance: float) -> float
 
 # %%
 # Two kinds of springs. One, of stiffness 1 / sigma2, ties a row to its place W u on the rod; another, of stiffness 1,
-# ties u to zero, the middle of the rod. With the rod held (E-step) a place comes to rest at the posterior mean of u,
-# which is nearer to the middle than the foot of the perpendicular. With the places held (M-step) the rod turns and is
-# stretched until the springs are as short as they can be. The rod is drawn twice as long as W, to either side.
+# ties u to zero, the middle of the rod. While the rod is fixed (E-step), a place comes to rest at the posterior mean of
+# u, which is nearer to the middle than the foot of the perpendicular. While the places are fixed (M-step), the rod
+# turns and stretches until the springs are as short as they can be. The rod is drawn twice as long as W, to either
+# side.
 
 W, sigma2 = np.array([0.7, -1.0]), 0.3
 states, halves = [(W, sigma2)], []
@@ -95,7 +97,7 @@ figure.supylabel("colour intensity")
 plt.show()
 
 # %%
-# What rises. The E-step lifts the bound to the log-likelihood, which does not change, since W and sigma2 are held. The
+# What rises. The E-step lifts the bound to the log-likelihood, which does not change, since W and sigma2 are fixed. The
 # M-step raises the bound; the log-likelihood, which is never below the bound and was equal to it, rises at least as
 # much. So neither can fall.
 
@@ -142,9 +144,9 @@ right.legend()
 plt.show()
 
 # %%
-# sigma2 -> 0. The springs to the rows become stiff beside those to the middle, so a place comes to rest at the foot of
-# the perpendicular, and the length of the rod no longer matters: this is EM for PCA. The M-step multiplies W by the
-# covariance, up to a factor, so the steps are power iteration. With one component the direction of W is the same in
+# sigma2 -> 0. The springs to the rows become stiff compared with those to the middle, so a place comes to rest at the
+# foot of the perpendicular, and the length of the rod no longer matters: this is EM for PCA. The M-step multiplies W by
+# the covariance, up to a factor, so the steps are power iteration. With one component the direction of W is the same in
 # every step with and without noise. The energy, the mean of the squared lengths of the springs, ends at the eigenvalue
 # that PCA leaves out.
 

@@ -2,10 +2,10 @@
 Missing values, filled with intervals
 =====================================
 
-**The lectures** derive EM for probabilistic PCA; that it also works where entries are missing is what makes it useful.
+**The lectures** derive EM for probabilistic PCA. EM is useful because it also works where entries are missing.
 
 **Measured** on the 13 columns of 178 wines, with one entry in ten hidden: the error of the filled values is 0.81
-standard deviations, that of the means of the columns 1.05, and the 90% intervals hold 87% of the hidden values.
+standard deviations, compared with 1.05 for the means of the columns. The 90% intervals hold 87% of the hidden values.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ print(f"within the 90% interval: {within.mean():.0%}")
 
 # %%
 # Filled against true values for four columns, with 90% intervals. A column that depends on others is filled well
-# (flavanoids); one that does not is filled badly, and its intervals say so (malic acid).
+# (flavanoids). One that does not is filled badly, and its intervals are long (malic acid).
 
 names = ["flavanoids", "color_intensity", "alcohol", "malic_acid"]
 figure, axes = plt.subplots(1, 4, figsize=(10, 3), layout="constrained")
@@ -48,9 +48,9 @@ axes[0].set_ylabel("filled, with 90% interval")
 plt.show()
 
 # %%
-# How far one can go: the error for more and more holes. With half of the entries hidden the filled values are still
-# better than the means. The intervals hold a little less than 90%, because the columns do not have the same noise, as
-# the model assumes; :class:`lowdim.FactorAnalysis` does without this assumption.
+# The error as more and more entries are hidden. With half of the entries hidden, the filled values are still better
+# than the means. The intervals hold a little less than 90%, because the model assumes the same noise in all columns,
+# which is not true here; :class:`lowdim.FactorAnalysis` does without this assumption.
 
 shares = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 curve, means, coverage = [], [], []

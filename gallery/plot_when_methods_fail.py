@@ -7,9 +7,9 @@ When each method fails
 scaling (Cornell).
 
 **Measured** on twelve tables, in each of which an assumption does not hold: the method gives an answer all the same,
-and it is wrong by the number that is below its panel. Three of the failures come with a warning: those of factor
-analysis, of ICA and of CCA. The others are seen in a plot, or in rows that were left out. The last lines say what to do
-instead.
+and the number below its panel says how wrong it is. Three of the failures come with a warning: those of factor
+analysis, of ICA and of CCA. The others can be seen in a plot, or in rows that were left out. The last line below each
+panel says what to do instead.
 """
 
 import sys

@@ -6,8 +6,8 @@ Whitening a cloud
 technique to be used relies on distinct eigenvalues of the sample covariance matrix."
 
 **Measured:** the covariance of the whitened rows is I to 13 digits. There are many such maps, because every rotation of
-white rows is white; the figure shows three of them on the same cloud. And the warning is right: PCA of whitened rows
-has nothing left to find.
+white rows is white; the figure shows three of them on the same cloud. The warning is right: PCA of whitened rows has
+nothing left to find.
 """
 
 import numpy as np

@@ -67,3 +67,12 @@ def test_figures_of_pages_have_a_script_and_a_page(file):
 def test_data_have_a_source_and_a_licence():
     described = re.findall(r"^\| (\S+) \|", (FOLDER / "data" / "SOURCES.md").read_text(encoding="utf-8"), flags=re.M)
     assert set(described) - {"file", "---"} == {path.name for path in (FOLDER / "data").iterdir()} - {"SOURCES.md"}
+
+
+def test_the_list_of_scripts_has_all_of_them_with_their_titles():
+    """gallery/README.md is what the forge shows of the folder."""
+    listed = dict(re.findall(r"^\| \[(plot_\w+)\.py\]\(\1\.py\) \| (.+) \|$", (FOLDER / "README.md").read_text(), re.M))
+    titles = {
+        name: ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text())).splitlines()[0] for name in SCRIPTS
+    }
+    assert listed == titles

@@ -16,6 +16,8 @@ import array_api_compat as compat
 import numpy as np
 from scipy import sparse
 
+from .errors import no_array_of_rows
+
 Array = Any
 
 
@@ -39,6 +41,7 @@ def namespace(x: Array) -> Any:
     """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
     if isinstance(x, np.ndarray | Beside) or sparse.issparse(x):
         return np
+    _refuse_frames(x)
     return compat.array_namespace(x)
 
 
@@ -135,6 +138,7 @@ def to_numpy(x: Any) -> np.ndarray:
         except BufferError:
             # NumPy before 2.1 does not lend read-only memory.
             return np.array(np.from_dlpack(namespace(x).asarray(x, copy=True)))
+    _refuse_frames(x)
     return np.asarray(x)
 
 
@@ -148,7 +152,14 @@ def read_only(x: Array) -> Array:
 
 def compute_lazy(x: Array) -> Array:
     """`x` itself, or its value if it is a Dask array."""
+    _refuse_frames(x)
     return x.compute() if compat.is_dask_array(x) else x
+
+
+def _refuse_frames(x: Any) -> None:
+    """Raise an error for a data frame of Spark, whose rows have no order that an array could have."""
+    if type(x).__module__.startswith("pyspark."):
+        raise no_array_of_rows()
 
 
 def free_device_bytes(like: Array) -> int | None:

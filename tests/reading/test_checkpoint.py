@@ -309,7 +309,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_rows_are_added(tmp_pat
 def test_rows_on_other_machines_are_refused(path):
     import dask.array as da
 
-    with pytest.raises(TypeError, match=r"Dask collection, whose scheduler .* Summarize groups of partitions"):
+    with pytest.raises(TypeError, match=r"held by Dask, which .* Summarize groups of partitions"):
         summarize(da.from_array(X, chunks=(500, 4)), Moments, checkpoint=path)
     assert not path.exists()
 

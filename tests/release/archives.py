@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 SMOKE = Path(__file__).with_name("smoke.py")
+README = Path(__file__).parents[2] / "README.md"
 PACKAGE = Path(__file__).parents[2] / "src" / "lowdim"
 #: Names of folders and endings of files that belong into no archive.
 UNWANTED = {"node_modules", "__pycache__", ".venv", ".venv-oldest", ".git", ".hypothesis", "generated", "build", "dist"}
@@ -74,6 +75,9 @@ def check_installed(archive: Path) -> None:
             install = ["-m", "pip", "--disable-pip-version-check", "install", "-q", f"{archive}{extras}"]
             subprocess.run([python, *install], cwd=folder, check=True)
             subprocess.run([python, "-I", "smoke.py", kind], cwd=folder, check=True)
+        # The first example that a new user tries runs with what the page says is needed.
+        shutil.copy(README, folder)
+        subprocess.run([python, "-I", "-m", "doctest", README.name], cwd=folder, check=True)
 
 
 def main(folder: Path) -> None:

@@ -39,11 +39,11 @@ def other_stream(path: Any, n_rows: int) -> ValueError:
     )
 
 
-def no_checkpoint_elsewhere(table: str, *, remote: bool) -> TypeError:
+def no_checkpoint_elsewhere(table: str, *, engine: str | None) -> TypeError:
     """The error for a checkpoint of rows that are not in main memory."""
-    if remote:
+    if engine is not None:
         return TypeError(
-            f"{table} is a Dask collection, whose scheduler repeats what is lost itself, and no checkpoint is kept. "
+            f"{table} is held by {engine}, which repeats what is lost itself, and no checkpoint is kept. "
             "Summarize groups of partitions one after another, save each summary, and merge them; or fit without "
             "checkpoint."
         )

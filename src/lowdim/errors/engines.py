@@ -51,6 +51,23 @@ def write_with_spark() -> TypeError:
     )
 
 
+def no_array_of_rows() -> TypeError:
+    """An array with a row for each row of a data frame of Spark is needed."""
+    return TypeError(
+        "this needs an array with a row for each row of the table, and rows of a data frame of Spark have no order: "
+        "transform, score_samples, predict, reconstruction_error and impute add their results to the data frame as "
+        "columns. For everything else, bring the rows that you want to this process: df.limit(1000).toPandas()."
+    )
+
+
+def no_row_draws() -> ValueError:
+    """Single rows of a data frame of Spark would be drawn."""
+    return ValueError(
+        "kind='row' draws single rows, which are on the executors of Spark; leave it out, so that blocks of rows are "
+        "drawn, which are made by a hash of the rows."
+    )
+
+
 def no_order(what: str) -> TypeError:
     """Something needs the order of rows that have none."""
     return TypeError(
@@ -59,11 +76,11 @@ def no_order(what: str) -> TypeError:
     )
 
 
-def no_lowdim(engine: str) -> RuntimeError:
-    """lowdim is not installed on a worker."""
+def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
+    """lowdim, or a package that it needs, is not installed on a worker."""
     return RuntimeError(
-        f"the Python of a worker of {engine} has no lowdim; install lowdim, in the version of this process, where the "
-        f"workers run{_which_python(engine)}."
+        f"the Python of a worker of {engine} has no {package}; install lowdim, in the version of this process, with "
+        f"what it needs where the workers run{_which_python(engine)}."
     )
 
 

@@ -29,7 +29,7 @@ from ._columns import check_columns, check_namespace
 from ._derived import derived
 from ._display import Printed
 from ._first_components import first_components, keep_first_entries, with_first_components
-from ._gathering import gather_for, plan_of_gathered, with_note
+from ._gathering import gather_for, plan_of_gathered, with_engine_note, with_note
 from ._output import framed_results
 from ._pipelines import ConvertibleStep
 from ._progress import callback_progress
@@ -220,7 +220,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first."""
         try:
-            return self._plan_rows(self._rows(source, sample_weight))
+            return with_engine_note(self._plan_rows(self._rows(source, sample_weight)), source)
         except NeedsRowsInMemory as refusal:
             return plan_of_gathered(self, source, sample_weight, refusal)
 
@@ -279,6 +279,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
                 weighted = self._rows(source, sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = with_note(self.plan_)
+            self.plan_ = with_engine_note(self.plan_, source)
             self._keep_summary(weighted)
         if kept is not None:
             kept.remove()

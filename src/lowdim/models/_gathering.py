@@ -33,6 +33,15 @@ def with_note(plan: Plan) -> Plan:
     return replace(plan, why=f"{plan.why}; the rows were first gathered in memory")
 
 
+def with_engine_note(plan: Plan, source: Source) -> Plan:
+    """The plan, with advice for a fit that reads rows several times which an engine computes each time."""
+    engine = source.traits.engine
+    if engine is None or not engine.keeping or plan.passes <= 1:
+        return plan
+    note = f"each pass computes the rows again, unless {engine.name} keeps them: {engine.keeping}"
+    return replace(plan, why=f"{plan.why}; {note}" if plan.why else note)
+
+
 def _require_use(source: Source, refusal: NeedsRowsInMemory) -> None:
     """Raise the refusal if it does not help to gather the rows: they are in memory, or on other machines."""
     if source.traits.in_memory or source.traits.remote:

@@ -25,6 +25,7 @@ from ..errors import (
 from ..reading import Rows
 from ..solvers import LatentFit, Plan, Status, latent, spectra
 from ..solvers.base import repeated_rows, total_weight
+from ..sources import is_frame_of_engine, mean_of_results, sum_of_results
 from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
@@ -209,8 +210,7 @@ class LatentModel(ChosenByRule):
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
-        scores = self.score_samples(X)
-        return float(namespace(scores).mean(scores))
+        return mean_of_results(self.score_samples(X))
 
     def _plug_in(self) -> LatentGaussian:
         """The model with its parameters at their posterior means."""
@@ -219,14 +219,12 @@ class LatentModel(ChosenByRule):
 
     def bic(self, X: Any) -> float:
         """BIC: -2 log-likelihood of `X` + ln(n) times the number of free parameters. Smaller is better."""
-        scores = self.score_samples(X)
-        total = float(namespace(scores).sum(scores))
-        return -2.0 * total + math.log(scores.shape[0]) * self.n_parameters_
+        total, n = sum_of_results(self.score_samples(X))
+        return -2.0 * total + math.log(n) * self.n_parameters_
 
     def aic(self, X: Any) -> float:
         """AIC: -2 log-likelihood of `X` + twice the number of free parameters. Smaller is better."""
-        scores = self.score_samples(X)
-        return -2.0 * float(namespace(scores).sum(scores)) + 2.0 * self.n_parameters_
+        return -2.0 * sum_of_results(self.score_samples(X))[0] + 2.0 * self.n_parameters_
 
     def impute(
         self,
@@ -258,6 +256,8 @@ class LatentModel(ChosenByRule):
         -------
         array of shape (n_samples, n_features), a pair of them with `return_std`, or with `n_draws` an array of shape
         (n_draws, n_samples, n_features). All are dense; see `impute_at` for single entries of a large sparse table.
+        Of a data frame of Spark, the same data frame with filled columns and, with `return_std`, further columns whose
+        names end with "_std".
         With `set_output`, all are data frames, and draws a list of them.
 
         Notes
@@ -285,6 +285,8 @@ class LatentModel(ChosenByRule):
             name = "refit" if refit else "random_state"
             raise ValueError(f"{name} is for draws of missing values; pass n_draws as well, or leave it out.")
         filled = results(self._imputation_maps(X, return_std))
+        if is_frame_of_engine(filled):
+            return filled
         p = self.n_features_in_
         parts = (filled[:, :p], filled[:, p:]) if return_std else (filled,)
         found = tuple(framed(self, part, self._row_names, X) for part in parts)
@@ -322,6 +324,7 @@ class LatentModel(ChosenByRule):
                 filled = xp.concat([filled, xp.where(known, xp.zeros_like(sd), sd)], axis=1)
             return astype(filled, self._out(block))
 
+        fill.replaces_rows = True  # type: ignore[attr-defined] # see `map_rows`
         return [self._row_map(X, fill, "impute", names)]
 
     def impute_at(self, X: Any, rows: Any, columns: Any, *, return_std: bool = False) -> Any:

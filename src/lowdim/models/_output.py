@@ -13,7 +13,7 @@ import narwhals as nw
 from sklearn import get_config
 
 from .._xp import compute_lazy, to_numpy
-from ..sources import row_labels
+from ..sources import is_frame_of_engine, row_labels
 from ._writing import Maps, results
 
 
@@ -23,6 +23,8 @@ def framed_results(model: Any, maps: Maps, *tables: Any) -> Any:
     Rows have the labels of their own table or, if it has none, those of the first table.
     """
     found = results(maps)
+    if is_frame_of_engine(found):
+        return found
     if len(maps) == 1:
         return framed(model, found, maps[0].names, tables[0])
     given = list(tables[0]) if len(tables) == 1 else list(tables)

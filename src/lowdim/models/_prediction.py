@@ -14,12 +14,25 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, all_finite, astype, compute_lazy, dense, device, in_range, namespace, wide_dtype
+from .._xp import (
+    Array,
+    Beside,
+    all_finite,
+    astype,
+    compute_lazy,
+    dense,
+    device,
+    in_range,
+    namespace,
+    to_numpy,
+    wide_dtype,
+)
 from ..attributes import Flag, Numbers
 from ..errors import not_representable
 from ..features import affine
-from ..reading import RowMap
-from ..sources import hold_files
+from ..reading import RowMap, Rows, check_weights
+from ..sources import hold_files, rows_are_ordered
+from ..summaries import Moments
 from ._first_components import first_components
 from ._further_tables import known_targets
 from ._tables import cast
@@ -71,10 +84,40 @@ class Predicting(RegressorMixin):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the variance of y that is predicted, R^2, averaged over the columns of y."""
+        if not rows_are_ordered(X):
+            return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
         y = hold_files(y, known_targets(self))
         # Responses may be sparse, or in Dask, as in `fit`.
         return float(super().score(X, dense(compute_lazy(y)), sample_weight))
+
+
+def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2, averaged over the columns of y, from the moments of y and of its residuals: one pass over rows that need no
+    order."""
+    check_is_fitted(model)
+    X, y, sample_weight = model._by_name(X, y, fitted=True, sample_weight=sample_weight)
+    pair = model._open_tables(X, y, reset=False)
+    predict, q = model._prediction_maps(pair.members[0])[0].function, pair.members[1].shape[1]
+    rows = Rows(pair, None if sample_weight is None else check_weights(sample_weight, pair))
+    found = rows.mapped(_Residuals(predict, q)).summarize(Moments(2 * q, wide=True))
+    squares = to_numpy(namespace(found.scatter).linalg.diagonal(found.scatter))
+    total, rest = squares[:q], squares[q:] + found.weight * to_numpy(found.mean)[q:] ** 2
+    # A constant column is predicted perfectly or not at all, as scikit-learn has it.
+    share = np.where(total > 0, 1.0 - rest / np.where(total > 0, total, 1.0), np.where(rest > 0, 0.0, 1.0))
+    return float(np.mean(share))
+
+
+class _Residuals:
+    """The responses, the last q columns of a block, and beside them their residuals."""
+
+    def __init__(self, predict: Callable[[Array], Array], q: int) -> None:
+        self._predict, self._q, self.width = predict, q, 2 * q
+
+    def __call__(self, block: Any) -> Array:
+        X, y = block.pieces if isinstance(block, Beside) else (block[:, : -self._q], block[:, -self._q :])
+        known = to_numpy(dense(y))
+        return np.concatenate([known, known - to_numpy(self._predict(X)).reshape(known.shape)], axis=1)
 
 
 def coefficients(model: Any) -> Array:

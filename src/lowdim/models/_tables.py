@@ -29,7 +29,7 @@ from ..errors import (
     without_warnings,
 )
 from ..linalg import divisor
-from ..reading import Rows, check_weights, summarize
+from ..reading import Rows, check_weights, summarize, weights_for
 from ..solvers import Plan, Status, tables
 from ..solvers.base import with_passes
 from ..solvers.tables import ComponentsFunction, Tables, TablesJob, TablesRequest, TablesSolution, Views
@@ -323,10 +323,7 @@ class TablesModel(Model):
 
 def tables_of(source: Source, weights: Any, progress: Any = None) -> Tables:
     """The tables and their weights as solvers take them."""
-    each = [
-        Rows(s, None if weights is None else asarray_like(weights, s.empty(0), dtype=s.dtype), progress)
-        for s in source.members
-    ]
+    each = [Rows(s, None if weights is None else weights_for(s, weights), progress) for s in source.members]
     return Tables(Rows(source, weights, progress), each, tuple(s.table for s in source.members))
 
 

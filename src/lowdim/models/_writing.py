@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import bad_keep, columns_clash, inconsistent_lengths
 from ..reading import RowMap, write_rows
 from ..sinks import find_output, open_sink
-from ..sources import names_in
+from ..sources import BesideSource, in_order, names_in
 from ._progress import callback_progress
 
 #: The endings of results that have the name of a kept column.
@@ -61,14 +62,29 @@ def write_results(
 
 
 def results(maps: Maps) -> Any:
-    """The result of one map, or a tuple with those of several tables, which must have the same number of rows."""
+    """The result of one map, or a tuple with those of several tables, which must have the same number of rows. If these
+    are columns of a data frame of Spark, it is one data frame with the results of all."""
     if len(maps) == 1:
         return maps[0].result()
+    if not all(in_order(each.source) for each in maps):
+        return _together(maps).result()
     found = tuple(each.result() for each in maps)
     lengths = [result.shape[0] for result in found]
     if len(set(lengths)) > 1:
         raise inconsistent_lengths([each.source.table for each in maps], lengths)
     return found
+
+
+def _together(maps: Maps) -> RowMap:
+    """One map of tables whose rows have no order, with the results of all maps side by side."""
+    functions = [each.function for each in maps]
+
+    def all_of(block: Any) -> Any:
+        found = [function(piece) for function, piece in zip(functions, block.pieces, strict=True)]
+        return np.concatenate([each.reshape(len(each), -1) for each in found], axis=1)
+
+    takes_nan = any(each.takes_nan for each in maps)
+    return RowMap(BesideSource([each.source for each in maps]), all_of, lambda: result_names(maps), takes_nan)
 
 
 def result_names(maps: Maps) -> list[str]:

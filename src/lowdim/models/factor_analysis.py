@@ -42,10 +42,10 @@ class FactorAnalysis(MisfitModel):
     Parameters
     ----------
     n_components : int, str or None
-        Number of factors; None takes as many as leave degrees of freedom. The name of a rule chooses the number, and
-        `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares held-out
-        likelihoods; "kaiser", "parallel" and "map" use the correlation matrix, "parallel-factors" the one with squared
-        multiple correlations on its diagonal.
+        Number of factors; None takes the largest number that leaves degrees of freedom. The name of a rule chooses the
+        number, and `choice_` holds its curve: "bic" and "aic" compare fits with 1, 2, ... factors; "cv" compares
+        held-out likelihoods; "kaiser", "parallel" and "map" use the correlation matrix, "parallel-factors" the one with
+        squared multiple correlations on its diagonal.
     rotation : None, str or Rotation
         "varimax", "quartimax", "equamax", "promax", "oblimin", or an object of `lowdim.solvers.rotation` with its
         options. With None, L^T Psi^{-1} L is diagonal.

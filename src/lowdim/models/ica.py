@@ -20,6 +20,7 @@ from ..reading import Rows
 from ..solvers import FixedPointICA, Plan, Spectrum, Status, ica, spectra
 from ..solvers.base import repeated_rows
 from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
+from ..sources import mean_of_results
 from ._base import Model
 from ._principal import principal_request, principal_spectrum
 from ._rule_choice import check_cv_rows, is_cv
@@ -232,8 +233,7 @@ class ICA(Model):
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
-        scores = self.score_samples(X)
-        return float(namespace(scores).mean(scores))
+        return mean_of_results(self.score_samples(X))
 
     def _scoring(self) -> Any:
         return affine(self.components_.T, self.mean_, 1.0)

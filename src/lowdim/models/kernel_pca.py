@@ -55,8 +55,8 @@ class KernelPCA(WidthSearch, PreImages, Model):
         rule; `kernel_` holds the result. A parameter that the kernel does not have must be left at None.
     sigma : float or "search", optional
         The width of the Gaussian kernel given by name, exp(-|x - y|^2 / (2 sigma^2)), in place of `gamma`. "search"
-        compares widths of any kernel that has one, for so many components as `n_components` says, by the criterion of
-        `choose_width`, and keeps the result as `width_choice_`.
+        compares widths of any kernel that has one, for the number of components that `n_components` gives, by the
+        criterion of `choose_width`, and keeps the result as `width_choice_`.
     solver : str or KernelSolver
         "auto"; "dense", "krylov" or "matrix-free", which are exact; "features", which is exact for kernels with an
         explicit feature map; "nystrom" or "fourier", which approximate the kernel; or an object from `lowdim.solvers`

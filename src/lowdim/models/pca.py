@@ -19,6 +19,7 @@ from ..selection.scorers import PrincipalScorer
 from ..solvers import Solver, Spectrum, spectra
 from ..solvers.base import with_passes
 from ..solvers.results import count_to_reach
+from ..sources import mean_of_results
 from ._first_components import first_components
 from ._principal import count_pairs, with_variance
 from ._residuals import scores_and_rest, split
@@ -55,7 +56,7 @@ class PCA(SpectralModel):
         are not divided.
     center : bool
         Whether to subtract the mean. If not, the components are those of the second moments about zero, as in latent
-        semantic analysis, and wherever this class says variance, it is the mean square about zero; see Notes.
+        semantic analysis, and "variance" means the mean square about zero everywhere in this class; see Notes.
     solver : str or Solver
         "auto", "covariance", "triangle", "gram", "krylov", or an object from `lowdim.solvers` with its options.
     svd_solver : str, optional
@@ -240,8 +241,7 @@ class PCA(SpectralModel):
     def score(self, X: Any, y: Any = None) -> float:
         """Average log-density of the rows of `X`."""
         X, _ = self._by_name(X, y, fitted=True)
-        scores = self.score_samples(X)
-        return float(namespace(scores).mean(scores))
+        return mean_of_results(self.score_samples(X))
 
     def get_covariance(self) -> Array:
         """The model's covariance C = W^T (Lambda - sigma2 I) W + sigma2 I (in the units of the rows)."""

@@ -51,7 +51,7 @@ class PPCA(LatentModel):
         tables with few observed entries are not overfitted.
     standardize : bool
         Whether to divide columns by their standard deviation first (divisor n, from the observed entries). The noise
-        has the same variance in all columns, so they should have comparable units; if they have not, use this option or
+        has the same variance in all columns, so they should have comparable units; if they do not, use this option or
         FactorAnalysis.
     missing : {"nan", "unstored"}
         Which entries are missing values: NaN only, or also every entry that a sparse matrix does not store.

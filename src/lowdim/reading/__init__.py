@@ -8,7 +8,17 @@ from .checkpoint import Checkpoint
 from .mapping import RowMap, map_rows
 from .rows import FirstPass, Rows
 from .summarizing import summarize
-from .weights import check_weights
+from .weights import check_weights, weights_for
 from .writing import write_rows
 
-__all__ = ["Checkpoint", "FirstPass", "RowMap", "Rows", "check_weights", "map_rows", "summarize", "write_rows"]
+__all__ = [
+    "Checkpoint",
+    "FirstPass",
+    "RowMap",
+    "Rows",
+    "check_weights",
+    "map_rows",
+    "summarize",
+    "weights_for",
+    "write_rows",
+]

@@ -87,7 +87,8 @@ class Keeper:
 
     def __init__(self, checkpoint: Checkpoint, source: Source, weights: Array | None, summary: Summary) -> None:
         if source.traits.remote or not source.traits.host:
-            raise no_checkpoint_elsewhere(source.table, remote=source.traits.remote)
+            engine = source.traits.engine
+            raise no_checkpoint_elsewhere(source.table, engine=None if engine is None else engine.name)
         self._checkpoint, self._source = checkpoint, source
         self._described = describe_pass(source, weights, summary)
         #: The state in which the pass was interrupted, or None.

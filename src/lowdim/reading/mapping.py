@@ -47,7 +47,8 @@ def map_rows(
 
     `function` maps b rows to an array of length b, with one or two axes. If it has an attribute `keeps_sparse` that is
     true, sparse blocks have as many rows as their stored entries allow. NaN and infinity in the rows are detected in
-    the results, so `function` must propagate them. With `takes_nan`, `function` treats NaN as missing and must return
+    the results, so `function` must propagate them. If it has an attribute `replaces_rows` that is true, its results
+    are the rows themselves with other entries. With `takes_nan`, `function` treats NaN as missing and must return
     finite results. For rows that an engine holds the result is a lazy collection of the engine, such as a Dask array,
     and no rows are read until it is computed; `names` returns the names of its columns.
     """
@@ -55,7 +56,8 @@ def map_rows(
     rows = rows_to_map(source, getattr(function, "keeps_sparse", False))
     if source.traits.engine is not None:
         task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
-        return source.traits.engine.mapped(source, task, task(source.first_block, 0), names)
+        replaces = getattr(function, "replaces_rows", False)
+        return source.traits.engine.mapped(source, task, task(source.first_block, 0), names, replaces=replaces)
     n, parts = source.shape[0], parts_of(source, threaded_blas=False)
     if len(parts) == 1:
         pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))

@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._progress import Progress
-from .._xp import Array, all_finite, asarray_like, compute_lazy, is_sparse, namespace, to_numpy
+from .._xp import Array, Beside, all_finite, asarray_like, compute_lazy, dense, is_sparse, namespace, to_numpy
 from ..errors import MissingValues, needs_all_rows, no_checkpoint_with_holes
 from ..sources import (
+    BesideSource,
+    CarriedColumn,
     CountedSource,
     FilledSource,
     MappedSource,
@@ -148,11 +150,18 @@ class Rows:
 
     def whole(self, model: str) -> tuple[Array, Array | None]:
         """All rows of positive weight as one array, whose entries are checked to be finite, and their weights."""
-        source = self.source
+        source, weights = self.source, self.weights
         if source.shape[0] is None or not source.traits.whole:
             raise needs_all_rows(model, source.table)
-        A = next(gather(source, f"for {model}").blocks(source.shape[0]))
-        weights, rows = self.weights, np.arange(A.shape[0])
+        if isinstance(weights, CarriedColumn):
+            # They are the last column of rows that come in any order.
+            both = gather(BesideSource(weights.beside(source)), f"for {model}")
+            block = next(both.blocks(source.shape[0]))
+            joined = block.joined() if isinstance(block, Beside) else dense(block)
+            A, weights = joined[:, :-1], joined[:, -1]
+        else:
+            A = next(gather(source, f"for {model}").blocks(source.shape[0]))
+        rows = np.arange(A.shape[0])
         if weights is not None:
             rows = np.flatnonzero(to_numpy(weights) > 0)
             if len(rows) < A.shape[0]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._xp import Array, asarray_like, to_numpy
 from ..errors import bad_weights, no_order, weights_without_column
-from ..sources import CarriedColumn, Source
+from ..sources import CarriedColumn, Source, in_order
 
 
 def check_weights(weights: Any, source: Source) -> Array:
@@ -18,7 +18,7 @@ def check_weights(weights: Any, source: Source) -> Array:
         raise weights_without_column(weights)
     if isinstance(weights, CarriedColumn):
         return weights.checked(source)
-    if source.traits.engine is not None and not source.traits.engine.ordered:
+    if not in_order(source):
         raise no_order("weights in an array")
     w = to_numpy(weights)
     if w.dtype.kind == "c":
@@ -50,6 +50,13 @@ def check_weights(weights: Any, source: Source) -> Array:
     if not np.isfinite(total):
         raise bad_weights(f"must have a sum that fits into {narrow.dtype}", f"values up to {w.max():g}")
     return asarray_like(w, source.empty(0), dtype=source.dtype)
+
+
+def weights_for(source: Source, weights: Any) -> Any:
+    """Weights that have been checked, with the namespace, device and dtype of the rows of `source`."""
+    if isinstance(weights, CarriedColumn):
+        return weights
+    return asarray_like(weights, source.empty(0), dtype=source.dtype)
 
 
 def weights_of(block: Array, start: int, weights: Array | None) -> Array | None:

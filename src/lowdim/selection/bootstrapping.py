@@ -30,7 +30,7 @@ _AXES = {"components": "component", "features": "column", "targets": "response"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bootstrap(Tabular):
-    """Statistics of a model fitted to bootstrap samples of the rows. There is a table for each of them.
+    """Statistics of a model that was fitted to bootstrap samples of the rows, with a table for each statistic.
 
     Attributes
     ----------
@@ -180,9 +180,9 @@ def bootstrap(
     level : float
         The fraction of the replicates that intervals contain.
     sample_weight : array of shape (n_samples,), or str, optional
-        Frequencies, or the name of a column of X that holds them. When single rows are drawn, they are whole numbers,
-        and a row of weight 2 is drawn as two rows. Blocks and groups contain whole rows with all their weight; "auto"
-        makes blocks if weights are not whole.
+        Frequencies, or the name of a column of X that holds them. When single rows are drawn, weights are whole
+        numbers, and a row of weight 2 counts as two rows. Blocks and groups contain whole rows with all their weight;
+        "auto" makes blocks if weights are not whole.
     random_state : int, RandomState or None
 
     Notes

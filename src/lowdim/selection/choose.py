@@ -93,11 +93,11 @@ def choose_n_components(
     lost to rounding, the rows are read again for a `Triangle`. With far fewer rows than columns, the inner products of
     the rows are used instead.
 
-    Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three in a
-    row were no better; "cv" fits PPCA to the rows without each fold, and scores the observed entries of the fold;
-    "proportion", "kaiser", "broken-stick", "elbow" and "map" use the covariance of maximum likelihood given the
-    observed entries. The others are derived for complete rows, and their note says so. Each step of EM is a pass over
-    the rows.
+    Rows with missing values: "bic" and "aic" compare fits of PPCA by EM with 0, 1, 2, ... components, until three fits
+    in a row are no better than the best so far; "cv" fits PPCA to the rows outside each fold, and scores the observed
+    entries of the fold; "proportion", "kaiser", "broken-stick", "elbow" and "map" use the maximum-likelihood
+    covariance, given the observed entries. The others are derived for complete rows, and their note says so. Each step
+    of EM is a pass over the rows.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def cross_validate(
 
 
 def plan_cross_validation(estimator: Any, X: Any, y: Any = None, *, cv: Any = 5, sample_weight: Any = None) -> Plan:
-    """How `cross_validate` would score held-out rows with its other options as by default; no row is read."""
+    """How `cross_validate` would score held-out rows, with its other options at their defaults; no row is read."""
     return _validator(estimator, X, y, cv, None, None, sample_weight).make_plan()
 
 

@@ -14,7 +14,7 @@ from .._memory import memory_bytes
 from .._threads import check_stop, run_in_parallel
 from ..errors import LowdimWarning, without_warnings
 from ..solvers.base import Job
-from ..sources import Source
+from ..sources import Source, in_order
 from .folds import Folds, tables_in
 from .protocol import HeldOutScorer, HeldOutScores
 
@@ -98,7 +98,8 @@ class FoldRun:
                 scorer.summary(self.source, False) is not None,
                 scorer.summary(self.source, True) is not None,
             ),
-            refits=scorer.refits,
+            # Scores of other models compare arrays, which have an order.
+            refits=scorer.refits and (in_order(self.source) or scorer.takes_nan),
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._memory import memory_bytes
-from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, without_warnings
+from ..errors import LowdimWarning, NonFiniteBlock, needs_memory, needs_second_reading, no_order, without_warnings
 from ..solvers.base import EIGH_WORK, AnySolver, Cost
 from ..summaries.base import union
 from .coordinate_folds import CoordinateFolds
@@ -122,6 +122,8 @@ class GramFolds(FoldScores):
     def refusal(self, job: FoldJob) -> Exception | None:
         if job.reduced is None or not job.from_summaries[self.fine]:
             return ValueError("the held-out rows cannot be scored from inner products.")
+        if job.traits.engine is not None and not job.traits.engine.ordered:
+            return no_order("inner products of rows")
         return super().refusal(job)
 
     def finer(self, job: FoldJob) -> FoldScores | None:

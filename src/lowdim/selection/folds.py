@@ -172,6 +172,8 @@ def check_whole(sample_weight: Any) -> np.ndarray:
 
 def is_whole(weights: Any) -> bool:
     """Whether the weights are whole numbers, as those of repeated rows are."""
+    if isinstance(weights, CarriedColumn):
+        return weights.is_whole
     values = to_numpy(weights)
     return bool(np.all(values == np.round(values)))
 

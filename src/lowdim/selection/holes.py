@@ -1,7 +1,7 @@
 """The rules for the number of components, applied to rows with missing values.
 
-What a rule needs is found from the observed entries: the covariance of maximum likelihood, likelihoods of PPCA with 0,
-1, 2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived for
+What a rule needs is found from the observed entries: the maximum-likelihood covariance, likelihoods of PPCA with 0, 1,
+2, ... components, or likelihoods of held-out rows. Rules that compare with the eigenvalues of noise are derived for
 complete rows, and are not available.
 """
 
@@ -17,12 +17,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .._threads import check_stop
-from .._xp import asarray_like, compute_lazy, namespace, to_numpy
+from .._xp import asarray_like, namespace, to_numpy
 from ..errors import MissingValues, UndeterminedCovariance, constant_with_holes, holes_after_reading, no_variance
-from ..reading import Rows, check_weights, map_rows
+from ..reading import Rows, check_weights, map_rows, weights_for
 from ..solvers import EM, LatentFit, Status, latent, spectra
 from ..solvers.latent import LatentRequest
-from ..sources import Source, open_source, with_known_length
+from ..sources import Source, mean_of_results, open_source, with_known_length
 from ..summaries import LatentGaussian, Moments, Observed
 from ..summaries.entries import observed_entries
 from .choices import Choice, Choices
@@ -224,7 +224,7 @@ class HolesScorer:
     def refit_scores(self, X: Any, y: Any, weights: np.ndarray, test: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores for each count: the average log-density of the observed entries of the rows with positive `test`."""
         source = open_source(X)
-        rows = Rows(source, asarray_like(weights, source.empty(0, 0)))
+        rows = Rows(source, weights_for(source, weights))
         scores: list[float] = []
         for k in counts:
             check_stop()
@@ -232,8 +232,8 @@ class HolesScorer:
             if g is None:
                 # With more components the noise is determined even less.
                 return np.concatenate([scores, np.full(len(counts) - len(scores), -np.inf)])
-            each = to_numpy(compute_lazy(map_rows(source, partial(_log_densities, g, self.unstored), takes_nan=True)))
-            scores.append(float(np.average(each[test > 0].astype(np.float64), weights=test[test > 0])))
+            each = map_rows(source, partial(_log_densities, g, self.unstored), takes_nan=True)
+            scores.append(mean_of_results(each, test))
         return np.array(scores)
 
     def _fitted(self, rows: Rows, k: int) -> LatentGaussian | None:

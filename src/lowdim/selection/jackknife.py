@@ -10,8 +10,8 @@ from scipy import special
 from sklearn.base import clone
 
 from .._xp import to_numpy
-from ..errors import bad_weights, unknown_length
-from ..sources import Source, by_name, with_known_length
+from ..errors import bad_weights, no_order, unknown_length
+from ..sources import Source, by_name, in_order, with_known_length
 from ..tabular import Table, Tabular, numbered
 from .coordinates import with_known_products
 from .folds import split_rows, tables_in
@@ -96,6 +96,8 @@ def jackknife(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any) -> Jackkn
     """
     X, y, cv, sample_weight = by_name(X, y, cv=cv, sample_weight=sample_weight)
     source = with_known_length(model.open_rows(X, y, fitted=True), "for the jackknife")
+    if not in_order(source):
+        raise no_order("the parts that a jackknife leaves out")
     n = _count(model, source)
     weights = np.ones(n) if sample_weight is None else to_numpy(sample_weight).astype(float)
     if weights.shape != (n,):

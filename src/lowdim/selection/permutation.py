@@ -28,7 +28,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PermutationTest(Tabular):
-    """A test of each component against components of shuffled rows, which are unrelated.
+    """A test of each component against the components of shuffled rows, in which nothing is related.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def permutation_test(
     level : float
         Components with p-values up to this level are significant.
     n_components : int, optional
-        Test only the first so many components, which takes less time for CCA; None tests all.
+        Test only this many of the first components, which takes less time for CCA; None tests all.
     sample_weight : array of whole numbers, shape (n_samples,), or str, optional
         Frequencies, or the name of a column of X that holds them: a row of weight 2 is shuffled as two rows.
     random_state : int, RandomState or None
@@ -149,12 +149,12 @@ def permutation_test(
     earlier pairs are shuffled, since the correlations of those pairs have been tested already [2]_. Both parts are
     orthogonal to the same k - 1 variates, and shuffling must keep that: the earlier variates of X are removed from the
     shuffled part of y, whose covariance is then restored. Otherwise later pairs would be significant too often after
-    several strong ones. Without regularization the statistic is Wilks',
-    -sum_{j >= k} ln(1 - r_j^2). With regularization the maximised values s_k (`singular_values_`) are covariances of
-    variates w and v with w^T D_x w = v^T D_y v = 1. They are no correlations and may exceed 1, so that no function of
-    1 - s^2 makes sense [3]_. The statistic is then s_k itself: the largest value that is left after the earlier pairs,
-    as in Roy's test [4]_ and in permutation tests of PLS [5]_, which is CCA with regularization 1. The test of the
-    first pair has exactly the given level, whatever the regularization.
+    several strong ones. Without regularization the statistic is Wilks', -sum_{j >= k} ln(1 - r_j^2). With
+    regularization the maximised values s_k (`singular_values_`) are covariances of variates w and v with w^T D_x w =
+    v^T D_y v = 1. They are not correlations and may exceed 1, so that no function of 1 - s^2 makes sense [3]_. The
+    statistic is then s_k itself: the largest value that is left after the earlier pairs, as in Roy's test [4]_ and in
+    permutation tests of PLS [5]_, which is CCA with regularization 1. The test of the first pair has exactly the given
+    level, whatever the regularization.
 
     The test needs memory for n (p + q) numbers. Each shuffle costs n p^2 (CCA: n p q) multiplications.
 

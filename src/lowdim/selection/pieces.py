@@ -13,14 +13,15 @@ from sklearn.base import clone
 
 from .._memory import memory_bytes
 from .._xp import to_numpy
-from ..errors import SmallSampleWarning, unknown_length, warn_user
+from ..errors import SmallSampleWarning, no_row_draws, unknown_length, warn_user
 from ..reading import check_weights, summarize
-from ..sources import Source
+from ..sources import Source, in_order
 from ..sources.base import cut
 from ..summaries import Columns, Moments
 from .coordinates import with_known_products
-from .folds import check_whole, is_whole, is_wide, rows_and_counts, summarize_by_label, tables_in
+from .folds import Folds, check_whole, is_whole, is_wide, rows_and_counts, tables_in
 from .protocol import CanBeStarted
+from .unordered_folds import cells_without_order
 
 #: Limits for resampling single rows, above which blocks are used: rows times draws, and multiplications.
 _ROW_DRAWS, _ROW_WORK = 1e7, 3e10
@@ -156,12 +157,15 @@ def find_pieces(
         here = source.traits.host and not source.traits.remote
         few = n is not None and float(n_boot) * n <= _ROW_DRAWS and float(n_boot) * n * p * p <= _ROW_WORK
         whole = weights is None or is_whole(weights)
-        if wide and (kind == "row" or whole):
+        if not in_order(source):
+            if kind == "row":
+                raise no_row_draws()
+        elif wide and (kind == "row" or whole):
             return _weighted_rows(model, source, sample_weight)
         if kind == "row" or (here and few and whole):
             return _single_rows(source, sample_weight)
-    labels = _labels(n, p, kind, n_blocks, groups)
-    count = len(np.unique(labels if weights is None else labels[to_numpy(weights) > 0]))
+    cells = _cells(source, kind, n_blocks, groups, weights)
+    count = int(np.count_nonzero(cells.weights_of_cells(weights)[0]))
     if count < 2:
         raise ValueError("the bootstrap needs at least 2 blocks or groups, got 1.")
     if count < _FEWEST:
@@ -171,7 +175,7 @@ def find_pieces(
             SmallSampleWarning,
         )
     name = "block" if groups is None else "groups"
-    return (_weighted_blocks if wide else _summed_blocks)(name, model, source, labels, weights)
+    return (_weighted_blocks if wide and in_order(source) else _summed_blocks)(name, model, source, cells, weights)
 
 
 def _single_rows(source: Source, sample_weight: Any) -> Pieces:
@@ -192,10 +196,10 @@ def _weighted_rows(model: Any, source: Source, sample_weight: Any) -> Pieces:
     return WeightedPieces("row", copies, np.ones(n, dtype=np.int64), tables, np.arange(n), np.ones(n))
 
 
-def _summed_blocks(kind: str, model: Any, source: Source, labels: np.ndarray, weights: Any) -> Pieces:
+def _summed_blocks(kind: str, model: Any, source: Source, cells: Folds, weights: Any) -> Pieces:
     """Blocks or groups of rows, from one summary of each."""
     like = _empty_moments(source)
-    (parts,) = summarize_by_label(source, like, labels[:, None], [int(labels.max()) + 1], weights)
+    (parts,) = cells.summarize(source, like, weights)
     return summed_pieces(kind, parts, like)
 
 
@@ -213,9 +217,10 @@ def summed_pieces(kind: str, moments: Sequence[Moments], like: Moments) -> Piece
     )
 
 
-def _weighted_blocks(kind: str, model: Any, source: Source, labels: np.ndarray, weights: Any) -> Pieces:
+def _weighted_blocks(kind: str, model: Any, source: Source, cells: Folds, weights: Any) -> Pieces:
     """Blocks or groups of rows of a wide table."""
     summarize(source, Columns(source.shape[1]), weights=weights)
+    labels = cells.labels[:, 0]
     each = np.ones(len(labels)) if weights is None else to_numpy(weights).astype(np.float64)
     rows = np.bincount(labels, each > 0)
     tables = with_known_products(model, source)
@@ -231,21 +236,28 @@ def _require_two_rows(n: int) -> None:
         raise ValueError(f"the bootstrap needs at least 2 rows of positive weight, got {n}.")
 
 
-def _labels(n: int | None, p: int, kind: str, n_blocks: int | None, groups: Any) -> np.ndarray:
-    """The block or group of each row."""
-    if groups is None:
-        assert n is not None
-        return _cut_labels(n, p, n_blocks)
-    if kind == "row" or n_blocks is not None:
+def _cells(source: Source, kind: str, n_blocks: int | None, groups: Any, weights: Any) -> Folds:
+    """The blocks or groups as cells of rows."""
+    n, p = source.shape
+    if groups is not None and (kind == "row" or n_blocks is not None):
         raise ValueError("with groups, whole groups are resampled: leave out kind='row' and n_blocks.")
+    k = _number_of_blocks(int(n or 0), p, n_blocks) if groups is None else 0
+    if not in_order(source):
+        return cells_without_order(source, k, groups, weights)
+    labels = _group_labels(n, groups) if groups is not None else _cut_labels(int(n or 0), k)
+    return Folds(labels[:, None], (int(labels.max()) + 1,), ())
+
+
+def _group_labels(n: int | None, groups: Any) -> np.ndarray:
+    """The group of each row."""
     labels = np.unique(to_numpy(groups), return_inverse=True)[1].reshape(-1)
     if n is not None and len(labels) != n:
         raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(labels)}.")
     return labels
 
 
-def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
-    """The block of each row; blocks consist of consecutive rows and have nearly equal lengths."""
+def _number_of_blocks(n: int, p: int, n_blocks: int | None) -> int:
+    """The number of blocks, which is checked if it is given."""
     have = memory_bytes()
     # The moments of a block have p x p numbers; wide tables are not summed up.
     most = int(0.25 * have / (8 * p * p)) if have and p <= n else n
@@ -258,7 +270,12 @@ def _cut_labels(n: int, p: int, n_blocks: int | None) -> np.ndarray:
             )
     if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer) or not 2 <= n_blocks <= n:
         raise ValueError(f"n_blocks={n_blocks!r} must be a whole number between 2 and {n}, the number of rows.")
+    return int(n_blocks)
+
+
+def _cut_labels(n: int, n_blocks: int) -> np.ndarray:
+    """The block of each row; blocks consist of consecutive rows and have nearly equal lengths."""
     labels = np.empty(n, dtype=np.int64)
-    for label, (i, j) in enumerate(cut(n, int(n_blocks))):
+    for label, (i, j) in enumerate(cut(n, n_blocks)):
         labels[i:j] = label
     return labels

@@ -18,7 +18,7 @@ from .._xp import compute_lazy, dense, to_numpy
 from ..errors import MissingValues
 from ..reading import summarize
 from ..solvers import Status
-from ..sources import Source, open_source
+from ..sources import Source, mean_of_results, open_source
 from ..summaries import Columns, Moments, Triangle
 from .coordinates import CoordinateRows, Frame
 from .cross_validation import check_counts
@@ -106,8 +106,7 @@ class DensityScorer(Scorer):
                 scores.append(self._score_without_components(X, weights, test))
                 continue
             model = self.copy(k, near=model).fit(X, sample_weight=weights)
-            each = to_numpy(model.score_samples(X)).astype(np.float64)
-            scores.append(float(np.average(each[test > 0], weights=test[test > 0])))
+            scores.append(mean_of_results(model.score_samples(X), test))
         return np.array(scores)
 
     def _score_without_components(self, X: Any, weights: np.ndarray, test: np.ndarray) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from ..errors import fold_without_rows, no_order, no_splits_without_order
-from ..sources import CarriedColumn, Engine, Source
+from ..sources import CarriedColumn, Source, in_order
 from .folds import Folds, S, check_n_folds, folds_of, leave_each_out, summarize_tables
 
 
@@ -47,16 +47,34 @@ class UnorderedFolds(Folds):
 
 def folds_for(source: Source, cv: Any, groups: Any = None, y: Any = None, weights: Any = None) -> Folds:
     """The folds that `cv` stands for (see `folds_of`), of the rows of a source."""
-    engine = source.traits.engine
-    if engine is None or engine.ordered:
+    if in_order(source):
         return folds_of(cv, source.shape[0], groups, y, weights)
-    return _unordered(engine, source, cv, groups, weights)
+    return _unordered(source, cv, groups, weights)
 
 
-def _unordered(engine: Engine, source: Source, cv: Any, groups: Any, weights: Any) -> Folds:
+def cells_without_order(source: Source, k: int, groups: Any, weights: Any) -> Folds:
+    """Rows without an order in groups, by the column that holds them; or, if it is None, in k cells by a hash of the
+    rows, some of which may have no row."""
+    _require_column(groups, "groups")
+    column = _hashed(source, k, 0) if groups is None else groups
+    found = column.labels(weights)
+    return _folds(column.numbered(found.values, range(len(found.values))), found.rows, found.weights)
+
+
+def _hashed(source: Source, k: int, seed: int) -> CarriedColumn:
+    """The number of the cell of each row, from a hash of its entries."""
+    assert source.traits.engine is not None
+    return source.traits.engine.hashed(source, k, seed)
+
+
+def _require_column(labels: Any, what: str) -> None:
+    if labels is not None and not isinstance(labels, CarriedColumn):
+        raise no_order(f"{what} in an array")
+
+
+def _unordered(source: Source, cv: Any, groups: Any, weights: Any) -> Folds:
     """The folds of rows without an order: by a column that holds labels, or by a hash of the rows."""
-    if groups is not None and not isinstance(groups, CarriedColumn):
-        raise no_order("groups in an array")
+    _require_column(groups, "groups")
     if isinstance(cv, CarriedColumn):
         if groups is not None:
             raise ValueError("cv gives the label of each row, so groups would be ignored; pass only one of them.")
@@ -70,7 +88,7 @@ def _unordered(engine: Engine, source: Source, cv: Any, groups: Any, weights: An
         return _by_groups(groups, k, weights)
     n = source.shape[0] if weights is None else weights.n_positive
     check_n_folds(k, n)
-    column = engine.hashed(source, k, seed)
+    column = _hashed(source, k, seed)
     found = column.labels(weights)
     if np.count_nonzero(found.counted) < k:
         raise fold_without_rows(k, k - int(np.count_nonzero(found.counted)))

@@ -16,7 +16,7 @@ from .arrow import ArrowObject, is_arrow_object, is_arrow_stream
 from .bad_entries import bad_entry_error, unusable_block_error
 from .base import Source, Traits
 from .beside import BesideSource
-from .carried import CarriedColumn, count_positive, sum_of
+from .carried import CarriedColumn, count_positive, in_order, sum_of
 from .column_choice import require_columns
 from .columns_of import ColumnsSource
 from .counted import CountedSource
@@ -39,10 +39,11 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
+from .results import is_frame_of_engine, mean_of_results, sum_of_results
 from .scanning import Scan, scan, scanned, with_columns
 from .shaped import ShapedSource
 from .side_by_side import aligned
-from .spark import SPARK, is_spark
+from .spark import SPARK, SparkContents, is_spark
 from .sparse import SparseSource
 from .stores import is_store_object, open_store_object
 from .stream import StreamSource
@@ -240,6 +241,12 @@ def can_be_read_once(X: Any) -> bool:
     return kind is not None and kind.open is _open_arrow and is_arrow_stream(X)
 
 
+def rows_are_ordered(X: Any) -> bool:
+    """Whether the rows of `X` have an order; those of a data frame of Spark have none."""
+    X = X.contents if isinstance(X, Scan) else X
+    return not is_spark(X) and not isinstance(X, SparkContents)
+
+
 def by_name(
     X: Any, y: Any = None, *, wanted: Sequence[str] | None = None, hold: bool = False, **vectors: Any
 ) -> tuple[Any, ...]:
@@ -401,14 +408,19 @@ __all__ = [
     "gather",
     "hold_files",
     "holds_objects",
+    "in_order",
+    "is_frame_of_engine",
+    "mean_of_results",
     "named_table",
     "names_in",
     "open_keeping",
     "open_source",
     "open_target",
     "row_labels",
+    "rows_are_ordered",
     "scan",
     "sum_of",
+    "sum_of_results",
     "unusable_block_error",
     "with_known_length",
 ]

@@ -81,3 +81,8 @@ def sum_of(along: Array | CarriedColumn) -> float:
 def count_positive(along: Array | CarriedColumn) -> int:
     """The number of positive weights."""
     return along.n_positive if isinstance(along, CarriedColumn) else count_true(along > 0)
+
+
+def in_order(source: Source) -> bool:
+    """Whether the rows of a source have an order, so that they can be numbered."""
+    return source.traits.engine is None or source.traits.engine.ordered

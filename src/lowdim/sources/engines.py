@@ -70,10 +70,17 @@ class Engine(ABC):
 
     @abstractmethod
     def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
     ) -> Any:
         """A lazy collection of the results of `task`, one for each row; `like` are results for made-up rows, and
-        `names` returns the names of their columns."""
+        `names` returns the names of their columns. With `replaces`, they are the rows with other entries: where results
+        are columns beside the rows, they take the place of the columns of the same names."""
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
         """For rows without an order: a number from 0 to k - 1 for each row, from a hash of its entries, which does not

@@ -9,10 +9,11 @@ import numpy as np
 
 from .._memory import free_bytes
 from .._xp import Array, concat_rows, is_sparse, to_numpy
-from ..errors import rows_exceed_memory
+from ..errors import no_order, rows_exceed_memory
 from .array import ArraySource
 from .base import Source
 from .beside import BesideSource
+from .carried import in_order
 from .columns_of import ColumnsSource
 from .shaped import ShapedSource
 from .sparse import SparseSource
@@ -49,7 +50,9 @@ def gather(source: Source, purpose: str) -> Source:
 
 
 def entries_of(source: Source) -> np.ndarray:
-    """All rows of a source as one array. One pass."""
+    """All rows of a source as one array, in their order. One pass."""
+    if not in_order(source):
+        raise no_order(f"the entries of {source.table}")
     return np.concatenate([to_numpy(block) for block in source.blocks(1 << 16)])
 
 

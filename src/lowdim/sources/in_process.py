@@ -117,7 +117,13 @@ class InProcessEngine(Engine):
         return in_a_tree(results, merge)
 
     def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
     ) -> LazyRows:
         """Results that are computed when they are asked for."""
         return LazyRows(_tasks(source.parts(1), task), (int(source.shape[0] or 0), *like.shape[1:]), like.dtype)

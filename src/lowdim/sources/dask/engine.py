@@ -46,7 +46,13 @@ class DaskEngine(Engine):
         return _with_workers(client, in_a_tree(level, _merging(_checked(merge))), parts, level, tick)
 
     def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
     ) -> Any:
         """A Dask array; its rows have the shape and type of those of `like`."""
         import dask.array as da

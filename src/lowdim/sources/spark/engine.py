@@ -67,24 +67,40 @@ class SparkEngine(Engine):
         return results[0] if len(results) == 1 else merge(results)
 
     def mapped(
-        self, source: Source, task: Callable[..., Array], like: Array, names: Callable[[], Sequence[str]] | None
+        self,
+        source: Source,
+        task: Callable[..., Array],
+        like: Array,
+        names: Callable[[], Sequence[str]] | None,
+        *,
+        replaces: bool = False,
     ) -> Any:
         """The data frame with the results as further columns."""
         from pyspark.sql import functions
 
         recipe, base = recipe_of(source)
         columns = ["result"] if names is None else list(names())
-        if taken := [name for name in columns if name in base.frame.columns]:
-            raise errors.column_exists(taken)
+        if len(columns) != (1 if like.ndim == 1 else like.shape[1]):
+            # The caller would make an array of several results for each row.
+            raise errors.no_array_of_rows()
+        kept = base.frame.columns
+        there = [name for name in columns if name in kept]
+        if there and not (replaces and set(there) <= set(base.layout.columns)):
+            raise errors.column_exists(there)
         kind = "float" if like.dtype == np.float32 else "double"
+        fields = [f"r{i}" for i in range(len(columns))]
         add = functions.arrow_udf(
-            _mapping(base.layout, recipe, task, columns),
-            "struct<" + ",".join(f"{quoted(name)}:{kind}" for name in columns) + ">",
+            _mapping(base.layout, recipe, task, fields), "struct<" + ",".join(f"{name}:{kind}" for name in fields) + ">"
         )
-        given = functions.struct(*map(quoted, base.layout.columns))
-        added = [functions.col(quoted(_RESULTS))[name].alias(name) for name in columns]
+        given = functions.struct(*base.layout.selection())
         # All columns that are there are kept as they are, whatever their types and names.
-        return base.frame.select("*", add(given).alias(_RESULTS)).select("*", *added).drop(_RESULTS)
+        found = base.frame.select("*", add(given).alias(_RESULTS))
+        results = functions.col(quoted(_RESULTS))
+        added = {name: results[field].alias(name) for name, field in zip(columns, fields, strict=True)}
+        if there:
+            in_place = [added.pop(name) if name in added else functions.col(quoted(name)) for name in kept]
+            return found.select(*in_place, *added.values())
+        return found.select("*", *added.values()).drop(_RESULTS)
 
     def hashed(self, source: Source, k: int, seed: int) -> CarriedColumn:
         return SparkColumn.hashed(source, k, seed)

@@ -53,6 +53,13 @@ class Form:
         """The names of the columns of the rows."""
         return [*self.columns, *self.carried] if self.kind == "numbers" else None
 
+    def selection(self) -> list[Any]:
+        """The columns that are the rows, as expressions of Spark. They are numbered, and have their names again where
+        they are opened: Spark does not send names with dots or backticks as they are."""
+        from pyspark.sql import functions
+
+        return [functions.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(self.columns)]
+
     @property
     def total_width(self) -> int:
         """The number of columns with those that go along."""
@@ -63,9 +70,9 @@ class Form:
         if self.kind == "numbers":
             import pyarrow as pa
 
-            first = next(batches)
-            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-            return ArrowObject(reader).open()
+            named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
+            first = next(named)
+            return ArrowObject(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
         return StreamSource((piece for batch in batches for piece in self._pieces(batch)), _open_matrix)
 
     def sample(self) -> Source:
@@ -82,7 +89,8 @@ class Form:
         along = [batch.column(1 + i).to_numpy(zero_copy_only=False) for i in range(len(self.carried))]
         added = np.column_stack(along).astype(self.dtype) if along else None
         if self.stored is not None:
-            yield rows if added is None else sparse.hstack([rows, sparse.csr_array(added)], "csr")
+            both: Any = [rows, None if added is None else sparse.csr_array(added)]
+            yield rows if added is None else sparse.hstack(both, format="csr")
             return
         # Rows that are sparse among dense ones could take much memory as an array.
         step = max(64, _PIECE_BYTES // (8 * self.total_width)) if is_sparse(rows) else batch.num_rows

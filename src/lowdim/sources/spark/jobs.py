@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Event
 from typing import Any
@@ -25,10 +27,12 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
     session, tag, ended = frame.sparkSession, f"lowdim-{uuid.uuid4().hex}", Event()
     found: list[Any] = []
     failed: list[BaseException] = []
+    finished = _Tasks.of(session)(session, tag, n_tasks)
 
     def work() -> None:
         try:
             session.addTag(tag)
+            finished.begin()
             found.extend(frame.collect())
         except BaseException as error:
             failed.append(error)
@@ -36,7 +40,6 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
             session.removeTag(tag)
             ended.set()
 
-    finished = _Finished(session, tag, n_tasks)
     thread = InheritableThread(target=work, session=session)
     thread.daemon = True
     thread.start()
@@ -63,45 +66,80 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
     return found
 
 
-class _Finished:
-    """The number of tasks of a stage that are finished, as a session tells it."""
+class _Tasks(ABC):
+    """How many tasks of the stage with `n_tasks` of them are finished, as a session tells it."""
 
     def __init__(self, session: Any, tag: str, n_tasks: int) -> None:
-        self._tag, self._n, self._session, self._told = tag, n_tasks, session, 0
-        self._remote = not hasattr(session, "sparkContext") or "connect" in type(session).__module__
-        if self._remote:
-            session.registerProgressHandler(self._hear)
+        self._session, self._tag, self._n_tasks, self._told = session, tag, n_tasks, 0
+
+    @staticmethod
+    def of(session: Any) -> type[_Tasks]:
+        """The class for a session."""
+        return _RemoteTasks if ".connect." in type(session).__module__ else _ClassicTasks
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Called by the thread of the job before it begins."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """The number of finished tasks."""
+
+    def close(self) -> None:  # noqa: B027 (only one of the classes has something to end)
+        """Called when the job has ended."""
+
+    def _tell(self, n_tasks: int, finished: int) -> None:
+        if n_tasks == self._n_tasks:
+            self._told = max(self._told, finished)
+
+
+class _ClassicTasks(_Tasks):
+    """A session of this process. Jobs are found by their group, since Python cannot ask for those of a tag."""
+
+    _group: str | None = None
+
+    def begin(self) -> None:
+        context = self._session.sparkContext
+        group = context.getLocalProperty("spark.jobGroup.id")
+        if group is None:
+            context.setJobGroup(self._tag, "a pass of lowdim over the rows")
+        self._group, self._tracker = group or self._tag, context.statusTracker()
+        self._earlier = set(self._tracker.getJobIdsForGroup(self._group))
 
     def count(self) -> int:
-        """How many of the tasks are finished."""
-        return self._told if self._remote else self._counted()
+        if self._group is not None:
+            for job in set(self._tracker.getJobIdsForGroup(self._group)) - self._earlier:
+                known = self._tracker.getJobInfo(job)
+                for stage in () if known is None else known.stageIds:
+                    info = self._tracker.getStageInfo(stage)
+                    if info is not None:
+                        self._tell(info.numTasks, info.numCompletedTasks)
+        return self._told
+
+
+class _RemoteTasks(_Tasks):
+    """A session of Spark Connect, which reports while the client waits."""
+
+    def begin(self) -> None:
+        self._session.registerProgressHandler(self._hear)
+
+    def count(self) -> int:
+        return self._told
 
     def close(self) -> None:
-        if self._remote:
-            self._session.removeProgressHandler(self._hear)
+        self._session.removeProgressHandler(self._hear)
 
     def _hear(self, stages: Any = None, **others: Any) -> None:
         for stage in stages or ():
-            if stage.num_tasks == self._n:
-                self._told = max(self._told, int(stage.num_completed_tasks))
-
-    def _counted(self) -> int:
-        tracker = self._session.sparkContext.statusTracker()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(self._tag)]
-        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-        for stage in stages:
-            if stage is not None and stage.numTasks == self._n:
-                self._told = max(self._told, int(stage.numCompletedTasks))
-        return self._told
+            self._tell(stage.num_tasks, stage.num_completed_tasks)
 
 
 def _plain(error: BaseException) -> BaseException:
     """The error of a job, or one that says what to do."""
     text = str(error)
-    if "No module named 'lowdim'" in text:
-        return errors.no_lowdim("Spark")
     if "PYTHON_VERSION_MISMATCH" in text:
         return errors.other_python("Spark")
     if "No module named 'lowdim." in text or "on <module 'lowdim" in text:
         return errors.older_lowdim("Spark", __version__)
-    return error
+    missing = re.search(r"No module named '(lowdim|pyarrow|numpy|scipy|pandas)'", text)
+    return error if missing is None else errors.no_lowdim("Spark", missing.group(1))

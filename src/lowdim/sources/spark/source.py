@@ -121,7 +121,7 @@ class SparkSource(Source):
         kind = "float" if self.layout.narrow else "double"
         along = zip(self._carried, self.layout.carried, strict=True)
         added = [each.column.cast(kind).alias(name) for each, name in along]
-        return self.frame.select(*map(quoted, self.layout.columns), *added, *others)
+        return self.frame.select(*self.layout.selection(), *added, *others)
 
     def with_column(self, column: SparkColumn) -> SparkSource:
         """The same rows with one more column of numbers, the last one."""
