@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 
 from benchmarks import front
+from benchmarks.engines import CASES as ENGINES
 from benchmarks.files import CASES as FILES
 from benchmarks.harness import measure, peak_extra_bytes
 from benchmarks.ica import CASES as ICA
@@ -26,6 +28,7 @@ GROUPS = {
     "large": [*PCA, *LATENT, *TABLES, *KERNELS, *ICA, *SELECTION],
     "unusual": [*WIDE, *WIDE_FACTORS, *SPARSE, *ODD],
     "files": FILES,
+    "engines": ENGINES,
 }
 COMMAND = "python -m benchmarks {group} --write"
 CASES = [case for group in GROUPS.values() for case in group]
@@ -57,19 +60,27 @@ def main():
     for group, members in GROUPS.items():
         chosen = [case for case in members if not args.cases or group in args.cases or case.name in args.cases]
         for case in chosen:
+            if missing := [package for package in case.needs if find_spec(package) is None]:
+                progress(f"{case.name}: left out, because {', '.join(missing)} is not installed")
+                continue
             measurements = measure(case, args.repeats, not args.no_memory, say=progress)
             results.store(case.name, measurements, run, keep=args.write)
         if chosen:
-            print(table(chosen, results) + "\n")
+            print(table([case for case in chosen if case.name in results], results) + "\n")
     if args.write:
         write_tables(results)
 
 
 def write_tables(results):
     """Write the tables of all groups into benchmarks/README.md, and the comparison on the front page."""
-    for group, members in GROUPS.items():
-        write(group, COMMAND.format(group=group), table([case for case in members if case.name in results], results))
+    for group in GROUPS:
+        write(group, COMMAND.format(group=group), table_of(group, results))
     front.write(results)
+
+
+def table_of(group, results):
+    """The table of the cases of a group that have been measured."""
+    return table([case for case in GROUPS[group] if case.name in results], results)
 
 
 def progress(text):

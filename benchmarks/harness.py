@@ -44,6 +44,12 @@ class Contender:
     setup: Callable[[Any, int], Callable[[], Any]]
     values: Callable[[Any], Any] | None
     once: bool = False  # for calls that take minutes: one timed call, and memory is not measured
+    elsewhere: bool = False  # for calls that let other processes work: memory is not measured
+
+    @property
+    def has_memory(self):
+        """Whether the memory of a call is measured."""
+        return self.values is not None and not self.once and not self.elsewhere
 
 
 def relative_error(values, exact):
@@ -65,6 +71,7 @@ class Case:
     error: Callable[[Any, Any], float | str] = relative_error  # (values, exact) -> the error in the table
     limit: float | None = None  # seconds that a call may take; then each call has a process and one core to itself
     rest: float = REST  # seconds before each timed call
+    needs: Sequence[str] = ()  # packages without which the case is left out
 
     def small_shape(self):
         """The shape of a small version of the task, which imports the same modules and runs the same code."""
@@ -115,7 +122,7 @@ def measure(case, repeats=5, memory=True, say=print):
             seconds=seconds,
             ratio=seconds / medians[0],
             error=error,
-            extra_bytes=_in_fresh_process(case.name, c.name) if memory and c.values and not c.once else None,
+            extra_bytes=_in_fresh_process(case.name, c.name) if memory and c.has_memory else None,
             data_bytes=size,
         )
         for c, seconds, error in zip(case.contenders, medians, errors, strict=True)

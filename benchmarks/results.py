@@ -29,7 +29,9 @@ PACKAGES = [
     "ikpls",
     "python-picard",
     "pyarrow",
+    "dask",
     "dask-ml",
+    "pyspark",
 ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,17 @@ def spark_session() -> Any:
             os.environ["PYTHONPATH"] = before
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+@contextmanager
+def apart(engine: Any) -> Iterator[None]:
+    """Context in which small partitions are not joined, so that each is a part and all results are merged."""
+    merged = engine.merged
+    engine.merged = lambda *arguments, least=1, **options: merged(*arguments, **options)
+    try:
+        yield
+    finally:
+        del engine.merged
 
 
 #: One row for each engine.

@@ -1,5 +1,6 @@
 """The rows of the benchmarks and the sweep can be built, run on tiny tables, and have the right answers there."""
 
+import dataclasses
 import math
 from collections import Counter
 
@@ -15,11 +16,13 @@ from benchmarks import (
     limited_memory,
     page,
     results,
+    scale,
     sweep,
     sweep_cases,
 )
-from benchmarks.__main__ import BY_NAME, CASES, COMMAND, GROUPS
+from benchmarks.__main__ import BY_NAME, CASES, COMMAND, GROUPS, table_of
 from benchmarks.bare import Bare, words
+from benchmarks.engines import CASES as ENGINES
 from benchmarks.files import CASES as FILES
 from benchmarks.harness import Measurement
 from benchmarks.odd import CASES as ODD
@@ -71,7 +74,7 @@ def test_every_row_has_a_name_of_its_own_and_lowdim_comes_first():
 
 @pytest.mark.parametrize("group", list(GROUPS))
 def test_tables_of_the_page_are_those_of_the_results(group):
-    text = page.table(GROUPS[group], results.Results())
+    text = table_of(group, results.Results())
     assert page.replaced(group, COMMAND.format(group=group), text) == page.README.read_text()
 
 
@@ -135,6 +138,37 @@ def test_time_against_rows(monkeypatch):
     assert sum(len(block) for block in against_rows.stream(2_500, np.zeros((3_000, 2)))()) == 2_500
     assert against_rows.slope({10**6: 1.0, 10**7: 10.0, 10**8: 100.0}) == pytest.approx(1.0)
     assert "100,000" in against_rows.table({"PCA": {10**5: 0.1}}, [10**5])
+
+
+# ---- Engines
+
+
+@pytest.mark.parametrize("case", [case for case in ENGINES if case.name == "engine-dask-threads"], ids=lambda c: c.name)
+def test_cases_of_engines(case):
+    """Those that need no further process."""
+    pytest.importorskip("dask", reason="Dask is not installed")
+    data = case.make((600, 16))
+    exact = case.exact(data, 5)
+    for contender in case.contenders[:2]:
+        assert case.error(contender.values(contender.setup(data, 5)()), exact) < 1e-9, contender.name
+
+
+def test_the_simulation_of_a_pass():
+    """Against what can be counted: one worker does everything, very many wait for the longest chain."""
+    free = scale.Costs(row=1.0, merge=0.0, task=0.0, summary_bytes=0, graph=0.0, graph_bytes=0)
+    assert scale.simulated(1, 5.0, 3, free) == 5.0
+    chain = scale.LATENCY
+    for partitions, merges, levels in [(8, 1, 1), (9, 3, 2), (64, 9, 2), (65, 12, 3)]:
+        assert scale.simulated(partitions, 5.0, 1, free) == pytest.approx(5.0 * partitions + merges * chain)
+        assert scale.simulated(partitions, 5.0, 100, free) == pytest.approx(5.0 + levels * chain)
+    busy = dataclasses.replace(free, task=1.0)
+    # With workers enough, the scheduler is the limit: it starts all tasks, one after another.
+    assert scale.simulated(64, 0.5, 1_000, busy) >= 64 + 9
+    times = [scale.simulated(200, 5.0, w, busy) for w in (1, 2, 5, 50)]
+    assert times == sorted(times, reverse=True)
+    text = scale.pass_table(busy, [(10**6, 1 << 20)], [1, 2])
+    assert "10^6 | 1,954 of 1 MiB" in text
+    assert "| 16,384 | 0 bytes | 0 bytes | 1 ms | 2 MiB |" in scale.width_table(busy)
 
 
 # ---- Workers

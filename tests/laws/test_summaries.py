@@ -4,6 +4,7 @@ A row here is what a summary takes in. For Gram and GramRoot that is a feature, 
 weights are of samples and so belong to the summary, not to `update`.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ from laws.summaries_drawn import (
     weighted_blocks,
     whole,
 )
+from lowdim import container
 from lowdim.reading import summarize
 from lowdim.summaries import SUMMARIES, Columns, Moments, Sample
 from oracles import tolerance
@@ -339,3 +341,11 @@ def test_loading_another_kind_says_which(label, tmp_path):
     other = SUMMARIES["Columns" if type(a).__name__ != "Columns" else "Moments"]
     with pytest.raises(ValueError, match=f"holds a {type(a).__name__}, not a {other.__name__}"):
         other.load(tmp_path / "summary")
+
+
+@each
+def test_the_size_of_a_summary_is_that_of_all_its_arrays(label):
+    """Schedulers ask for it. What is not stored, such as the map of a feature, counts as well."""
+    summary = empty(label)
+    _, arrays = container.flatten(summary._tree())
+    assert sys.getsizeof(summary) >= sum(array.nbytes for array in arrays.values())

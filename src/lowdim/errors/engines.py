@@ -84,6 +84,23 @@ def no_lowdim(engine: str, package: str = "lowdim") -> RuntimeError:
     )
 
 
+def in_partition(error: TypeError | ValueError, start: int, stop: int, what: str = "rows") -> TypeError | ValueError:
+    """An error about a partition, with the rows that it holds."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"in the partition of {what} {start} to {stop - 1}: {error}")
+
+
+def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
+    """Every worker that was given a task has died. It may have died of another task that it was given too."""
+    of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
+    return RuntimeError(
+        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory "
+        "does not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
+        "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
+        "they died."
+    )
+
+
 def older_lowdim(engine: str, here: str) -> RuntimeError:
     """A worker has a version of lowdim that lacks what this process asks of it."""
     return RuntimeError(
@@ -124,20 +141,3 @@ def no_splits_without_order(cv: object) -> TypeError:
 def _which_python(engine: str) -> str:
     """How the Python of the workers is chosen, where that is a setting."""
     return ", or set PYSPARK_PYTHON to a Python that has it" if engine == "Spark" else ""
-
-
-def in_partition(error: TypeError | ValueError, start: int, stop: int, what: str = "rows") -> TypeError | ValueError:
-    """An error about a partition, with the rows that it holds."""
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"in the partition of {what} {start} to {stop - 1}: {error}")
-
-
-def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
-    """Every worker that was given a task has died. It may have died of another task that it was given too."""
-    of = "" if rows is None else f", which rows {rows[0]} to {rows[1] - 1} need,"
-    return RuntimeError(
-        f"all workers of Dask that were given the task {task!r}{of} died. Most often a worker dies because its memory does "
-        "not suffice: a partition must fit into it together with the summary of the model. Use smaller partitions "
-        "(X.rechunk or X.repartition), fewer threads in each worker, or workers with more memory; their logs say why "
-        "they died."
-    )

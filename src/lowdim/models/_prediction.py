@@ -14,7 +14,19 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, Beside, all_finite, astype, dense, device, in_range, namespace, to_numpy, wide_dtype
+from .._xp import (
+    Array,
+    Beside,
+    all_finite,
+    astype,
+    compute_lazy,
+    dense,
+    device,
+    in_range,
+    namespace,
+    to_numpy,
+    wide_dtype,
+)
 from ..attributes import Flag, Numbers
 from ..errors import not_representable
 from ..features import affine
@@ -76,8 +88,8 @@ class Predicting(RegressorMixin):  # type: ignore[misc]
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
         y = hold_files(y, known_targets(self))
-        # Responses may be sparse, as in `fit`.
-        return float(super().score(X, dense(y), sample_weight))
+        # Responses may be sparse, or in Dask, as in `fit`.
+        return float(super().score(X, dense(compute_lazy(y)), sample_weight))
 
 
 def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

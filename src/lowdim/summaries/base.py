@@ -14,6 +14,7 @@ An update or a merge that is refused leaves the summary as it was. For this, sub
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
@@ -198,6 +199,11 @@ class Summary(ABC):
         """
         return read_summary(path, cls)
 
+    def __sizeof__(self) -> int:
+        """The bytes of everything that it holds. Dask sends tasks where most bytes are, and watches the memory of its
+        workers by them."""
+        return object.__sizeof__(self) + sum(_held_bytes(value) for value in vars(self).values())
+
     def _tree(self) -> dict[str, Any]:
         """The name of the class, the names of the columns if they are known, and the values of `state` as a tree;
         nested summaries become trees as well."""
@@ -234,6 +240,12 @@ class Summary(ABC):
         """Set the attributes in `stored`; all others keep the values of an empty summary."""
         for name, value in stored.items():
             setattr(self, name, value)
+
+
+def _held_bytes(value: Any) -> int:
+    if isinstance(value, dict | list | tuple):
+        return sum(_held_bytes(item) for item in (value.values() if isinstance(value, dict) else value))
+    return int(getattr(value, "nbytes", 0)) or sys.getsizeof(value)
 
 
 def require_seen(summary: Any) -> None:

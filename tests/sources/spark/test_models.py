@@ -13,15 +13,14 @@ from lowdim import (
     ICA,
     PCA,
     PCR,
+    PLSSVD,
     PPCA,
     FactorAnalysis,
     KernelPCA,
     PLSCanonical,
     PLSRegression,
-    PLSSVD,
     Whitening,
 )
-
 
 
 def kernel_pca(solver):

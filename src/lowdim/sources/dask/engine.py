@@ -76,11 +76,41 @@ def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | Non
     scheduler, and differ each time: the rows may have changed."""
     from dask import delayed
 
-    run, once = delayed(task, pure=False), uuid4().hex
+    run, once = delayed(_Opening(task), pure=False), uuid4().hex
     return [
-        run(part.elsewhere(delayed), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
+        run(part.elsewhere(_later), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
         for part, start, piece in with_rows(parts, along)
     ]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that a task makes before it begins. Tasks of their own for such calls would be work for the scheduler."""
+
+    function: Callable[..., Any]
+    arguments: list[Any]
+    named: dict[str, Any]
+
+
+def _later(function: Callable[..., Any]) -> Callable[..., _Call]:
+    return lambda *arguments, **named: _Call(function, list(arguments), named)
+
+
+def _made(value: Any) -> Any:
+    """The results of calls, in the place of the calls; Dask has computed the partitions among their arguments."""
+    if isinstance(value, _Call):
+        return value.function(*map(_made, value.arguments), **{name: _made(each) for name, each in value.named.items()})
+    return [_made(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """A task that first opens its part."""
+
+    task: Callable[..., Any]
+
+    def __call__(self, part: Any, start: int, along: Array | None) -> Any:
+        return self.task(_made(part), start, along)
 
 
 def _merging(merge: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:

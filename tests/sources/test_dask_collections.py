@@ -1,0 +1,156 @@
+"""Every kind of Dask collection goes into every model and every function that takes rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from examples import MODELS, X, Y, close, make, tables
+from lowdim import (
+    ICA,
+    PCA,
+    PPCA,
+    FactorAnalysis,
+    KernelPCA,
+    PLSRegression,
+    choose_n_components,
+    cross_validate,
+)
+from lowdim.solvers import EM
+from lowdim.sources import ENGINES
+from partitions import apart
+
+dask = pytest.importorskip("dask", reason="Dask is not installed")
+da = pytest.importorskip("dask.array", reason="Dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+HOLES = np.where(np.random.default_rng(9).random(X.shape) < 0.1, np.nan, X)
+
+
+def unknown(table):
+    """The lengths of the chunks are not known before they are computed."""
+    rows = da.from_array(np.vstack([table, table[:7]]), chunks=(17, -1))
+    return rows[da.from_array(np.arange(len(table) + 7) < len(table), chunks=17)]
+
+
+def with_empty(table):
+    return da.from_array(table, chunks=((0, 40, 0, 0, len(table) - 43, 3, 0), -1))
+
+
+def column_chunks(table):
+    return da.from_array(table, chunks=(31, 1))
+
+
+def persisted(table):
+    return da.from_array(table, chunks=(31, -1)).persist()
+
+
+def delayed(table):
+    starts = range(0, len(table), 30)
+    parts = [dask.delayed(lambda i: table[i : i + 30])(i) for i in starts]
+    shapes = [(min(30, len(table) - i), table.shape[1]) for i in starts]
+    return da.concatenate([da.from_delayed(part, shape, float) for part, shape in zip(parts, shapes, strict=True)])
+
+
+def frame(table):
+    return dd.from_pandas(pd.DataFrame(table, columns=[f"c{i}" for i in range(table.shape[1])]), npartitions=4)
+
+
+def frame_with_empty(table):
+    """A data frame some of whose partitions lose all their rows."""
+    rows = pd.DataFrame(table, columns=[f"c{i}" for i in range(table.shape[1])])
+    padded = pd.concat([rows, rows]).reset_index(drop=True).assign(number=np.arange(2 * len(rows)))
+    lazy = dd.from_pandas(padded, npartitions=6)
+    return lazy[lazy["number"] < len(rows)].drop(columns="number")
+
+
+@pytest.fixture(autouse=True)
+def small_partitions():
+    with apart(ENGINES["Dask"]):
+        yield
+
+
+COLLECTIONS = [unknown, with_empty, column_chunks, persisted, delayed, frame, frame_with_empty]
+of_each_kind = pytest.mark.parametrize("collection", COLLECTIONS, ids=lambda kind: kind.__name__)
+
+
+def same(found, expected, tol=1e-9):
+    """Two results, or tuples of results, one of which may be lazy."""
+    if isinstance(expected, tuple):
+        for each in zip(found, expected, strict=True):
+            same(*each, tol)
+        return
+    close(np.asarray(found.compute() if hasattr(found, "compute") else found), np.asarray(expected), tol)
+
+
+@of_each_kind
+@pytest.mark.parametrize("name", list(MODELS))
+def test_models(name, collection):
+    expected = make(name).fit(*tables(name))
+    lazy = tables(name, collection(X), collection(Y))
+    found = make(name).fit(*lazy)
+    tol = 1e-6 if name == "ICA" else 1e-8
+    for what, value in MODELS[name].seen(expected).items():
+        same(MODELS[name].seen(found)[what], value, tol)
+    for method in ("transform", "score_samples", "reconstruction_error", "predict"):
+        if hasattr(expected, method):
+            rows = (list(lazy), [X, Y]) if name == "GCCA" else (lazy[0], X)
+            same(getattr(expected, method)(rows[0]), getattr(expected, method)(rows[1]))
+    if hasattr(expected, "score") and name != "GCCA":
+        same(expected.score(*lazy), expected.score(*tables(name)))
+
+
+@of_each_kind
+def test_rows_with_holes(collection):
+    expected = PPCA(2).fit(HOLES)
+    same(PPCA(2).fit(collection(HOLES)).loadings_, expected.loadings_, 1e-6)
+    same(expected.impute(collection(HOLES)), expected.impute(HOLES))
+
+
+@of_each_kind
+def test_validation_and_choice(collection):
+    D, E = collection(X), collection(Y)
+    for model in (PCA(), FactorAnalysis(1)):
+        same(cross_validate(model, D, cv=5).per_split, cross_validate(model, X, cv=5).per_split, 1e-7)
+    same(cross_validate(PLSRegression(), D, E).per_split, cross_validate(PLSRegression(), X, Y).per_split, 1e-7)
+    choices, expected = choose_n_components(D), choose_n_components(X)
+    assert choices["parallel"].k == expected["parallel"].k
+
+
+#: Models that draw random numbers, and what is compared of each.
+RANDOM = {
+    "Krylov": (lambda: PCA(2, solver="krylov", random_state=0), "components_"),
+    "PPCA with holes": (lambda: PPCA(2, solver=EM(tol=1e-6)), "loadings_"),
+    "ICA, quasi-Newton": (lambda: ICA(5, solver="quasi-newton", random_state=0, tol=1e-9), "components_"),
+    "ICA, fixed point": (lambda: ICA(5, solver="fixed-point", random_state=0, tol=1e-9), "components_"),
+    "kernel PCA, Nystrom": (
+        lambda: KernelPCA(2, kernel="rbf", solver="nystrom", random_state=0),
+        "explained_variance_",
+    ),
+    "kernel PCA, Fourier": (
+        lambda: KernelPCA(2, kernel="rbf", solver="fourier", random_state=0),
+        "explained_variance_",
+    ),
+    "factor analysis": (lambda: FactorAnalysis(2), "loadings_"),
+}
+
+
+def partitioning_differences():
+    """For each model, the largest difference between fits with 1, 3 and 17 partitions, relative to the largest entry,
+    with all signs and the order as they are. The table in docs/dask.md is made by this function."""
+    rng = np.random.default_rng(1)
+    rows = rng.laplace(size=(1200, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] @ np.linalg.qr(rng.standard_normal((5, 5)))[0] + 3.0
+    holes = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
+    found = {}
+    for name, (model, attribute) in RANDOM.items():
+        table = holes if "holes" in name else rows
+        fits = [model().fit(da.from_array(table, chunks=(-(-len(table) // n), -1))) for n in (1, 3, 17)]
+        first, *others = (getattr(fit, attribute) for fit in fits)
+        found[name] = max(float(np.abs(other - first).max() / np.abs(first).max()) for other in others)
+    return found
+
+
+def test_partitions_change_no_random_number_sign_or_order():
+    for name, difference in partitioning_differences().items():
+        assert difference < 1e-9, name
