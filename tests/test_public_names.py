@@ -65,11 +65,6 @@ PUBLIC = {
         output_exists output_is_directory output_is_no_path output_is_special over_budget ragged_blocks
         ragged_column ragged_line read_once refit_of_weighted_fit rows_exceed_memory rows_in_another_order
         rows_needed_for_test rule_needs_complete_rows rule_needs_rows saved_object sklearn_argument special_file
-        squares_about_zero text_response too_few_rows too_large too_large_for_onnx too_small
-        undetermined_covariance units_too_far unknown_column unknown_component unknown_length
-        unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
-        weights_without_column which_array without_warnings workers_died would_lose_arrays write_with_spark
-        wrong_features wrong_image_shape wrong_number_of_components wrong_onnx_inputs
         squares_about_zero text_response too_few_rows too_large too_large_for_onnx too_small undetermined_covariance
         units_too_far unknown_column unknown_component unknown_length unknown_number_of_rows unknown_output
         unknown_suffix unreadable_file virtual_dataset warn_user weights_without_column which_array without_warnings
@@ -124,9 +119,6 @@ PUBLIC = {
         ArraySource BesideSource CarriedColumn ColumnsSource CountedSource DaskSource ENGINES Engine FilledSource
         KnownSource MappedSource ObjectSource PartitionedSource SOURCES Scan ShapedSource Source SourceKind
         SparseSource StreamSource TableSource Traits aligned as_if_gathered bad_entry_error by_name can_be_opened
-        can_be_read_once check_row_labels count_positive gather hold_files holds_objects in_order
-        is_frame_of_engine mean_of_results named_table names_in open_keeping open_source open_target row_labels
-        rows_are_ordered scan sum_of sum_of_results unusable_block_error with_known_length
         can_be_read_once check_row_labels count_positive gather hold_files holds_objects in_order is_frame_of_engine
         mean_of_results named_table names_in open_keeping open_source open_target row_labels rows_are_ordered scan
         sum_of sum_of_results unusable_block_error with_known_length
