@@ -18,6 +18,8 @@ FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py"))
 #: Arguments after the folder.
 FURTHER = {"larger_than_memory": ["20000"]}
+#: Tokens that make no line of code.
+NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
 @pytest.fixture(autouse=True)
