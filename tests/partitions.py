@@ -38,11 +38,18 @@ def in_spark(parts: list[np.ndarray]) -> Any:
     return numbers.mapInArrow(rows, ", ".join(f"{name} double" for name in names))
 
 
+def require_spark() -> Any:
+    """The module pyspark.sql; tests are skipped where it, or Java, is missing."""
+    reason = "Spark needs pyspark (pip install 'lowdim[spark]') and Java 17 (Debian's openjdk-17-jre-headless)"
+    sql = pytest.importorskip("pyspark.sql", reason=reason)
+    if shutil.which("java") is None:
+        pytest.skip(reason)
+    return sql
+
+
 def spark_session() -> Any:
     """The session of these tests, which is started once."""
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
+    sql = require_spark()
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     before = os.environ.get("PYTHONPATH")
     # Its processes have to find the modules of the tests.

@@ -157,7 +157,7 @@ def test_the_page_of_versions_has_the_bounds_of_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     written = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", (DOCS / "versions.md").read_text(encoding="utf-8"), re.M))
     assert f">={written.pop('Python')}" == project["requires-python"]
-    for extra in ("files", "zarr", "hdf5", "onnx", "report", "plot", "cli", "dask", None):
+    for extra in ("files", "zarr", "hdf5", "onnx", "report", "plot", "cli", "dask", "spark", None):
         for needed in project["dependencies"] if extra is None else project["optional-dependencies"][extra]:
             name, lowest = re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", needed).groups()
             assert written[name] == lowest, f"{name} in docs/versions.md"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._xp import compute_lazy, namespace, to_numpy
-from .spark import is_spark
+from .spark import is_spark, weighted_sum
 
 
 def is_frame_of_engine(results: Any) -> bool:
@@ -19,7 +19,7 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
     """The mean of numbers, one for each row: of an array, or of the last column of a data frame of Spark. With weights,
     rows of weight zero are left out."""
     if is_spark(results):
-        total, weight = _spark_sums(results, weights)
+        total, weight = weighted_sum(results, weights)
         return total / weight
     if weights is None:
         return float(namespace(results).mean(results))
@@ -30,16 +30,6 @@ def mean_of_results(results: Any, weights: Any = None) -> float:
 def sum_of_results(results: Any) -> tuple[float, int]:
     """The sum of such numbers, and how many there are."""
     if is_spark(results):
-        total, n = _spark_sums(results)
+        total, n = weighted_sum(results)
         return total, int(n)
     return float(namespace(results).sum(results)), results.shape[0]
-
-
-def _spark_sums(frame: Any, weights: Any = None) -> tuple[float, float]:
-    """The weighted sum of the entries of the last column, and the sum of the weights, by one job."""
-    from pyspark.sql import functions
-
-    w = functions.lit(1.0) if weights is None else weights.column.cast("double")
-    entry = functions.col(frame.columns[-1]).cast("double")
-    total, weight = frame.where(w > 0).agg(functions.sum(w * entry), functions.sum(w)).first()
-    return float(total), float(weight)

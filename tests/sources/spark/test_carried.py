@@ -37,14 +37,19 @@ def test_weights_of_two_tables(weighted, X, along):
 
 def test_weights_in_an_array_are_refused(numbers):
     """They were ignored once, which gives a wrong answer."""
-    with pytest.raises(TypeError, match="weights in an array go by the order.*name of a column"):
+    with pytest.raises(TypeError, match=r"weights in an array go by the order.*name of a column"):
         PCA(2).fit(numbers, sample_weight=np.ones(240))
 
 
 @pytest.mark.parametrize(
     ("entry", "words"),
-    [("'x'", "must hold numbers: got column 'v'"), ("-1", "must not be negative"), ("0", "all zero")]
-    + [("double('nan')", "must be finite"), ("null", "must hold numbers|must be finite")],
+    [
+        ("'x'", "must hold numbers: got column 'v'"),
+        ("-1", "must not be negative"),
+        ("0", "all zero"),
+        ("double('nan')", "must be finite"),
+        ("null", "must hold numbers|must be finite"),
+    ],
 )
 def test_bad_weights(numbers, entry, words):
     from pyspark.sql import functions
@@ -95,7 +100,7 @@ def test_splitters_that_number_the_rows_are_refused(numbers):
     for cv, words in ((KFold(3), "numbers the rows"), (np.arange(240) % 3, "labels in an array")):
         with pytest.raises(TypeError, match=words):
             cross_validate(PCA(), numbers, cv=cv)
-    with pytest.raises(ValueError, match="of the folds have no row.*cv='fold'"):
+    with pytest.raises(ValueError, match=r"of the folds have no row.*cv='fold'"):
         cross_validate(PCA(), numbers.limit(6), cv=6)
 
 

@@ -47,7 +47,7 @@ def test_arrays_in_single_precision(spark):
 
 def test_numbers_that_arrays_miss_are_missing_values(spark):
     frame = spark.createDataFrame([([1.0, None, 3.0],), ([1.0, 2.0, 5.0],)], "x array<double>")
-    with pytest.raises(MissingValues, match="column 1, first in row 0.* partition 0"):
+    with pytest.raises(MissingValues, match=r"column 1, first in row 0.* partition 0"):
         PCA(1).fit(frame.coalesce(1))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from .carried import SparkColumn
 from .engine import SPARK
 from .source import SparkContents, SparkSource
+from .sums import weighted_sum
 
 
 def is_spark(X: Any) -> bool:
@@ -18,4 +19,4 @@ def is_spark(X: Any) -> bool:
     return type(X).__module__.startswith("pyspark.sql.") and hasattr(X, "mapInArrow")
 
 
-__all__ = ["SPARK", "SparkColumn", "SparkContents", "SparkSource", "is_spark"]
+__all__ = ["SPARK", "SparkColumn", "SparkContents", "SparkSource", "is_spark", "weighted_sum"]

@@ -1,0 +1,192 @@
+"""Jobs of Spark that fail, are interrupted, or run on other processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from lowdim import PCA, Moments, summarize
+from lowdim.sources.spark.jobs import _plain
+from partitions import require_spark
+
+
+class Told:
+    """Remembers what a pass says of its progress."""
+
+    def __init__(self):
+        self.calls = []
+
+    def begin(self, what, n_blocks, block_rows=None):
+        self.calls.append(n_blocks)
+
+    def step(self):
+        self.calls.append("step")
+
+    def end(self):
+        self.calls.append("end")
+
+
+def test_progress_by_finished_tasks(numbers):
+    told = Told()
+    summarize(numbers, Moments, progress=told)
+    assert told.calls == [3, "step", "step", "step", "end"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ModuleNotFoundError: No module named 'lowdim'", "worker of Spark has no lowdim.*PYSPARK_PYTHON"),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "worker of Spark has no pyarrow.*PYSPARK_PYTHON"),
+        ("No module named 'lowdim.sources.spark'", "another version of lowdim than this process"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker", "another version of Python.*PYSPARK_PYTHON"),
+    ],
+)
+def test_executors_without_what_they_need(words, expected):
+    with pytest.raises(RuntimeError, match=expected):
+        raise _plain(RuntimeError(f"Job aborted: Traceback ... {words}"))
+    other = ValueError("anything else")
+    assert _plain(other) is other
+
+
+def test_another_version_of_lowdim(numbers, monkeypatch):
+    """The version is sent with the task, and compared with that of the executor."""
+    from lowdim.sources.spark import sending
+
+    plain = sending.Summing.__init__
+
+    def older(self, *arguments, **named):
+        plain(self, *arguments, **named)
+        object.__setattr__(self, "version", "0.0.1")
+
+    monkeypatch.setattr(sending.Summing, "__init__", older)
+    with pytest.raises(RuntimeError, match=r"an executor of Spark has lowdim .*, and this process has lowdim 0\.0\.1"):
+        PCA(1).fit(numbers)
+
+
+def test_an_interrupt_cancels_the_jobs_and_leaves_the_model(spark, numbers):
+    """A row that takes long is read when the signal comes."""
+    from pyspark.sql import functions
+
+    @functions.udf("double")
+    def slowly(x):
+        time.sleep(60)
+        return x
+
+    model = PCA(2).fit(numbers)
+    before = dict(model.__dict__)
+    slow = numbers.limit(20).withColumn("a", slowly("a"))
+    # Opening counts the rows, which does not compute the column; the signal comes during the pass.
+    timer = threading.Timer(4.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(slow)
+    assert model.__dict__ == before
+    deadline = time.monotonic() + 30
+    while spark.sparkContext.statusTracker().getActiveJobsIds() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    np.testing.assert_allclose(PCA(2).fit(numbers).components_, model.components_, atol=1e-12)
+
+
+def run_in_another_process(script, tmp_path):
+    """The lines that a script prints, which starts a session of its own."""
+    require_spark()
+    path = tmp_path / "script.py"
+    path.write_text(script)
+    places = os.pathsep.join(place for place in sys.path if place)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": places, "PYTHONWARNINGS": "ignore"}
+    found = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=240
+    )
+    assert found.returncode == 0, found.stderr[-3000:]
+    return found.stdout.split()
+
+
+CONNECT = """
+import numpy as np
+from pyspark.sql import SparkSession
+from lowdim import CCA, PCA, PPCA, cross_validate
+
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+X = np.random.default_rng(1).normal(size=(90, 4)) @ np.random.default_rng(2).normal(size=(4, 4)) + 50.0
+folds = [str(i % 3) for i in range(90)]
+w = np.arange(90) % 3 + 0.5
+rows = [(*map(float, x), fold, float(v)) for x, fold, v in zip(X, folds, w)]
+frame = spark.createDataFrame(rows, "a double, b double, c double, d double, fold string, w double").repartition(3)
+rows = frame.drop("w")
+model = PCA(2).fit(rows)
+same = lambda a, b: print(bool(np.allclose(a, b, rtol=1e-9, atol=1e-12)))
+same(model.components_, PCA(2).fit(X).components_)
+same(sorted(row["PC1"] for row in model.transform(rows).collect()), np.sort(PCA(2).fit_transform(X)[:, 0]))
+same(model.score(rows), PCA(2).fit(X).score(X))
+same(PPCA(2).fit(frame, sample_weight="w").loadings_, PPCA(2).fit(X, sample_weight=w).loadings_)
+same(cross_validate(PCA(), rows, cv="fold").mean, cross_validate(PCA(), X, cv=folds).mean)
+same(CCA(1).fit(rows, ["c", "d"]).correlations_, CCA(1).fit(X[:, :2], X[:, 2:]).correlations_)
+try:
+    PCA(2).fit(rows, sample_weight=w)
+except TypeError as error:
+    print("no order" in str(error))
+spark.stop()
+"""
+
+
+def test_spark_connect(tmp_path):
+    """A server on this machine, with a client that knows no Java."""
+    pytest.importorskip("grpc", reason="grpc is not installed, which Spark Connect needs")
+    assert run_in_another_process(CONNECT, tmp_path) == ["True"] * 7
+
+
+KILLED = """
+import os, signal, subprocess, threading, time
+import numpy as np
+from pyspark.sql import SparkSession, functions
+from lowdim import PCA
+
+session = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+session = session.config("spark.executorEnv.PYTHONPATH", os.environ["PYTHONPATH"])
+spark = session.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+
+def slowly(batches):
+    import time
+    for batch in batches:
+        time.sleep(0.5)
+        yield batch
+
+made = [functions.sin(functions.col("id") * (i + 1.7)).alias("x%d" % i) for i in range(4)]
+frame = spark.range(0, 600, 1, 6).select(*made).mapInArrow(slowly, "x0 double, x1 double, x2 double, x3 double")
+
+def below():
+    lines = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()[1:]
+    known = [line.split(None, 2) for line in lines]
+    ours = {str(os.getpid())}
+    for _ in range(8):
+        ours |= {pid for pid, parent, _ in known if parent in ours}
+    return [(int(pid), words) for pid, _, words in known if pid in ours]
+
+def kill(words):
+    # The executor runs tasks of the pass when it is killed.
+    time.sleep(2.0)
+    os.kill(next(pid for pid, args in below() if words in args), signal.SIGKILL)
+
+for solver, words in (("covariance", "pyspark.daemon"), ("krylov", "CoarseGrainedExecutorBackend")):
+    model = PCA(2, solver=solver, random_state=0)
+    expected = model.fit(frame).components_.tobytes()
+    thread = threading.Thread(target=kill, args=(words,))
+    thread.start()
+    print(model.fit(frame).components_.tobytes() == expected)
+    thread.join()
+spark.stop()
+"""
+
+
+def test_executors_that_are_killed_change_no_bit(tmp_path):
+    """A Python process and a Java process of a cluster on this machine die in the middle of a pass."""
+    assert run_in_another_process(KILLED, tmp_path) == ["True"] * 2
