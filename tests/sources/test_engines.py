@@ -24,7 +24,7 @@ LENGTHS = {
     "few": [100, 40, 100],
     "empty": [0, 90, 0, 0, 150, 0],
     "tiny": [1, 2, 1, 200, 1, 1, 30, 4],
-    "many": [10] * 24,
+    "many": [20] * 12,
 }
 
 
@@ -202,9 +202,9 @@ def test_progress_comes_with_finished_tasks(name):
     with dask.config.set(scheduler="synchronous"):
         engine = ENGINES[name]
         source = opened(engine, LENGTHS["many"])
-        assert engine.merged(source, task, sum, tick=lambda: calls.append("tick")) == 24
-    assert calls.count("tick") == calls.count("read") == 24
-    assert calls.index("tick") < 12
+        assert engine.merged(source, task, sum, tick=lambda: calls.append("tick")) == 12
+    assert calls.count("tick") == calls.count("read") == 12
+    assert calls.index("tick") < 6
 
 
 def test_maps_read_nothing_before_they_are_computed(engine, tmp_path):
@@ -253,9 +253,9 @@ def test_models_are_fitted_and_written(engine, tmp_path):
     expected = PCA(2).fit(X)
     for model in (PCA(2), PCA(2, solver="krylov", random_state=0)):
         np.testing.assert_allclose(np.abs(model.fit(source).components_), np.abs(expected.components_), atol=1e-8)
-    fit = partial(ICA, random_state=0)
-    np.testing.assert_allclose(fit().fit(source).components_, fit().fit(X).components_, atol=1e-5)
     if engine.ordered:
+        fit = partial(ICA, random_state=0)
+        np.testing.assert_allclose(fit().fit(source).components_, fit().fit(X).components_, atol=1e-5)
         target = opened(engine, LENGTHS["few"], X[:, 2:])
         found = PLSRegression(2).fit(source, target)
         np.testing.assert_allclose(found.coef_, PLSRegression(2).fit(X, X[:, 2:]).coef_, atol=1e-10)
