@@ -42,8 +42,8 @@ PUBLIC = {
         IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning NoMaximum NoVariance
         NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
         array_columns_out_of_range array_is_no_table array_without_numbers bad_columns bad_keep bad_min_rows
-        bad_ndim bad_opset bad_weights being_read beyond_float beyond_onnx_arithmetic cannot_be_replaced
-        cannot_keep changed_file choice column_exists column_label columns_clash complex_data constant_with_holes
+        bad_ndim bad_opset bad_weights being_read beyond_float beyond_onnx_arithmetic cannot_be_replaced cannot_keep
+        changed_file choice column_exists column_label columns_clash complex_data constant_with_holes
         covariance_not_converged csv_encoding csv_header csv_line_break_in_header damaged_checkpoint damaged_file
         deleted_file density_not_finite different_columns directory_is_missing does_not_fit duplicate_columns empty
         empty_directory exhausted_stream fewer_rows_than_allowed file_exceeds_memory fitted_without_summary
@@ -70,11 +70,6 @@ PUBLIC = {
         unknown_suffix unreadable_file virtual_dataset warn_user weights_without_column which_array without_warnings
         workers_died would_lose_arrays write_with_spark wrong_features wrong_image_shape wrong_number_of_components
         wrong_onnx_inputs
-        squares_about_zero text_response too_few_rows too_large too_large_for_onnx too_small
-        undetermined_covariance units_too_far unknown_column unknown_component unknown_length
-        unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset warn_user
-        weights_without_column which_array without_warnings workers_died would_lose_arrays write_with_spark
-        wrong_features wrong_image_shape wrong_number_of_components wrong_onnx_inputs
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine
@@ -127,9 +122,6 @@ PUBLIC = {
         can_be_read_once check_row_labels count_positive gather hold_files holds_objects in_order is_frame_of_engine
         mean_of_results named_table names_in open_keeping open_source open_target row_labels rows_are_ordered scan
         sum_of sum_of_results unusable_block_error with_known_length
-        can_be_read_once check_row_labels count_positive gather hold_files holds_objects in_order
-        is_frame_of_engine mean_of_results named_table names_in open_keeping open_source open_target row_labels
-        rows_are_ordered scan sum_of sum_of_results unusable_block_error with_known_length
     """,
     "lowdim.summaries": """
         Columns Completed FourthMoments Gram GramRoot Labelled Latent LatentGaussian Moments Observed
