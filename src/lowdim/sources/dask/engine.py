@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -212,21 +214,25 @@ def _with_workers(
     if tick is not None:
         _listening.update((each.key, ended) for each in level)
         client.subscribe_topic(_topic(client), _heard)
-    future = client.compute(lazy)
-    future.add_done_callback(lambda _: ended.put(None))
     silent = len(level)
-    try:
-        while ended.get() is not None:
-            silent -= 1
-            tick()  # type: ignore[misc] # only those who want ticks are told
-        result = future.result()
-    except KilledWorker as error:
-        _require_lowdim(client)
-        raise errors.workers_died(str(error.task), _rows_of(error.task, lazy, parts, level)) from error
-    finally:
-        future.cancel()
-        for each in level:
-            _listening.pop(each.key, None)
+    with ThreadPoolExecutor(1) as aside:
+        # Another thread sends the tasks, so that Ctrl-C cannot leave a future behind that nobody can cancel.
+        sending = aside.submit(copy_context().run, client.compute, lazy)
+        try:
+            future = sending.result()
+            future.add_done_callback(lambda _: ended.put(None))
+            while ended.get() is not None:
+                silent -= 1
+                tick()  # type: ignore[misc] # only those who want ticks are told
+            result = future.result()
+        except KilledWorker as error:
+            _require_lowdim(client)
+            raise errors.workers_died(str(error.task), _rows_of(error.task, lazy, parts, level)) from error
+        finally:
+            if sending.exception() is None:
+                sending.result().cancel()
+            for each in level:
+                _listening.pop(each.key, None)
     if tick is not None:
         for _ in range(silent):
             tick()
