@@ -79,10 +79,13 @@ def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | Non
     from dask import delayed
 
     run, once = delayed(_Opening(task), pure=False), uuid4().hex
-    return [
-        run(part.elsewhere(_later), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
-        for part, start, piece in with_rows(parts, along)
-    ]
+    lazy = []
+    for part, start, piece in with_rows(parts, along):
+        # All versions of Dask find partitions in a list of arguments.
+        partitions: list[Any] = []
+        recipe = _without_partitions(part.elsewhere(_later), partitions)
+        lazy.append(run(recipe, partitions, start, piece, dask_key_name=f"lowdim-rows-{once}-{start}"))
+    return lazy
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,34 @@ def _later(function: Callable[..., Any]) -> Callable[..., _Call]:
     return lambda *arguments, **named: _Call(function, list(arguments), named)
 
 
-def _made(value: Any) -> Any:
-    """The results of calls, in the place of the calls; Dask has computed the partitions among their arguments."""
+@dataclass(frozen=True)
+class _Place:
+    """Stands for a partition: its number among those of the task."""
+
+    number: int
+
+
+def _without_partitions(value: Any, partitions: list[Any]) -> Any:
+    """Calls with places for the partitions among their arguments, which are appended to `partitions`."""
     if isinstance(value, _Call):
-        return value.function(*map(_made, value.arguments), **{name: _made(each) for name, each in value.named.items()})
-    return [_made(item) for item in value] if isinstance(value, list) else value
+        named = {name: _without_partitions(each, partitions) for name, each in value.named.items()}
+        return _Call(value.function, _without_partitions(value.arguments, partitions), named)
+    if isinstance(value, list):
+        return [_without_partitions(item, partitions) for item in value]
+    if hasattr(value, "__dask_graph__"):
+        partitions.append(value)
+        return _Place(len(partitions) - 1)
+    return value
+
+
+def _made(value: Any, partitions: list[Any]) -> Any:
+    """The results of calls, in the place of the calls, with the partitions that Dask has computed."""
+    if isinstance(value, _Place):
+        return partitions[value.number]
+    if isinstance(value, _Call):
+        named = {name: _made(each, partitions) for name, each in value.named.items()}
+        return value.function(*_made(value.arguments, partitions), **named)
+    return [_made(item, partitions) for item in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -111,8 +137,8 @@ class _Opening:
 
     task: Callable[..., Any]
 
-    def __call__(self, part: Any, start: int, along: Array | None) -> Any:
-        return self.task(_made(part), start, along)
+    def __call__(self, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
+        return self.task(_made(recipe, partitions), start, along)
 
 
 def _merging(merge: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
