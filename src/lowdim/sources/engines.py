@@ -1,6 +1,6 @@
 """What a scheduler offers, so that rows which its workers hold are summed up and mapped where they lie.
 
-An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask.py`, `spark.py` and
+An engine is one object, and the trait `engine` of a source names the one that holds its rows. `dask/`, `spark/` and
 `in_process.py` each have one; the rest of lowdim knows only this protocol.
 """
 

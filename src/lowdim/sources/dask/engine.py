@@ -17,6 +17,7 @@ from ..._version import __version__
 from ..._xp import Array
 from ..base import Source
 from ..engines import Codec, Engine, SameVersion, in_a_tree, with_rows
+from ..recipes import Place, later, made, with_places
 
 
 class DaskEngine(Engine):
@@ -79,66 +80,34 @@ def _tasks(parts: Sequence[Source], task: Callable[..., Any], along: Array | Non
     from dask import delayed
 
     run, once = delayed(_Opening(task), pure=False), uuid4().hex
-    lazy = []
-    for part, start, piece in with_rows(parts, along):
-        # All versions of Dask find partitions in a list of arguments.
-        partitions: list[Any] = []
-        recipe = _without_partitions(part.elsewhere(_later), partitions)
-        lazy.append(run(recipe, partitions, start, piece, dask_key_name=f"lowdim-rows-{once}-{start}"))
-    return lazy
+    return [
+        run(*_recipe_of(part), start, piece, dask_key_name=f"lowdim-rows-{once}-{start}")
+        for part, start, piece in with_rows(parts, along)
+    ]
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call that a task makes before it begins. Tasks of their own for such calls would be work for the scheduler."""
+def _recipe_of(part: Source) -> tuple[Any, list[Any]]:
+    """How a part is made of its partitions, and these in a list, in which Dask finds what it has to compute."""
+    partitions: list[Any] = []
 
-    function: Callable[..., Any]
-    arguments: list[Any]
-    named: dict[str, Any]
-
-
-def _later(function: Callable[..., Any]) -> Callable[..., _Call]:
-    return lambda *arguments, **named: _Call(function, list(arguments), named)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Stands for a partition: its number among those of the task."""
-
-    number: int
-
-
-def _without_partitions(value: Any, partitions: list[Any]) -> Any:
-    """Calls with places for the partitions among their arguments, which are appended to `partitions`."""
-    if isinstance(value, _Call):
-        named = {name: _without_partitions(each, partitions) for name, each in value.named.items()}
-        return _Call(value.function, _without_partitions(value.arguments, partitions), named)
-    if isinstance(value, list):
-        return [_without_partitions(item, partitions) for item in value]
-    if hasattr(value, "__dask_graph__"):
+    def place(value: Any) -> Place | None:
+        if not hasattr(value, "__dask_graph__"):
+            return None
         partitions.append(value)
-        return _Place(len(partitions) - 1)
-    return value
+        return Place(len(partitions) - 1)
 
-
-def _made(value: Any, partitions: list[Any]) -> Any:
-    """The results of calls, in the place of the calls, with the partitions that Dask has computed."""
-    if isinstance(value, _Place):
-        return partitions[value.number]
-    if isinstance(value, _Call):
-        named = {name: _made(each, partitions) for name, each in value.named.items()}
-        return value.function(*_made(value.arguments, partitions), **named)
-    return [_made(item, partitions) for item in value] if isinstance(value, list) else value
+    return with_places(part.elsewhere(later), place), partitions
 
 
 @dataclass(frozen=True)
 class _Opening:
-    """A task that first opens its part."""
+    """A task that first makes its part, of partitions that Dask has computed: tasks of their own for that would be work
+    for the scheduler."""
 
     task: Callable[..., Any]
 
     def __call__(self, recipe: Any, partitions: list[Any], start: int, along: Array | None) -> Any:
-        return self.task(_made(recipe, partitions), start, along)
+        return self.task(made(recipe, partitions), start, along)
 
 
 def _merging(merge: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:

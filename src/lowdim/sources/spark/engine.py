@@ -13,11 +13,12 @@ from ..._xp import Array, to_numpy
 from ..base import Source
 from ..carried import CarriedColumn
 from ..engines import FAN_IN, Codec, Engine
+from ..recipes import made
 from .carried import SparkColumn
 from .forms import Form
 from .jobs import collected
 from .names import quoted
-from .sending import RESULT, Summing, made, merging, recipe_of, result_of
+from .sending import RESULT, Summing, merging, recipe_of, result_of
 
 #: The column of the results before they are columns of their own, and that of weights.
 _RESULTS, _WEIGHTS = "lowdim results", "lowdim weights"
@@ -131,5 +132,5 @@ def _results(form: Form, recipe: Any, task: Callable[..., Array], names: list[st
     if len(rows) == 0:
         return pa.StructArray.from_arrays([pa.array([], pa.float64()) for _ in names], names)
     batch = pa.RecordBatch.from_struct_array(rows)
-    found = to_numpy(task(made(recipe, form.open(iter([batch]))), 0, None)).reshape(len(rows), len(names))
+    found = to_numpy(task(made(recipe, [form.open(iter([batch])), None]), 0, None)).reshape(len(rows), len(names))
     return pa.StructArray.from_arrays([pa.array(np.ascontiguousarray(column)) for column in found.T], names)

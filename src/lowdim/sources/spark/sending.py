@@ -15,6 +15,7 @@ from ..._version import __version__
 from ..base import Source
 from ..carried import CarriedColumn
 from ..engines import FAN_IN, Codec
+from ..recipes import Place, later, made, with_places
 from .forms import Form
 
 #: The columns of what tasks send: the number of the partition, and a result or the kind and the message of an error.
@@ -24,21 +25,8 @@ RESULT = "part int, payload binary, kind string, message string"
 # ---- How a source is made on the executor
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call that is made on the executor."""
-
-    function: Callable[..., Any]
-    arguments: list[Any]
-    named: dict[str, Any]
-
-
-class _Rows:
-    """Stands for the rows of the partition."""
-
-
-class _Along:
-    """Stands for the weights that go along with them."""
+#: The numbers, in recipes, of the rows of the partition and of the weights that go along with them.
+_ROWS, _ALONG = 0, 1
 
 
 @dataclass(frozen=True)
@@ -48,43 +36,21 @@ class PartitionRows:
     source: Any
 
 
-def _lazy(function: Callable[..., Any]) -> Callable[..., _Call]:
-    return lambda *arguments, **named: _Call(function, list(arguments), named)
-
-
 def recipe_of(source: Source) -> tuple[Any, Any]:
-    """How a source is made of the rows of a partition, and the source of the data frame that these belong to."""
+    """How a source is made of the rows of a partition and their weights, and the source of the data frame that these
+    belong to."""
     found: dict[int, Any] = {}
 
-    def sent(value: Any) -> Any:
+    def place(value: Any) -> Place | None:
         if isinstance(value, PartitionRows):
             found[id(value.source)] = value.source
-            return _Rows()
-        if isinstance(value, CarriedColumn):
-            return _Along()
-        if isinstance(value, _Call):
-            return _Call(value.function, sent(value.arguments), {k: sent(v) for k, v in value.named.items()})
-        return [sent(item) for item in value] if isinstance(value, list) else value
+            return Place(_ROWS)
+        return Place(_ALONG) if isinstance(value, CarriedColumn) else None
 
-    recipe = sent(source.elsewhere(_lazy))
+    recipe = with_places(source.elsewhere(later), place)
     if len(found) > 1:
         raise errors.no_order("two tables")
     return recipe, next(iter(found.values()))
-
-
-def made(recipe: Any, rows: Source, along: Any = None) -> Any:
-    """The source of a recipe, made of these rows and of the weights that go along with them."""
-    if isinstance(recipe, _Rows):
-        return rows
-    if isinstance(recipe, _Along):
-        return along
-    if isinstance(recipe, _Call):
-        arguments = made(recipe.arguments, rows, along)
-        return recipe.function(*arguments, **{k: made(v, rows, along) for k, v in recipe.named.items()})
-    if isinstance(recipe, list):
-        # Tables that are columns of one source must be columns of the same object.
-        return [made(item, rows, along) for item in recipe]
-    return recipe
 
 
 class Arriving:
@@ -136,7 +102,7 @@ class Summing:
                 raise errors.other_version(self.version, __version__, "an executor of Spark")
             along = Arriving(self.layout.dtype) if self.weighted else None
             rows = self.layout.open(_without_weights(chain([first], with_rows), along))
-            found = self.task(made(self.recipe, rows, along), 0, along)
+            found = self.task(made(self.recipe, [rows, along]), 0, along)
             yield message(part, payload=self.codec.encode(found))
         except Exception as error:
             yield message(part, error=error, note=f" This is in partition {part}, and rows are counted within it.")
