@@ -1,7 +1,7 @@
 """How a source is made again on the machine of a task: calls that are made there, with places for what is found there.
 
-`Source.elsewhere(later)` writes such a recipe. An engine puts places in it for what it gives to the task beside it, such
-as the partition (`with_places`), and sends it. The task makes the source (`made`).
+`Source.elsewhere(later)` writes such a recipe. An engine puts places in it for what the task is given separately, such
+as its partition (`with_places`), and sends it. The task makes the source (`made`).
 """
 
 from __future__ import annotations
