@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,6 +58,12 @@ class Traits:
         return self.engine is not None
 
 
+class NamesRows(Protocol):
+    """What names rows in messages."""
+
+    def row_label(self, i: int, column: int = 0) -> str: ...
+
+
 class Source(ABC):
     """Rows of p numbers, read in blocks of a chosen size; their dtype is also that of the results."""
 
@@ -74,7 +80,8 @@ class Source(ABC):
     #: Whether this is the transpose of a table: its rows are the features of the table, and `names` are their names.
     transposed: bool = False
     #: If this is a copy in memory of another source, or a piece of one, that source, which names the rows in messages.
-    origin: Source | None = None
+    #: Or another object that does.
+    origin: NamesRows | None = None
     #: A description of how the rows are stored; it must be the same for all blocks of a stream.
     kind: str
     #: Whether scikit-learn can count and name the columns of the object that was opened.

@@ -23,6 +23,8 @@ class StreamSource(Source):
         as needed.
     open_block : callable
         Opens one block as a source (arrays, sparse matrices and tables can be blocks).
+    fresh : bool
+        Whether each block is known to have memory of its own. Otherwise the first few are copied, to find out.
 
     Notes
     -----
@@ -31,8 +33,8 @@ class StreamSource(Source):
     are opened, so that single rows can be given as blocks. An iterator may fill the same array again and again.
     """
 
-    def __init__(self, blocks: Any, open_block: Callable[[Any], Source]) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: Any, open_block: Callable[[Any], Source], *, fresh: bool = False) -> None:
+        self._blocks, self._fresh = blocks, fresh
         self._open = open_block
         self._once = not callable(blocks) and iter(blocks) is blocks
         self._begin()
@@ -110,9 +112,9 @@ class StreamSource(Source):
         blocks = self._blocks() if callable(self._blocks) else self._blocks
         if not hasattr(blocks, "__iter__") and not hasattr(blocks, "__getitem__"):
             raise not_iterable(blocks)
-        listed = isinstance(blocks, list | tuple)
+        fresh = self._fresh or isinstance(blocks, list | tuple)
         #: Pairs of the number of a block and the block.
-        self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks) if listed else without_reuse(blocks))
+        self._iterator: Iterator[tuple[int, Any]] = enumerate(iter(blocks) if fresh else without_reuse(blocks))
         #: A pair that was taken from the iterator and not used yet.
         self._held: tuple[int, Any] | None = None
         #: The number of the first block of the last source.

@@ -20,8 +20,8 @@ from .jobs import collected
 from .names import quoted
 from .sending import RESULT, Summing, merging, recipe_of, result_of
 
-#: The column of the results before they are columns of their own, and that of weights.
-_RESULTS, _WEIGHTS = "lowdim results", "lowdim weights"
+#: The column of the results before they are columns of their own, that of weights, and that of partitions.
+_RESULTS, _WEIGHTS, _PARTITION = "lowdim results", "lowdim weights", "lowdim partition"
 
 
 class SparkEngine(Engine):
@@ -47,16 +47,20 @@ class SparkEngine(Engine):
 
         assert codec is not None, "results travel as bytes"
         recipe, base = recipe_of(source)
-        rows = base.rows
+        others = []
         if along is not None:
             if not isinstance(along, SparkColumn):
                 raise errors.no_order("entries of an array")
-            added = along.column.cast("float" if base.layout.narrow else "double").alias(_WEIGHTS)
-            rows = base.selected(added)
-        n = n_tasks = base.n_partitions
+            others.append(along.column.cast("float" if base.layout.narrow else "double").alias(_WEIGHTS))
+        n = n_tasks = base.n_tasks
         if told is not None:
             told(n)
-        frame = rows.mapInArrow(Summing(base.layout, recipe, task, codec, along is not None), RESULT)
+        joined = n_tasks < base.n_partitions
+        if joined:
+            rows = base.selected(*others, functions.spark_partition_id().alias(_PARTITION)).coalesce(n_tasks)
+        else:
+            rows = base.selected(*others)
+        frame = rows.mapInArrow(Summing(base.layout, recipe, task, codec, along is not None, joined), RESULT)
         join = merging(merge, codec)
         while n > 1:
             bucket = functions.floor(functions.col("part") / FAN_IN).cast("int").alias("bucket")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -21,6 +21,8 @@ from .names import quoted
 
 #: Vectors of Spark ML are made rows of an array in pieces of at most this size.
 _PIECE_BYTES = 8 << 20
+#: What a vector of Spark ML consists of.
+_VECTOR = ("type", "size", "indices", "values")
 #: The form of vectors is known from this many rows.
 _LOOKED_AT = 20
 
@@ -30,6 +32,12 @@ class Form:
     """How the numbers of a row are stored: in several columns of numbers, or in one column of arrays or vectors.
 
     Columns that go along are further columns of numbers, and are the last columns of the rows.
+
+    Notes
+    -----
+    Spark makes batches of Arrow of the rows before it sends them to Python, entry by entry. It takes about half of the
+    time for one column of arrays that it takes for many columns of numbers, and the entries of a row then lie side by
+    side, where the summaries want them. So columns of numbers are sent as one array, if none of them could lose digits.
     """
 
     #: "numbers", "array" or "vector".
@@ -38,6 +46,8 @@ class Form:
     #: The number of columns of the rows, and whether all are in single precision.
     width: int
     narrow: bool = False
+    #: Whether columns of numbers are sent as one array.
+    together: bool = False
     #: The fraction of entries of vectors that are stored, if rows are CSR; otherwise None.
     stored: float | None = None
     #: The names of the columns that go along.
@@ -53,12 +63,22 @@ class Form:
         """The names of the columns of the rows."""
         return [*self.columns, *self.carried] if self.kind == "numbers" else None
 
-    def selection(self) -> list[Any]:
-        """The columns that are the rows, as expressions of Spark. They are numbered, and have their names again where
-        they are opened: Spark does not send names with dots or backticks as they are."""
+    def selection(self, along: Sequence[Any] = ()) -> list[Any]:
+        """What is sent of a data frame, as expressions of Spark: the columns that are the rows, and those that go along
+        with them. They are numbered, and have their names again where they are opened: Spark does not send names with
+        dots or backticks as they are."""
         from pyspark.sql import functions
 
-        return [functions.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(self.columns)]
+        kind = "float" if self.narrow else "double"
+        columns = [functions.col(quoted(name)) for name in self.columns]
+        added = [column.cast(kind) for column in along]
+        if self.together:
+            columns = [functions.array(*(column.cast(kind) for column in columns), *added)]
+            added = []
+        elif self.kind == "vector":
+            parts = functions.unwrap_udt(columns[0])
+            columns = [parts[field] for field in _VECTOR]
+        return [column.alias(f"c{i}") for i, column in enumerate([*columns, *added])]
 
     @property
     def total_width(self) -> int:
@@ -67,26 +87,34 @@ class Form:
 
     def open(self, batches: Iterator[Any]) -> Source:
         """The rows of batches of Arrow, which hold these columns; there is at least one batch."""
-        if self.kind == "numbers":
+        if self.kind == "numbers" and not self.together:
             import pyarrow as pa
 
             named = (pa.RecordBatch.from_arrays(batch.columns, self.names) for batch in batches)
             first = next(named)
             return ArrowObject(pa.RecordBatchReader.from_batches(first.schema, chain([first], named))).open()
-        return StreamSource((piece for batch in batches for piece in self._pieces(batch)), _open_matrix)
+        pieces = (piece for batch in batches for piece in self._pieces(batch))
+        return StreamSource(pieces, self._open_piece, fresh=True)
 
     def sample(self) -> Source:
         """Two made-up rows."""
         rows: Any = np.arange(2.0 * self.total_width).reshape(2, self.total_width).astype(self.dtype)
-        source: Source = ArraySource(rows) if self.stored is None else SparseSource(sparse.csr_array(rows))
+        return self._open_piece(rows if self.stored is None else sparse.csr_array(rows))
+
+    def _open_piece(self, rows: Any) -> Source:
+        source: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
         source.names = self.names
         return source
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
-        """The rows of a batch that has one column of arrays or vectors, and maybe columns that go along."""
-        column = batch.column(0)
-        rows = _lists(column, self) if self.kind == "array" else _vectors(column, self)
-        along = [batch.column(1 + i).to_numpy(zero_copy_only=False) for i in range(len(self.carried))]
+        """The rows of a batch that has arrays, or the fields of vectors, and maybe columns that go along."""
+        if self.together:
+            yield _numbers(batch.column(0), self.narrow).reshape(-1, self.total_width)
+            return
+        columns = batch.columns
+        n = len(_VECTOR) if self.kind == "vector" else 1
+        rows = _vectors(columns[:n], self) if self.kind == "vector" else _lists(columns[0], self)
+        along = [column.to_numpy(zero_copy_only=False) for column in columns[n:]]
         added = np.column_stack(along).astype(self.dtype) if along else None
         if self.stored is not None:
             both: Any = [rows, None if added is None else sparse.csr_array(added)]
@@ -108,8 +136,11 @@ def form_of(frame: Any) -> Form:
     numbers = [field for field in fields if is_number(field.dataType)]
     in_one = [field for field in fields if is_list(field.dataType)]
     if numbers:
-        narrow = all(isinstance(field.dataType, types.FloatType) for field in numbers)
-        return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow)
+        kinds = [field.dataType for field in numbers]
+        narrow = all(isinstance(kind, types.FloatType) for kind in kinds)
+        # Whole numbers of 64 bits and decimals are looked at where they are converted.
+        together = not any(isinstance(kind, types.LongType | types.DecimalType) for kind in kinds)
+        return Form("numbers", tuple(field.name for field in numbers), len(numbers), narrow, together)
     if len(in_one) != 1:
         raise errors.no_spark_columns([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
     name, kind = in_one[0].name, in_one[0].dataType
@@ -141,34 +172,29 @@ def is_list(kind: Any) -> bool:
     return type(kind).__name__ == "VectorUDT" or (isinstance(kind, types.ArrayType) and is_number(kind.elementType))
 
 
-def _open_matrix(block: Any) -> Source:
-    return SparseSource(block) if is_sparse(block) else ArraySource(block)
-
-
 def _lists(column: Any, form: Form) -> np.ndarray:
     """Rows that are lists of numbers; a list that is missing, or has another length, is an error."""
     lengths = column.value_lengths()
     if column.null_count or set(lengths.unique().to_pylist()) != {form.width}:
         raise errors.ragged_column(form.columns[0], form.width)
-    values = column.flatten()
-    # Numbers that are missing are NaN.
-    data = values.cast("float32" if form.narrow else "float64", safe=False).to_numpy(zero_copy_only=False)
-    return data.reshape(-1, form.width)
+    return _numbers(column, form.narrow).reshape(-1, form.width)
 
 
-def _vectors(column: Any, form: Form) -> Any:
+def _numbers(column: Any, narrow: bool) -> np.ndarray:
+    """The numbers of a column of lists, one list after another; those that are missing are NaN."""
+    values = column.flatten().cast("float32" if narrow else "float64", safe=False)
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _vectors(fields: Sequence[Any], form: Form) -> Any:
     """Rows that are vectors of Spark ML, as an array if all of them are dense, otherwise CSR."""
-    import pyarrow as pa
-
-    if column.null_count:
+    types, stored_sizes, stored_indices, values = fields
+    if types.null_count:
         raise errors.ragged_column(form.columns[0], form.width)
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    in_full = column.field("type").to_numpy(zero_copy_only=False).astype(bool)
-    values = column.field("values")
+    in_full = types.to_numpy(zero_copy_only=False).astype(bool)
     lengths = values.value_lengths().to_numpy(zero_copy_only=False)
     data = values.flatten().to_numpy(zero_copy_only=False)
-    sizes = np.where(in_full, lengths, column.field("size").fill_null(-1).to_numpy(zero_copy_only=False))
+    sizes = np.where(in_full, lengths, stored_sizes.fill_null(-1).to_numpy(zero_copy_only=False))
     if np.any(sizes != form.width):
         raise errors.ragged_column(form.columns[0], form.width)
     if in_full.all() and form.stored is None:
@@ -177,6 +203,6 @@ def _vectors(column: Any, form: Form) -> Any:
     indices = np.empty(len(data), dtype=np.int64)
     # Only sparse vectors have stored indices, and they are in the order of the rows.
     of_full = np.repeat(in_full, lengths)
-    indices[~of_full] = column.field("indices").flatten().to_numpy(zero_copy_only=False)
+    indices[~of_full] = stored_indices.flatten().to_numpy(zero_copy_only=False)
     indices[of_full] = np.tile(np.arange(form.width), int(in_full.sum()))
     return sparse.csr_array((data, indices, edges), shape=(len(in_full), form.width))

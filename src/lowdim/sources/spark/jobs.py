@@ -14,6 +14,8 @@ from ..._version import __version__
 
 #: Seconds between two looks at a job that runs.
 _LOOK = 0.2
+#: More than the cores of any cluster.
+_MANY = 1 << 20
 
 
 def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) -> list[Any]:
@@ -66,6 +68,22 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
     return found
 
 
+def n_cores(session: Any) -> int:
+    """The number of tasks that a session runs at the same time, as far as it is known."""
+    if is_remote(session):
+        from pyspark.sql import functions
+
+        # A client of Spark Connect is not told, but a range has as many partitions as there are cores.
+        parts = session.range(_MANY).select(functions.spark_partition_id().alias("part"))
+        return 1 + int(parts.agg(functions.max("part")).first()[0])
+    return int(session.sparkContext.defaultParallelism)
+
+
+def is_remote(session: Any) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return ".connect." in type(session).__module__
+
+
 class _Tasks(ABC):
     """How many tasks of the stage with `n_tasks` of them are finished, as a session tells it."""
 
@@ -75,7 +93,7 @@ class _Tasks(ABC):
     @staticmethod
     def of(session: Any) -> type[_Tasks]:
         """The class for a session."""
-        return _RemoteTasks if ".connect." in type(session).__module__ else _ClassicTasks
+        return _RemoteTasks if is_remote(session) else _ClassicTasks
 
     @abstractmethod
     def begin(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -75,17 +76,55 @@ class Arriving:
         self._n = n
 
 
+class Places:
+    """Names the rows of a task in messages, by their partition and their number in it.
+
+    Parameters
+    ----------
+    number : int
+        The partition whose rows the task reads; if it reads several, `append` says which.
+    """
+
+    def __init__(self, number: int) -> None:
+        #: The partitions that have been read, the first row of each, and those of the last rows that were appended.
+        self._numbers, self._starts, self._last = [number], [0], [number]
+        self._n = 0
+
+    def append(self, numbers: np.ndarray) -> None:
+        """Note the partitions of the next rows."""
+        starts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(numbers))])
+        self._last = [int(numbers[i]) for i in starts]
+        if self._n == 0:
+            self._numbers, self._starts = [], []
+        for i, number in zip(starts, self._last, strict=True):
+            if not self._numbers or number != self._numbers[-1]:
+                self._numbers.append(number)
+                self._starts.append(self._n + int(i))
+        self._n += len(numbers)
+
+    def row_label(self, i: int, column: int = 0) -> str:
+        """The row in messages."""
+        k = bisect_right(self._starts, i) - 1
+        return f"row {i - self._starts[k]} of partition {self._numbers[k]}"
+
+    def sentence(self) -> str:
+        """Where the last rows that were read belong."""
+        return f" This is in partition {' or '.join(map(str, self._last))}."
+
+
 @dataclass(frozen=True)
 class Summing:
-    """Gives the result of a task for one partition, or the error that it raised: Spark would run a task that fails
-    several times, and lose the kind of the error."""
+    """Gives the result of a task for one or more partitions, or the error that it raised: Spark would run a task that
+    fails several times, and lose the kind of the error."""
 
     layout: Form
     recipe: Any
     task: Callable[..., Any]
     codec: Codec
-    #: Whether the last column of the batches holds weights.
+    #: Whether a column of weights follows those of the rows.
     weighted: bool
+    #: Whether the task reads several partitions; then the last column holds the number of the partition.
+    joined: bool
     version: str = __version__
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -97,26 +136,27 @@ class Summing:
         first = next(with_rows, None)
         if first is None:
             return
+        places = Places(part)
         try:
             if self.version != __version__:
                 raise errors.other_version(self.version, __version__, "an executor of Spark")
             along = Arriving(self.layout.dtype) if self.weighted else None
-            rows = self.layout.open(_without_weights(chain([first], with_rows), along))
+            rows = self.layout.open(self._rows_only(chain([first], with_rows), along, places))
+            rows.origin = places
             found = self.task(made(self.recipe, [rows, along]), 0, along)
             yield message(part, payload=self.codec.encode(found))
         except Exception as error:
-            yield message(part, error=error, note=f" This is in partition {part}, and rows are counted within it.")
+            yield message(part, error=error, note="" if " of partition " in str(error) else places.sentence())
 
-
-def _without_weights(batches: Iterator[Any], along: Arriving | None) -> Iterator[Any]:
-    """Batches without their last column, which holds the weights that arrive."""
-    if along is None:
-        yield from batches
-        return
-    for batch in batches:
-        last = batch.num_columns - 1
-        along.append(batch.column(last).to_numpy(zero_copy_only=False))
-        yield batch.select(list(range(last)))
+    def _rows_only(self, batches: Iterator[Any], along: Arriving | None, places: Places) -> Iterator[Any]:
+        """Batches with only the columns of the rows: what else they hold is noted."""
+        for batch in batches:
+            columns = batch.columns
+            if self.joined:
+                places.append(columns.pop().to_numpy())
+            if along is not None:
+                along.append(columns.pop().to_numpy(zero_copy_only=False))
+            yield batch.select(list(range(len(columns))))
 
 
 # ---- What comes back
