@@ -22,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # the environment says.
 TEST_SETTINGS := SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(ONE_THREAD)
 
-.PHONY: demo test test-oldest lint lint-page bench sweep docs linkcheck dist clean
+.PHONY: demo test test-oldest test-spark test-spark-oldest lint lint-page bench sweep docs linkcheck dist clean
 
 demo: $(VENV)/.demo
 	@echo "The command is $(PROGRAMS)/lowdim."
@@ -33,6 +33,15 @@ test: $(VENV)/.test
 
 test-oldest: $(OLDEST)/.test
 	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(ARGS)
+
+# The tests of Spark, which `make test` skips as long as pyspark is not installed. They need Java 17 as well.
+SPARK_TESTS := tests/sources/spark tests/sources/test_engines.py
+
+test-spark: $(VENV)/.test $(VENV)/.spark
+	$(TEST_SETTINGS) $(PY) -m pytest $(SPARK_TESTS) $(ARGS)
+
+test-spark-oldest: $(OLDEST)/.spark
+	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(SPARK_TESTS) $(ARGS)
 
 lint: $(VENV)/.lint
 	$(PROGRAMS)/ruff check .
@@ -86,7 +95,7 @@ $(VENV)/.demo: $(VENV)/.core
 	$(PIP) -e '.[cli,plot,report]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist $(VENV)/.spark: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
 	@touch $@
 
@@ -100,4 +109,8 @@ $(OLDEST)/.test: pyproject.toml
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST_PY) -m pip --disable-pip-version-check install -q uv
 	$(OLDEST_PY) -m uv pip install -q --python $(OLDEST_PY) --resolution lowest-direct -e '.[test]'
+	@touch $@
+
+$(OLDEST)/.spark: $(OLDEST)/.test
+	$(OLDEST_PY) -m uv pip install -q --python $(OLDEST_PY) --resolution lowest-direct -e '.[test,spark]'
 	@touch $@

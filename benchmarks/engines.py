@@ -109,8 +109,10 @@ def session():
     """A session of Spark with two threads, whose processes find the modules of this one."""
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     found = builder.config("spark.driver.memory", "6g").getOrCreate()
     found.sparkContext.setLogLevel("OFF")
     atexit.register(found.stop)

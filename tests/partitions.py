@@ -52,7 +52,8 @@ def spark_session() -> Any:
     sql = require_spark()
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     before = os.environ.get("PYTHONPATH")
-    # Its processes have to find the modules of the tests.
+    # Its processes have to be those of this Python, and to find the modules of the tests.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
         session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
