@@ -17,6 +17,8 @@ from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.
 _MOST = 2_000_000
+#: On a device, rows are centred after a product if the mean adds at most this many deviations to it.
+_SMALL_MEAN = 4.0
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,9 @@ def affine(A: Array, mean: Array, deviation: float) -> AffineMap:
     """The function block -> (block - mean) A, computed in the dtype of the block.
 
     Sparse blocks are centred after the product. This costs digits if the mean is large compared to the standard
-    deviation `deviation` of the result; in that case sparse blocks are made dense one at a time.
+    deviation `deviation` of the result; in that case sparse blocks are made dense one at a time. Blocks on a device are
+    centred after the product if the mean is so small that this costs none, because a copy of them would take as long as
+    the product.
 
     Examples
     --------
@@ -369,9 +373,13 @@ class AffineMap:
     ('AffineMap', array([1., 1.]))
     """
 
+    #: Large blocks take at most the memory of one more such block.
+    needs_little = True
+
     def __init__(self, matrix: Array, mean: Array, deviation: float) -> None:
         self.matrix, self.mean, self.deviation = matrix, mean, deviation
         self._converted: dict[Any, tuple[Array, Array, Array]] = {}
+        self._small: bool | None = None
         self._local = _PerThread()
 
     def __call__(self, block: Array) -> Array:
@@ -386,9 +394,21 @@ class AffineMap:
             if np.abs(offset).max(initial=0.0) <= 1e3 * self.deviation:
                 return block @ matrix - offset
             block = dense(block)
+        elif not isinstance(block, np.ndarray) and self._mean_is_small():
+            return block @ matrix - offset
         if not hasattr(self._local, "scratch"):
             self._local.scratch = Scratch()
         return self._local.scratch.difference(block, centre) @ matrix
+
+    def _mean_is_small(self) -> bool:
+        """Whether the part of a product that is due to the mean cannot be much larger than the largest deviation. Then
+        the rounding errors of products with rows that are not centred are not much larger than those with centred
+        rows."""
+        if self._small is None:
+            xp = namespace(self.mean)
+            most = float(xp.sum(self.mean**2)) * float(xp.max(xp.sum(self.matrix**2, axis=0)))
+            self._small = most <= (_SMALL_MEAN * self.deviation) ** 2
+        return self._small
 
 
 class _PerThread(threading.local):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 
 from .. import _blas
-from ..sources import (
-    Source,
-)
+from .._xp import Array
+from ..sources import Source
+from ..summaries.base import Summary
 
 #: Tables of fewer bytes than this are read by a single thread.
 _PARALLEL_BYTES = 8 << 20
@@ -19,24 +19,37 @@ _PARTS_PER_THREAD, _PART_BYTES = 8, 8 << 20
 _MAP_BYTES, _MAP_COLUMNS_BYTES = 1 << 20, 2 << 20
 #: Blocks that have to be computed, for example by a feature map, have at most this size or 2 p rows, whichever is more.
 _MADE_BYTES = 16 << 20
-#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
-_DEVICE_BYTES = 128 << 20
+#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches. Those
+#: that are summed up in slices are larger, since the host waits for the device at the end of each block.
+_DEVICE_BYTES, _SLICED_DEVICE_BYTES = 128 << 20, 4 << 30
+#: Size of the blocks on a device that are mapped by a function which needs little memory beside its results.
+_DEVICE_MAP_BYTES = 1 << 30
 
 
-def rows_to_map(source: Source, keeps_sparse: bool = False) -> int:
-    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse."""
-    entries = max(1.0, source.shape[1] * (source.traits.stored if keeps_sparse else 1.0))
+def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None) -> int:
+    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse, or
+    that need little memory on a device."""
+    stored = source.traits.stored if getattr(function, "keeps_sparse", False) else 1.0
+    on_device = _DEVICE_MAP_BYTES if getattr(function, "needs_little", False) else _DEVICE_BYTES
+    entries = max(1.0, source.shape[1] * stored)
     n_bytes = _MAP_COLUMNS_BYTES if source.traits.column_blocks else _MAP_BYTES
-    return block_rows(source, max(64, int(n_bytes / (entries * source.traits.itemsize))))
+    return block_rows(source, max(64, int(n_bytes / (entries * source.traits.itemsize))), on_device)
 
 
-def block_rows(source: Source, wanted: int) -> int:
+def rows_to_sum(source: Source, summary: Summary) -> int:
+    """The number of rows of a block for `summarize`."""
+    p, traits = source.shape[1], source.traits
+    on_device = _SLICED_DEVICE_BYTES if summary.slices_on_device else _DEVICE_BYTES
+    return block_rows(source, summary.block_rows(p, traits.itemsize, traits.stored), on_device)
+
+
+def block_rows(source: Source, wanted: int, on_device: int = _DEVICE_BYTES) -> int:
     """The number of rows of a block. In main memory this is `wanted`, limited according to `_MADE_BYTES` if blocks have
-    to be computed; on a device it is larger, according to `_DEVICE_BYTES`."""
+    to be computed; on a device they have at least the size `on_device`."""
     p = source.shape[1]
     if source.traits.host:
         return min(wanted, max(2 * p, _MADE_BYTES // (p * source.traits.itemsize))) if source.traits.costly else wanted
-    return max(wanted, _DEVICE_BYTES // (p * source.traits.itemsize))
+    return max(wanted, on_device // (p * source.traits.itemsize))
 
 
 def parts_of(source: Source, threaded_blas: bool) -> list[Source]:

@@ -53,12 +53,16 @@ def map_rows(
     and no rows are read until it is computed; `names` returns the names of its columns.
     """
     source = open_source(X)
-    rows = rows_to_map(source, getattr(function, "keeps_sparse", False))
+    rows = rows_to_map(source, function)
     if source.traits.engine is not None:
         task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
         replaces = getattr(function, "replaces_rows", False)
         return source.traits.engine.mapped(source, task, task(source.first_block, 0), names, replaces=replaces)
     n, parts = source.shape[0], parts_of(source, threaded_blas=False)
+    if not source.traits.host and source.traits.rereadable:
+        found = _mapped_on_device(source, function, rows)
+        if found is not None:
+            return found
     if len(parts) == 1:
         pieces = list(mapped_blocks(source, function, 0, rows, lambda: None, takes_nan))
         return pieces[0] if len(pieces) == 1 else concat_rows(pieces)
@@ -75,6 +79,17 @@ def map_rows(
     for _ in _threads.run_in_parallel(todo, n_threads=_blas.available()):
         pass
     return out
+
+
+def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: int) -> Array | None:
+    """The results for rows on a device, or None if some of them are not finite. All results are looked at together: the
+    device would have to wait for a look at each block."""
+    try:
+        pieces = [function(block) for block in source.blocks(rows)]
+    except NonFiniteBlock:
+        return None
+    found = pieces[0] if len(pieces) == 1 else concat_rows(pieces)
+    return found if all_finite(found) else None
 
 
 def _answers(

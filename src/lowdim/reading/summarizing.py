@@ -23,7 +23,7 @@ from ..sources import (
 from ..summaries.base import Summary, union
 from ..summaries.names import Names, agreed_names
 from ..summaries.sent import Parcel, SummaryCodec
-from .blocks import block_rows, count_blocks, cut_into, edges, n_parts
+from .blocks import count_blocks, cut_into, edges, n_parts, rows_to_sum
 from .checkpoint import Checkpoint, Keeper
 from .lanes import Begin, Cut, Lane, Place
 from .weights import check_all_weights, check_weights, weights_of
@@ -190,8 +190,7 @@ def _cut_of(source: Source, summary: Summary) -> Cut:
     There are more summaries than threads. A thread takes the next piece as soon as it is free, unless the summary of
     that piece is still in use. So slow threads get fewer pieces than others.
     """
-    traits = source.traits
-    rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
+    rows = rows_to_sum(source, summary)
     wanted = n_parts(source, summary.threaded_blas)
     parts = len(cut_into(source, wanted))
     if parts == 1 and not _comes_in_blocks(source, summary):
@@ -316,8 +315,7 @@ def _add_remotely(
     source: Source, engine: Engine, summary: Summary, weights: Array | None, progress: Progress | None
 ) -> None:
     """Add rows that the workers of an engine hold; only summaries are sent to this machine."""
-    traits = source.traits
-    rows = block_rows(source, summary.block_rows(source.shape[1], traits.itemsize, traits.stored))
+    rows = rows_to_sum(source, summary)
     # A task may run twice, so it must not change the summaries that it merges: `union` makes a new one.
     total = engine.merged(
         source,

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, Beside, is_sparse, to_numpy
+from .._xp import Array, Beside, astype, is_sparse, namespace, to_numpy
 from ..errors import not_finite, too_large
 from .base import Source
+
+#: The number of entries on a device that are looked at together.
+_LOOKED_AT = 1 << 24
 
 
 def bad_entry_error(
@@ -35,6 +38,7 @@ def bad_entry_error(
     takes_nan : bool
         Accept NaN: only infinity is an error.
     """
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, partial(_has_bad, takes_nan=takes_nan))
     values, place = _entries(block, weights)
     bad = np.isinf(values) if takes_nan else ~np.isfinite(values)
     if not bad.any():
@@ -57,9 +61,45 @@ def unusable_block_error(
     error = bad_entry_error(source, block, row_numbers, weights, takes_nan=takes_nan)
     if error is not None:
         return error
+    block, row_numbers, weights = _one_row(block, row_numbers, weights, _largest)
     values, place = _entries(block, weights)
     index = int(np.nanargmax(np.abs(values)))
     return _error_at(source, *place(index), row_numbers, float(values[index]), partial(too_large, powers=powers))
+
+
+def _one_row(
+    block: Any, row_numbers: Sequence[int] | np.ndarray, weights: Array | None, measure: Callable[[Array], Array]
+) -> tuple[Any, Sequence[int] | np.ndarray, Array | None]:
+    """Of a block on a device only the first row with the largest `measure`, so that no more is copied to the host. All
+    others are left as they are."""
+    if isinstance(block, np.ndarray | Beside) or is_sparse(block):
+        return block, row_numbers, weights
+    xp = namespace(block)
+    n, p = block.shape
+    step = max(1, _LOOKED_AT // p)
+    most, row = -1.0, 0
+    for i in range(0, n, step):
+        part = slice(i, min(i + step, n))
+        found = measure(block[part, :])
+        if weights is not None:
+            found = xp.where(weights[part] > 0, found, xp.zeros_like(found))
+        first = int(xp.argmax(found))
+        if float(found[first]) > most:
+            most, row = float(found[first]), i + first
+    here = slice(row, row + 1)
+    return block[here, :], row_numbers[here], None if weights is None else weights[here]
+
+
+def _has_bad(rows: Array, takes_nan: bool) -> Array:
+    """1 for rows with an entry that cannot be used, otherwise 0."""
+    xp = namespace(rows)
+    return astype(xp.any(xp.isinf(rows) if takes_nan else ~xp.isfinite(rows), axis=1), rows.dtype)
+
+
+def _largest(rows: Array) -> Array:
+    """The largest magnitude in each row; missing entries count as zero."""
+    xp = namespace(rows)
+    return xp.max(xp.where(xp.isnan(rows), xp.zeros_like(rows), xp.abs(rows)), axis=1)
 
 
 def _error_at(

@@ -85,6 +85,8 @@ class Summary(ABC):
     powers: ClassVar[str] = "squares"
     #: Whether `update` accepts several tables side by side (a `Beside` block) without joining them first.
     takes_pieces: ClassVar[bool] = False
+    #: Whether blocks on a device may have any size, because they are summed up in slices.
+    slices_on_device: ClassVar[bool] = False
     _names: Names = None
 
     @property

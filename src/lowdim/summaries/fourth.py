@@ -39,6 +39,7 @@ class FourthMoments(Moments):
     """
 
     takes_pieces = False
+    slices_on_device = False
     powers = "fourth powers"
     nonnegative = (*Moments.nonnegative, "fourth")
     state = (*Moments.state, "third", "fourth")

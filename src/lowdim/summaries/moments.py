@@ -11,6 +11,7 @@ import numpy as np
 from .._lapack import add_products, mirror_upper
 from .._xp import (
     Array,
+    Beside,
     Scratch,
     asarray_like,
     astype,
@@ -35,6 +36,7 @@ from .base import (
     row_at_mean,
     total_weight,
 )
+from .device_sums import Known, device_sums
 from .given import check_count, check_covariance, check_mean
 from .means import between_weight, merged_mean, two_sum
 from .scatter import ScatterSummary
@@ -126,6 +128,7 @@ class Moments(ScatterSummary):
     options = ("wide",)
     symmetric = ("scatter",)
     takes_pieces = True
+    slices_on_device = True
     state: ClassVar[tuple[str, ...]] = (
         "n_features",
         "groups",
@@ -178,9 +181,7 @@ class Moments(ScatterSummary):
             shift, s, P, product_eps = self._sparse_sums(block, weights, weight)
         else:
             shift, s, P, product_eps = self._dense_sums(block, weights)
-        xp = namespace(s)
-        check_squares(xp.linalg.diagonal(P))
-        wide = wide_dtype(xp, device(s))
+        wide = wide_dtype(namespace(s), device(s))
         s = astype(s, wide)
         loss = s / math.sqrt(weight)
         rows = self._with_rows(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
@@ -224,19 +225,24 @@ class Moments(ScatterSummary):
 
     def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array, float]:
         """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
+        weight = total_weight(block, weights)
+        if not isinstance(block, np.ndarray | Beside):
+            squares = None if self.mean is None else namespace(self.scatter).linalg.diagonal(self.scatter)
+            known = None if self.mean is None else Known(self.weight, self.mean, squares)
+            return device_sums(block, weights, weight, known, self.groups, self.wide)
         if self.wide:
-            block = astype(block, wide_dtype(namespace(block), device(block)))
+            block = astype(block, np.float64)
         shift = self._shift_for(block)
         s, P, product_eps = self._sums_about(shift, block, weights)
-        weight = total_weight(block, weights)
-        if is_far(s, namespace(P).linalg.diagonal(P), weight):
+        if is_far(s, np.diagonal(P), weight):
             # The shift was an outlier, or the rows have drifted away from it: use the mean of the block instead.
             step = astype(s / weight, block.dtype)
             shift = step if shift is None else shift + step
             s, P, product_eps = self._sums_about(shift, block, weights)
-        return namespace(s).zeros_like(s) if shift is None else shift, s, P, product_eps
+        check_squares(np.diagonal(P))
+        return np.zeros_like(s) if shift is None else shift, s, P, product_eps
 
-    def _shift_for(self, block: Array) -> Array | None:
+    def _shift_for(self, block: np.ndarray | Beside) -> np.ndarray | None:
         """The shift of a block: the first row for the first block, and then the mean so far. None stands for zero, if
         that is as near to the mean as a row is on average: rows that are not shifted need not be copied."""
         if isinstance(block, np.ndarray) and block.size >= _UNSHIFTED_FROM and self._is_near_zero(block):
@@ -251,19 +257,18 @@ class Moments(ScatterSummary):
         first = block[:_FIRST_ROWS].astype(np.float64)
         return bool(np.all(2.0 * first.mean(axis=0) ** 2 <= np.mean(first * first, axis=0)))
 
-    def _sums_about(self, shift: Array | None, block: Array, weights: Array | None) -> tuple[Array, Array, float]:
+    def _sums_about(
+        self, shift: np.ndarray | None, block: np.ndarray | Beside, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Sums and products of a block about the shift, slice by slice, so that each slice stays in cache; and the
         largest machine epsilon of the products, which are in the dtype of the rows if the squares are in its range."""
         n, p = block.shape
-        xp = namespace(block)
-        rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block)) if xp is np else n
+        rows = _slice_rows(p, block.itemsize, has_columns_in_one_piece(block))
         if n <= rows:
             s, P = self._slice_sums(block, shift, weights)
             return s, P, eps(P)
-        wide = wide_dtype(xp, device(block))
-        s = xp.zeros(p, dtype=wide, device=device(block))
-        P = xp.zeros((p, p), dtype=wide, device=device(block))
-        by_blas = xp is np and block.dtype == wide and p >= _ADDED_BY_BLAS_FROM
+        s, P = np.zeros(p), np.zeros((p, p))
+        by_blas = block.dtype == np.float64 and p >= _ADDED_BY_BLAS_FROM
         product_eps = eps(P) if by_blas else 0.0
         for i in range(0, n, rows):
             part = slice(i, min(i + rows, n))
@@ -286,7 +291,7 @@ class Moments(ScatterSummary):
         s = None
         if weights is not None:
             s = column_sums(Z, weights)
-            Z = self._scratch.product(Z, namespace(Z).sqrt(weights)[:, None])
+            Z = self._scratch.product(Z, np.sqrt(weights)[:, None])
         if total is None:
             total = products_in_range(Z, self.groups)
         else:
@@ -310,6 +315,7 @@ class Moments(ScatterSummary):
         far = np.flatnonzero(squares - s * s / weight < 1e-4 * squares)
         if len(far):
             _shift_columns(block, rows, weights, weight, far, shift, s, P)
+        check_squares(np.diagonal(P))
         return shift, s, P, FLOAT64_EPS
 
     def _with_rows(
