@@ -21,6 +21,7 @@ V = RNG.standard_normal((101, 4))
 def small_tiles(monkeypatch):
     """Many of them, the last one smaller."""
     monkeypatch.setattr(kernel_matrix, "TILE", 16)
+    monkeypatch.setattr(kernel_matrix, "tile_rows", lambda n, host: min(16, n))
 
 
 def centred(K, weights=None):
@@ -144,3 +145,12 @@ def test_tiles_of_the_plan_are_those_of_the_matrix():
     assert job.triangle_bytes == 8 * kernel_base.TILE**2 * 55
     assert DenseKernel().n_bytes(job) > 8 * 5000**2
     assert Nystrom(100).n_bytes(job) < 10**8
+
+
+@pytest.mark.parametrize("n", [1, 4096, 4097, 9000, 20_000, 100_000])
+def test_tiles_on_a_device_have_about_the_same_size(n):
+    size = kernel_base.tile_rows(n, host=False)
+    count = -(-n // size)
+    assert size <= 4096
+    assert count == -(-n // 4096)
+    assert count * size - n < count

@@ -21,7 +21,7 @@ from ..lanczos import Lanczos, check_limits
 from ..results import KernelFit, Status
 from .components import Components
 from .from_matrix import exact_components
-from .kernel_job import DEVICE_TILE, TILE, KernelJob, KernelSolver
+from .kernel_job import TILE, KernelJob, KernelSolver, tile_rows
 from .matrix import KernelMatrix
 
 #: Residuals below this multiple of eps * gamma_1 are rounding noise.
@@ -227,7 +227,7 @@ class KrylovKernel(ExactKernel):
         k, n = job.k or 1, job.rows
         basis = Lanczos(self, k, self.block_size(k), 0, 0.0).room(n) + 6 * self.block_size(k)
         # Tiles that are being computed, with the temporary arrays that kernels need.
-        tiles = 8 * TILE**2 if job.traits.host else 9 * DEVICE_TILE**2
+        tiles = 8 * TILE**2 if job.traits.host else 9 * tile_rows(job.rows, False) ** 2
         return 8 * (n * (basis + 4 * k) + min(tiles, 6 * n**2)) + self.row_bytes(job)
 
     def kept_bytes(self, job: KernelJob) -> int:

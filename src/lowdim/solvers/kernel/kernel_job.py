@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 #: Number of rows of a tile of the kernel matrix: a float64 tile and its products fit into the cache of a core.
 TILE = 512
-#: On a device tiles are larger, because each tile costs several kernel launches.
-DEVICE_TILE = 2048
+#: On a device tiles are larger, because each tile costs several kernel launches, and the host waits for it.
+_DEVICE_TILE = 4096
 #: Number of rows whose pairs are used to estimate the error of a map.
 PAIRS = 2000
 #: Number of rows that a plan assumes if it is unknown.
 _UNKNOWN_ROWS = 100_000
 #: "auto" uses explicit features if there are at most this many, and enough rows.
 _FEW_FEATURES = 1000
+
+
+def tile_rows(n: int, host: bool) -> int:
+    """The number of rows of a tile of an n x n kernel matrix. On a device, all tiles have about the same size, so that
+    no memory is left unused in the last ones."""
+    return min(TILE, n) if host else -(-n // -(-n // _DEVICE_TILE))
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class KernelJob(Job):
     @property
     def triangle_bytes(self) -> int:
         """Bytes of one half of the kernel matrix, in tiles."""
-        size = min(TILE if self.traits.host else DEVICE_TILE, self.rows)
+        size = tile_rows(self.rows, self.traits.host)
         tiles = -(-self.rows // size)
         return self.traits.itemsize * size**2 * tiles * (tiles + 1) // 2
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from ..._xp import Array, asarray_like, astype, device, is_sparse, namespace, to
 from ...errors import kernel_not_finite, not_symmetric_kernel
 from ...kernels import Kernel
 from ...linalg import FLOAT32_EPS, FLOAT64_EPS, eigh_descending
-from .kernel_job import DEVICE_TILE, TILE
+from .kernel_job import TILE, tile_rows
 
 #: Number of rows whose kernels with all others give an estimate of the means.
 _GUESS_ROWS = 128
@@ -144,10 +144,9 @@ class KernelMatrix:
         self.weight = float(xp.sum(w))
         self.root, self.share = xp.sqrt(w), w / self.weight
         self._host = isinstance(like, np.ndarray)
-        size = TILE if self._host else DEVICE_TILE
+        self._size = size = tile_rows(self.n, self._host)
         slices = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
         self._pairs = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[: i + 1]]
-        self._size = min(size, self.n)
         self._n_kept = min(len(self._pairs), room // (tiles.itemsize * self._size**2))
         self._kept: set[int] = set()
         self._store = tiles.empty_tiles(self._n_kept, self._size)
@@ -191,8 +190,7 @@ class KernelMatrix:
         if U.shape[1] == 0:
             return V
         known = self._tiles.empty(self.n, U.shape[1])
-        for start in range(0, self.n, TILE):
-            rows = slice(start, min(start + TILE, self.n))
+        for rows in self._strips():
             known[rows, :] = astype(self._tiles(rows, few), self._dtype) / self.unit @ U
         known = known - xp.mean(known, axis=0)
         lengths = xp.sqrt(xp.sum(known * known, axis=0))
@@ -234,6 +232,11 @@ class KernelMatrix:
         """Set the means of K, given those of the tiles."""
         self.means = product + self._guess + self.share @ self._guess
 
+    def _strips(self) -> Iterator[slice]:
+        """The rows whose kernels with a few others are computed together: they take at most the memory of a tile."""
+        step = TILE if self._host else max(1, self._size**2 // (2 * _GUESS_ROWS))
+        return (slice(i, min(i + step, self.n)) for i in range(0, self.n, step))
+
     def _guess_means(self) -> Array:
         """A vector a such that K_ij is approximately a_i + a_j, from means over a few rows; also sets `unit`."""
         every = -(-self.n // _GUESS_ROWS)
@@ -243,8 +246,7 @@ class KernelMatrix:
         asymmetry = float(np.abs(corner - corner.T).max())
         if asymmetry > 1e-4 * float(np.abs(corner).max()):
             raise not_symmetric_kernel(getattr(self._tiles, "kernel", None), asymmetry)
-        for start in range(0, self.n, TILE):
-            rows = slice(start, min(start + TILE, self.n))
+        for rows in self._strips():
             T = self._tiles(rows, few)
             a[rows] = astype(self._xp.mean(T, axis=1), self._dtype)
             # The comparison is written such that NaN is kept.
