@@ -15,6 +15,15 @@ import pytest
 from lowdim.sources import ArraySource, PartitionedSource
 
 
+#: Warnings of pyspark, which are not about lowdim: that it was not tried with pandas 3, and, from version 4.1, that it
+#: leaves the sockets of results to be closed when memory is freed.
+SPARK_WARNINGS = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in.*socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+
 def in_process(parts: list[np.ndarray]) -> Any:
     return PartitionedSource([ArraySource(part) for part in parts if len(part)] or [ArraySource(parts[0])])
 

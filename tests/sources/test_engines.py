@@ -13,9 +13,9 @@ from lowdim import ICA, PCA, Moments, PLSRegression, summarize
 from lowdim.errors import MissingValues
 from lowdim.sources import ENGINES, open_source
 from lowdim.sources.engines import FAN_IN
-from partitions import COLLECTIONS
+from partitions import COLLECTIONS, SPARK_WARNINGS
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = SPARK_WARNINGS
 
 X = np.random.default_rng(5).laplace(size=(240, 4)) @ np.random.default_rng(6).normal(size=(4, 4)) + 3.0
 #: Lengths of partitions: one, few, empty and tiny ones, and more than a merge takes.

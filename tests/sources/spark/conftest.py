@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from partitions import spark_session
+from partitions import SPARK_WARNINGS, spark_session
 
 COLUMNS = list("abcde")
 
 
 def pytest_collection_modifyitems(items):
-    """pandas 3 is newer than what pyspark was tried with, which it says each time."""
+    """What pyspark warns of is no error."""
     for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"))
+        for mark in SPARK_WARNINGS:
+            item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")
