@@ -14,7 +14,6 @@ import pytest
 
 from lowdim.sources import ArraySource, PartitionedSource
 
-
 #: Warnings of pyspark, which are not about lowdim: that it was not tried with pandas 3, and, from version 4.1, that it
 #: leaves the sockets of results to be closed when memory is freed.
 SPARK_WARNINGS = [
