@@ -57,10 +57,11 @@ class SparkEngine(Engine):
             told(n)
         joined = n_tasks < base.n_partitions
         if joined:
-            rows = base.selected(*others, functions.spark_partition_id().alias(_PARTITION)).coalesce(n_tasks)
-        else:
-            rows = base.selected(*others)
-        frame = rows.mapInArrow(Summing(base.layout, recipe, task, codec, along is not None, joined), RESULT)
+            others.append(functions.spark_partition_id().alias(_PARTITION))
+        rows = base.selected(base.sent, *others)
+        if joined:
+            rows = rows.coalesce(n_tasks)
+        frame = rows.mapInArrow(Summing(base.sent, recipe, task, codec, along is not None, joined), RESULT)
         join = merging(merge, codec)
         while n > 1:
             bucket = functions.floor(functions.col("part") / FAN_IN).cast("int").alias("bucket")

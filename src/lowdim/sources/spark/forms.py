@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -48,6 +48,8 @@ class Form:
     narrow: bool = False
     #: Whether columns of numbers are sent as one array.
     together: bool = False
+    #: Whether arrays are the values of vectors, because all vectors are dense.
+    of_vectors: bool = False
     #: The fraction of entries of vectors that are stored, if rows are CSR; otherwise None.
     stored: float | None = None
     #: The names of the columns that go along.
@@ -70,14 +72,16 @@ class Form:
         from pyspark.sql import functions
 
         kind = "float" if self.narrow else "double"
-        columns = [functions.col(quoted(name)) for name in self.columns]
-        added = [column.cast(kind) for column in along]
         if self.together:
-            columns = [functions.array(*(column.cast(kind) for column in columns), *added)]
-            added = []
-        elif self.kind == "vector":
-            parts = functions.unwrap_udt(columns[0])
-            columns = [parts[field] for field in _VECTOR]
+            # One text: an object of Spark for each column would take longer than many a pass.
+            entries = ", ".join(f"cast({quoted(name)} as {kind})" for name in self.columns)
+            columns = [functions.expr(f"array({entries})")]
+        elif self.kind == "vector" or self.of_vectors:
+            parts = functions.unwrap_udt(functions.col(quoted(self.columns[0])))
+            columns = [parts[field] for field in (["values"] if self.of_vectors else _VECTOR)]
+        else:
+            columns = [functions.col(quoted(name)) for name in self.columns]
+        added = [column.cast(kind) for column in along]
         return [column.alias(f"c{i}") for i, column in enumerate([*columns, *added])]
 
     @property
@@ -96,6 +100,20 @@ class Form:
         pieces = (piece for batch in batches for piece in self._pieces(batch))
         return StreamSource(pieces, self._open_piece, fresh=True)
 
+    def type_of_vectors(self) -> Any | None:
+        """An expression of Spark that is 1 for rows which are dense vectors, and 0 for sparse ones; None if it is known
+        already that there are such rows."""
+        from pyspark.sql import functions
+
+        if self.kind != "vector" or self.stored is not None:
+            return None
+        return functions.unwrap_udt(functions.col(quoted(self.columns[0])))["type"]
+
+    def all_dense(self) -> Form:
+        """The form of rows all of which are dense vectors. They are sent as arrays: Spark takes twice as long to send
+        the indices of vectors as well, even if none of them has any."""
+        return replace(self, kind="array", of_vectors=True)
+
     def sample(self) -> Source:
         """Two made-up rows."""
         rows: Any = np.arange(2.0 * self.total_width).reshape(2, self.total_width).astype(self.dtype)
@@ -108,9 +126,6 @@ class Form:
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """The rows of a batch that has arrays, or the fields of vectors, and maybe columns that go along."""
-        if self.together:
-            yield _numbers(batch.column(0), self.narrow).reshape(-1, self.total_width)
-            return
         columns = batch.columns
         n = len(_VECTOR) if self.kind == "vector" else 1
         rows = _vectors(columns[:n], self) if self.kind == "vector" else _lists(columns[0], self)
@@ -173,17 +188,13 @@ def is_list(kind: Any) -> bool:
 
 
 def _lists(column: Any, form: Form) -> np.ndarray:
-    """Rows that are lists of numbers; a list that is missing, or has another length, is an error."""
+    """Rows that are lists of numbers; a list that is missing, or has another length, is an error. Numbers that are
+    missing are NaN."""
     lengths = column.value_lengths()
     if column.null_count or set(lengths.unique().to_pylist()) != {form.width}:
         raise errors.ragged_column(form.columns[0], form.width)
-    return _numbers(column, form.narrow).reshape(-1, form.width)
-
-
-def _numbers(column: Any, narrow: bool) -> np.ndarray:
-    """The numbers of a column of lists, one list after another; those that are missing are NaN."""
-    values = column.flatten().cast("float32" if narrow else "float64", safe=False)
-    return values.to_numpy(zero_copy_only=False)
+    values = column.flatten().cast("float32" if form.narrow else "float64", safe=False)
+    return values.to_numpy(zero_copy_only=False).reshape(-1, form.width)
 
 
 def _vectors(fields: Sequence[Any], form: Form) -> Any:

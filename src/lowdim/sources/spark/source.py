@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import errors
 from ..._xp import Array
@@ -15,7 +15,7 @@ from ..column_choice import ColumnChoice
 from ..contents import Contents
 from .carried import SparkColumn
 from .engine import SPARK
-from .forms import form_of, is_list, is_number
+from .forms import Form, form_of, is_list, is_number
 from .jobs import n_cores
 from .names import quoted
 from .sending import PartitionRows
@@ -87,21 +87,33 @@ class SparkSource(Source):
         return _Shape(self)
 
     @cached_property
-    def _counts(self) -> tuple[int, int]:
-        """The number of rows, and one more than the largest number of a partition that has rows."""
+    def _counts(self) -> _Counts:
         from pyspark.sql import functions
 
-        parts = self.frame.select(functions.spark_partition_id().alias("part"))
-        n, last = parts.agg(functions.count("*"), functions.max("part")).collect()[0]
+        # Vectors are looked at only where they need not be computed for that.
+        kind = self.layout.type_of_vectors() if self._is_kept else None
+        kind = functions.lit(0) if kind is None else kind
+        parts = self.frame.select(functions.spark_partition_id().alias("part"), kind.alias("kind"))
+        n, last, least = parts.agg(functions.count("*"), functions.max("part"), functions.min("kind")).collect()[0]
         p = self.layout.total_width
         if n == 0:
             raise errors.empty(n, p, (n, p))
-        return n, 1 + last
+        return _Counts(n, 1 + last, least == 1)
+
+    @cached_property
+    def _is_kept(self) -> bool:
+        """Whether the data frame is in the memory of the executors, or will be there once it has been read."""
+        return bool(self.frame.storageLevel.useMemory)
 
     @property
     def n_partitions(self) -> int:
         """One more than the largest number of a partition that has rows."""
-        return self._counts[1]
+        return self._counts.n_partitions
+
+    @property
+    def sent(self) -> Form:
+        """The form in which rows are sent to be summed up."""
+        return self.layout.all_dense() if self._counts.all_dense else self.layout
 
     @cached_property
     def n_tasks(self) -> int:
@@ -111,9 +123,9 @@ class SparkSource(Source):
         50 ms to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
         read, all partitions are left to Spark, since that may take any time.
         """
-        n, parts = self._counts
+        n, parts, _ = self._counts
         at_least = math.ceil(n * self.layout.total_width * self.traits.itemsize * self.traits.stored / _TASK_BYTES)
-        if parts <= at_least or not self.frame.storageLevel.useMemory:
+        if parts <= at_least or not self._is_kept:
             return parts
         return min(parts, max(at_least, _TASKS_PER_CORE * n_cores(self.frame.sparkSession)))
 
@@ -135,11 +147,11 @@ class SparkSource(Source):
     @property
     def rows(self) -> Any:
         """The data frame with only the columns that are the rows, and those that go along as the last ones."""
-        return self.selected()
+        return self.selected(self.layout)
 
-    def selected(self, *others: Any) -> Any:
-        """`rows` with further columns of the data frame."""
-        return self.frame.select(*self.layout.selection([each.column for each in self._carried]), *others)
+    def selected(self, form: Form, *others: Any) -> Any:
+        """The rows in a form, those that go along, and further columns of the data frame."""
+        return self.frame.select(*form.selection([each.column for each in self._carried]), *others)
 
     def with_column(self, column: SparkColumn) -> SparkSource:
         """The same rows with one more column of numbers, the last one."""
@@ -152,6 +164,16 @@ class SparkSource(Source):
         return other
 
 
+class _Counts(NamedTuple):
+    """What is counted before rows are read."""
+
+    n: int
+    #: One more than the largest number of a partition that has rows.
+    n_partitions: int
+    #: Whether all rows are known to be dense vectors.
+    all_dense: bool
+
+
 class _Shape(Sequence[Any]):
     """(n, p) of a source, in which n is counted when it is asked for: no job runs for a map of the rows."""
 
@@ -161,7 +183,7 @@ class _Shape(Sequence[Any]):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, int) and i % 2:
             return self._source.layout.total_width
-        return (self._source._counts[0], self._source.layout.total_width)[i]
+        return (self._source._counts.n, self._source.layout.total_width)[i]
 
     def __len__(self) -> int:
         return 2
