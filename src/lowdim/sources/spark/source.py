@@ -15,6 +15,7 @@ from ..contents import Contents
 from .carried import SparkColumn
 from .engine import SPARK
 from .forms import form_of, is_list, is_number
+from .jobs import in_plain_words
 from .names import quoted
 from .sending import PartitionRows
 
@@ -85,7 +86,8 @@ class SparkSource(Source):
         """The number of rows, and one more than the largest number of a partition that has rows."""
         from pyspark.sql import functions
 
-        each = self.frame.select(functions.spark_partition_id().alias("part")).groupBy("part").count().collect()
+        with in_plain_words():
+            each = self.frame.select(functions.spark_partition_id().alias("part")).groupBy("part").count().collect()
         n, p = sum(row["count"] for row in each), self.layout.total_width
         if n == 0:
             raise errors.empty(n, p, (n, p))
