@@ -6,14 +6,11 @@ minutes. A test compares the tolerances of the page with these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 from engine_parity import CASES, as_arrays, differences, fit_all
 from engine_ways import WAYS
+from page_tables import PageTable, number
 
-PAGE = Path(__file__).parents[1] / "docs" / "engines.md"
-START, END = "<!-- differences: rewritten by `python tests/engine_tolerances.py` -->", "<!-- end of differences -->"
+TABLE = PageTable("engines.md", "differences", "engine_tolerances.py")
 
 #: The largest difference of any entry of any fitted array, and of the scores, relative to the largest entry of that
 #: array; by case, for all engines.
@@ -40,35 +37,16 @@ TOLERANCES: dict[str, float] = {
 }
 
 
-def as_markdown(measured: Mapping[str, Mapping[str, float]]) -> str:
-    """The table of the page, from the differences of each case by way."""
-    lines = [
-        "| " + " | ".join(["model", "rows", "allowed", *WAYS]) + " |",
-        "| --- | --- |" + " ---: |" * (1 + len(WAYS)),
-    ]
-    for name, case in CASES.items():
-        numbers = [TOLERANCES[name], *(measured[way][name] for way in WAYS)]
-        rows = "brought to your process" if case.gathers else "stay where they are"
-        lines.append("| " + " | ".join([name, rows, *map(_number, numbers)]) + " |")
-    return "\n".join(lines)
-
-
-def _number(value: float) -> str:
-    return f"{value:.0e}" if value else "0"
-
-
-def table_of_the_page() -> list[list[str]]:
-    """The cells of the rows of the table."""
-    table = PAGE.read_text(encoding="utf-8").split(START)[1].split(END)[0].strip().splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
-
-
 def write() -> None:
     """Measure the differences, and replace the table of the page."""
     expected = fit_all(as_arrays)
     measured = {way: differences(fits(), expected) for way, fits in WAYS.items()}
-    before, rest = PAGE.read_text(encoding="utf-8").split(START)
-    PAGE.write_text(f"{before}{START}\n\n{as_markdown(measured)}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    rows = []
+    for name, case in CASES.items():
+        numbers = [TOLERANCES[name], *(measured[way][name] for way in WAYS)]
+        where = "brought to your process" if case.gathers else "stay where they are"
+        rows.append([name, where, *map(number, numbers)])
+    TABLE.write(["model", "rows", "allowed", *WAYS], rows, numbers=1 + len(WAYS))
 
 
 if __name__ == "__main__":

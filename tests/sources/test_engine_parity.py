@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from engine_parity import CASES, as_arrays, as_dask, differences, fit_all
-from engine_tolerances import TOLERANCES, table_of_the_page
+from engine_tolerances import TABLE, TOLERANCES
 from engine_ways import WAYS
 from lowdim import models
 from lowdim.sources import gathered
@@ -30,7 +30,7 @@ def test_every_model_gives_the_result_of_an_array(way):
 
 def test_the_page_has_these_tolerances():
     """And what was measured is within them."""
-    rows = table_of_the_page()
+    rows = TABLE.cells()
     assert [(name, float(allowed)) for name, _, allowed, *_ in rows] == list(TOLERANCES.items())
     assert [name for name, where, *_ in rows if where == "brought to your process"] == [
         name for name, case in CASES.items() if case.gathers
