@@ -43,7 +43,7 @@ def of_spark(way: str) -> Fits:
     """What the script of this file writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fits.npz"
-        run_with_spark(__file__, way, path, folder=Path(folder))
+        run_with_spark(__file__, way, path, folder=Path(folder), connect=way == "connect")
         found: Fits = {}
         with np.load(path) as arrays:
             for name in arrays:

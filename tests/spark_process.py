@@ -10,12 +10,17 @@ from pathlib import Path
 from partitions import require_spark
 
 
-def run_with_spark(*command: str | Path, folder: Path, seconds: float = 240) -> list[str]:
-    """The lines that a script of Python prints, which must end without an error. It finds all modules of this
-    process."""
+def run_with_spark(*command: str | Path, folder: Path, connect: bool = False, seconds: float = 240) -> list[str]:
+    """The lines that a script of Python prints, which must end without an error. It finds all modules of this process.
+
+    A script that uses Spark Connect starts a server, always at the same port; two of them could not run at the same
+    time. With `connect`, Spark takes a free port, as it does in its own tests.
+    """
     require_spark()
     places = os.pathsep.join(place for place in sys.path if place)
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": places, "PYTHONWARNINGS": "ignore"}
+    if connect:
+        environment["SPARK_TESTING"] = "1"
     found = subprocess.run(
         [sys.executable, *map(str, command)],
         capture_output=True,

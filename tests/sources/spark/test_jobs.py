@@ -130,4 +130,4 @@ def test_spark_connect(tmp_path):
     pytest.importorskip("grpc", reason="grpc is not installed, which Spark Connect needs")
     script = tmp_path / "script.py"
     script.write_text(CONNECT)
-    assert run_with_spark(script, folder=tmp_path) == ["True"] * 5
+    assert run_with_spark(script, folder=tmp_path, connect=True) == ["True"] * 5
