@@ -35,7 +35,7 @@ test-oldest: $(OLDEST)/.test
 	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(ARGS)
 
 # The tests of Spark, which `make test` skips as long as pyspark is not installed. They need Java 17 as well.
-SPARK_TESTS := tests/sources/spark tests/sources/test_engines.py
+SPARK_TESTS := tests/sources/spark tests/sources/test_engines.py tests/sources/test_engine_parity.py
 
 test-spark: $(VENV)/.test $(VENV)/.spark
 	$(TEST_SETTINGS) $(PY) -m pytest $(SPARK_TESTS) $(ARGS)

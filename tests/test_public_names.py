@@ -46,7 +46,8 @@ PUBLIC = {
         changed_file choice column_exists column_label columns_clash complex_data constant_with_holes
         covariance_not_converged csv_encoding csv_header csv_line_break_in_header damaged_checkpoint damaged_file
         deleted_file density_not_finite different_columns directory_is_missing does_not_fit duplicate_columns empty
-        empty_directory exhausted_stream fewer_rows_than_allowed file_exceeds_memory fitted_without_summary
+        empty_directory executor_memory executors_died exhausted_stream fewer_rows_than_allowed file_exceeds_memory
+        fitted_without_summary
         fold_without_rows foreign_file formula_like heywood_columns holes_after_reading in_partition
         inconsistent_lengths indices_out_of_range inexact_integer inside_store is_checkpoint kernel_not_finite
         list_names list_of_paths missing_chunks missing_columns missing_extra missing_labels mixed_blocks

@@ -7,16 +7,13 @@ import pytest
 
 from examples import MODELS, X, Y, close, make, tables
 from lowdim import (
-    ICA,
     PCA,
     PPCA,
     FactorAnalysis,
-    KernelPCA,
     PLSRegression,
     choose_n_components,
     cross_validate,
 )
-from lowdim.solvers import EM
 from lowdim.sources import ENGINES
 from partitions import apart
 
@@ -116,41 +113,3 @@ def test_validation_and_choice(collection):
     same(cross_validate(PLSRegression(), D, E).per_split, cross_validate(PLSRegression(), X, Y).per_split, 1e-7)
     choices, expected = choose_n_components(D), choose_n_components(X)
     assert choices["parallel"].k == expected["parallel"].k
-
-
-#: Models that draw random numbers, and what is compared of each.
-RANDOM = {
-    "Krylov": (lambda: PCA(2, solver="krylov", random_state=0), "components_"),
-    "PPCA with holes": (lambda: PPCA(2, solver=EM(tol=1e-6)), "loadings_"),
-    "ICA, quasi-Newton": (lambda: ICA(5, solver="quasi-newton", random_state=0, tol=1e-9), "components_"),
-    "ICA, fixed point": (lambda: ICA(5, solver="fixed-point", random_state=0, tol=1e-9), "components_"),
-    "kernel PCA, Nystrom": (
-        lambda: KernelPCA(2, kernel="rbf", solver="nystrom", random_state=0),
-        "explained_variance_",
-    ),
-    "kernel PCA, Fourier": (
-        lambda: KernelPCA(2, kernel="rbf", solver="fourier", random_state=0),
-        "explained_variance_",
-    ),
-    "factor analysis": (lambda: FactorAnalysis(2), "loadings_"),
-}
-
-
-def partitioning_differences():
-    """For each model, the largest difference between fits with 1, 3 and 17 partitions, relative to the largest entry,
-    with all signs and the order as they are. The table in docs/dask.md is made by this function."""
-    rng = np.random.default_rng(1)
-    rows = rng.laplace(size=(1200, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] @ np.linalg.qr(rng.standard_normal((5, 5)))[0] + 3.0
-    holes = np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
-    found = {}
-    for name, (model, attribute) in RANDOM.items():
-        table = holes if "holes" in name else rows
-        fits = [model().fit(da.from_array(table, chunks=(-(-len(table) // n), -1))) for n in (1, 3, 17)]
-        first, *others = (getattr(fit, attribute) for fit in fits)
-        found[name] = max(float(np.abs(other - first).max() / np.abs(first).max()) for other in others)
-    return found
-
-
-def test_partitions_change_no_random_number_sign_or_order():
-    for name, difference in partitioning_differences().items():
-        assert difference < 1e-9, name

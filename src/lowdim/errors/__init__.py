@@ -14,6 +14,8 @@ from .checkpoints import (
 )
 from .engines import (
     column_exists,
+    executor_memory,
+    executors_died,
     fold_without_rows,
     in_partition,
     missing_labels,
@@ -281,6 +283,8 @@ __all__ = [
     "duplicate_columns",
     "empty",
     "empty_directory",
+    "executor_memory",
+    "executors_died",
     "exhausted_stream",
     "fewer_rows_than_allowed",
     "file_exceeds_memory",

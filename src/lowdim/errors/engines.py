@@ -101,6 +101,28 @@ def workers_died(task: str, rows: tuple[int, int] | None) -> RuntimeError:
     )
 
 
+def executors_died(task: str, attempts: str) -> RuntimeError:
+    """Each executor of Spark that was given a task has died or had not enough memory, or its process of Python."""
+    return RuntimeError(
+        f"task {task} of a stage of Spark failed {attempts} times, because the executor, or its process of Python, "
+        f"died or had not enough memory. {_SPARK_MEMORY} The logs of the executors say why they died."
+    )
+
+
+def executor_memory(found: str) -> MemoryError:
+    """There is no memory for a block of rows, or for a summary."""
+    return MemoryError(f"a task of Spark had not enough memory ({found or 'no details are known'}). {_SPARK_MEMORY}")
+
+
+#: What to do if the memory of executors does not suffice.
+_SPARK_MEMORY = (
+    "The memory of an executor must suffice for a batch of rows and the summary of the model. Give Python more memory "
+    "(spark.executor.pyspark.memory, if it is set, and spark.executor.memoryOverhead), or Java "
+    "(spark.executor.memory); or use fewer rows in a batch (spark.sql.execution.arrow.maxRecordsPerBatch), more "
+    "partitions, or, for many columns, solver='krylov' where there is one."
+)
+
+
 def older_lowdim(engine: str, here: str) -> RuntimeError:
     """A worker has a version of lowdim that lacks what this process asks of it."""
     return RuntimeError(

@@ -73,7 +73,7 @@ class Form:
 
         kind = "float" if self.narrow else "double"
         if self.together:
-            # One text: an object of Spark for each column would take longer than many a pass.
+            # A single expression, because it takes about a millisecond to make one.
             entries = ", ".join(f"cast({quoted(name)} as {kind})" for name in self.columns)
             columns = [functions.expr(f"array({entries})")]
         elif self.kind == "vector" or self.of_vectors:
@@ -101,8 +101,8 @@ class Form:
         return StreamSource(pieces, self._open_piece, fresh=True)
 
     def type_of_vectors(self) -> Any | None:
-        """An expression of Spark that is 1 for rows which are dense vectors, and 0 for sparse ones; None if it is known
-        already that there are such rows."""
+        """An expression of Spark that is 1 for rows which are dense vectors, and 0 for sparse ones. None if the rows
+        are no vectors, or are known to be sparse."""
         from pyspark.sql import functions
 
         if self.kind != "vector" or self.stored is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..._version import __version__
 _LOOK = 0.2
 #: More than the cores of any cluster.
 _MANY = 1 << 20
+#: The words of Spark when a task has failed too often because its executor did.
+_DIED = r"Task (\d+) in stage \S+ failed (\d+) times.*?(?:Python worker exited|ExecutorLost|OutOfMemoryError)"
 
 
 def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) -> list[Any]:
@@ -152,9 +155,23 @@ class _RemoteTasks(_Tasks):
             self._tell(stage.num_tasks, stage.num_completed_tasks)
 
 
+@contextmanager
+def in_plain_words() -> Iterator[None]:
+    """Context in which an error of a job says what to do."""
+    try:
+        yield
+    except Exception as error:
+        raise _plain(error) from None
+
+
 def _plain(error: BaseException) -> BaseException:
     """The error of a job, or one that says what to do."""
     text = str(error)
+    died = re.search(_DIED, text, re.S)
+    if died is not None:
+        return errors.executors_died(*died.groups())
+    if (short := re.search(r"\w*MemoryError: ([^\n]*)", text)) is not None:
+        return errors.executor_memory(short.group(1))
     if "PYTHON_VERSION_MISMATCH" in text:
         return errors.other_python("Spark")
     if "No module named 'lowdim." in text or "on <module 'lowdim" in text:

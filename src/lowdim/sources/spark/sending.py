@@ -191,6 +191,9 @@ def message(part: int, payload: bytes | None = None, error: Exception | None = N
     """One row for Spark: a result, or an error with the sentence that says where the first missing value is."""
     import pyarrow as pa
 
+    if isinstance(error, MemoryError):
+        # NumPy has a class of its own for it.
+        error = errors.executor_memory(str(error))
     kind = None if error is None else type(error).__name__
     text = None if error is None else f"{error}{note}"
     if isinstance(error, errors.MissingValues):

@@ -16,7 +16,7 @@ from ..contents import Contents
 from .carried import SparkColumn
 from .engine import SPARK
 from .forms import Form, form_of, is_list, is_number
-from .jobs import n_cores
+from .jobs import in_plain_words, n_cores
 from .names import quoted
 from .sending import PartitionRows
 
@@ -94,7 +94,9 @@ class SparkSource(Source):
         kind = self.layout.type_of_vectors() if self._is_kept else None
         kind = functions.lit(0) if kind is None else kind
         parts = self.frame.select(functions.spark_partition_id().alias("part"), kind.alias("kind"))
-        n, last, least = parts.agg(functions.count("*"), functions.max("part"), functions.min("kind")).collect()[0]
+        counted = parts.agg(functions.count("*"), functions.max("part"), functions.min("kind"))
+        with in_plain_words():
+            n, last, least = counted.collect()[0]
         p = self.layout.total_width
         if n == 0:
             raise errors.empty(n, p, (n, p))
