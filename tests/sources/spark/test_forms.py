@@ -7,8 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from lowdim import PCA, Moments, scan, summarize
+from lowdim import PCA, Moments, cross_validate, scan, summarize
 from lowdim.errors import MissingValues
+from lowdim.sources import open_source
 
 SPARSE = np.random.default_rng(3).normal(size=(40, 6)) * (np.random.default_rng(4).random((40, 6)) < 0.4)
 #: Which of the rows are sparse vectors.
@@ -36,6 +37,26 @@ def test_vectors(spark, kinds):
     model = PCA(2).fit(SPARSE)
     scores = sorted(row["PC1"] for row in model.transform(frame).collect())
     np.testing.assert_allclose(scores, np.sort(model.transform(SPARSE)[:, 0]), atol=1e-13)
+
+
+@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+def test_vectors_that_are_kept_in_memory(spark, kinds):
+    """If all of them are dense, which is counted, they are sent without indices."""
+    frame = vectors(spark, kinds).cache()
+    source = open_source(frame)
+    assert source.sent.of_vectors == (not any(kinds))
+    np.testing.assert_allclose(summarize(source, Moments).scatter, summarize(SPARSE, Moments).scatter, atol=1e-13)
+    by_fold = cross_validate(PCA(), frame, cv="fold").per_split
+    order = [str(i % 3) for i in range(40)]
+    np.testing.assert_allclose(by_fold, cross_validate(PCA(), SPARSE, cv=order).per_split, rtol=1e-10)
+
+
+def test_a_vector_that_is_missing_is_refused(spark):
+    frame = vectors(spark, KINDS["dense"]).select("features")
+    holed = frame.limit(30).union(spark.createDataFrame([(None,)], frame.schema)).coalesce(1).cache()
+    assert open_source(holed).sent.of_vectors
+    with pytest.raises(ValueError, match=r"column 'features' must have 6 numbers in each row.* partition 0"):
+        PCA(1).fit(holed)
 
 
 def test_arrays_in_single_precision(spark):
