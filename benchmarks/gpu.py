@@ -1,101 +1,308 @@
-"""Fits on a GPU beside fits of the same rows on the CPU of the same machine; needs torch, and a device of CUDA.
+"""Fits on a GPU beside the bare products that they need, and beside what others offer on the same device.
 
-python -m benchmarks.gpu     # prints the rows of the table in docs/gpus.md
+python -m benchmarks.gpu            # torch; prints the tables of benchmarks/gpu.md
+python -m benchmarks.gpu cupy       # CuPy
+
+It needs a device of CUDA. Rows are on the device before the clock starts. The limit is the time of the bare products,
+on the same rows, in the same run. The error is the largest relative difference from a fit in float64.
 """
 
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lowdim import CCA, ICA, PCA, PPCA, KernelPCA, PLSRegression
+from lowdim import CCA, ICA, PCA, PPCA, FactorAnalysis, KernelPCA, PLSRegression, Whitening
+from lowdim._xp import to_numpy
 
-#: How many fits are timed, after one that is not.
-REPEATS = 5
-
-
-def main() -> None:
-    import torch
-
-    warnings.simplefilter("ignore")
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {torch.get_num_threads()} CPU threads")
-    print("| fit | rows | float32 GPU | CPU | float64 GPU | CPU | difference |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, shape, make, seen in CASES:
-        cells = []
-        for dtype in (torch.float32, torch.float64):
-            tables = make_tables(name, shape, dtype)
-            on_gpu, model = timed(make, lambda tables=tables: tables, torch.cuda.synchronize)
-            on_host = [table.cpu().numpy() for table in tables]
-            on_cpu, reference = timed(make, lambda on_host=on_host: on_host)
-            cells += [f"{1e3 * on_gpu:.0f} ms", f"{1e3 * on_cpu:.0f} ms"]
-        found, expected = getattr(model, seen).cpu().numpy(), np.asarray(getattr(reference, seen))
-        difference = np.abs(found - expected).max() / np.abs(expected).max()
-        print(f"| {name} | {shape[0]:,} x {shape[1]:,} | {' | '.join(cells)} | {difference:.0e} |", flush=True)
-    for dtype in (torch.float32, torch.float64):
-        host = make_tables("blocks", (1_000_000, 256), dtype)[0].cpu().numpy()
-        moved, _ = timed(CASES[0][2], lambda host=host: [copied(host)], torch.cuda.synchronize)
-        print(f"PCA(10) of 50 blocks that are copied from the host, {dtype}: {1e3 * moved:.0f} ms")
+#: How many calls are timed, after one that is not.
+REPEATS = 7
 
 
-#: What is fitted: a name, the shape of the rows, the model, and what is compared.
-CASES: list[tuple[str, tuple[int, int], Callable[[], Any], str]] = [
-    ("PCA(10)", (1_000_000, 256), lambda: PCA(10), "explained_variance_"),
-    ("PCA(10), wide", (2_000, 50_000), lambda: PCA(10), "explained_variance_"),
-    ("PLSRegression(5), three responses", (1_000_000, 256), lambda: PLSRegression(5), "coef_"),
-    ("CCA(5), two halves of the columns", (1_000_000, 256), lambda: CCA(5), "correlations_"),
-    ('KernelPCA(5, kernel="rbf")', (20_000, 50), lambda: KernelPCA(5, kernel="rbf"), "explained_variance_"),
-    ("ICA()", (1_000_000, 10), ICA, "explained_variance_"),
-    ("PPCA(5), 10% missing", (20_000, 50), lambda: PPCA(5), "explained_variance_"),
-]
+class Torch:
+    """What is timed with torch."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        import torch
+
+        self.xp = torch
+        self.title = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
+        torch.manual_seed(0)
+
+    def normal(self, *shape: int) -> Any:
+        return self.xp.randn(*shape, device="cuda")
+
+    def uniform(self, *shape: int) -> Any:
+        return self.xp.rand(*shape, device="cuda")
+
+    def wide(self, x: Any) -> Any:
+        return x.double()
+
+    def wait(self) -> None:
+        self.xp.cuda.synchronize()
+
+    def peak(self, call: Callable[[], Any]) -> int:
+        """The memory that a call takes beside what is there."""
+        self.xp.cuda.empty_cache()
+        before = self.xp.cuda.memory_allocated()
+        self.xp.cuda.reset_peak_memory_stats()
+        call()
+        self.wait()
+        return int(self.xp.cuda.max_memory_allocated() - before)
+
+    def kernel_matrix(self, X: Any) -> Any:
+        return self.xp.exp(-(self.xp.cdist(X, X) ** 2))
+
+    def peers(self, X: Any, k: int) -> dict[str, Callable[[], Any]]:
+        """Ways to the k largest eigenvalues of a covariance."""
+        torch, n = self.xp, X.shape[0]
+
+        def by_hand() -> Any:
+            Z = X - X.mean(0)
+            return torch.linalg.eigvalsh(Z.T @ Z).flip(0)[:k] / (n - 1)
+
+        return {
+            "torch.pca_lowrank": lambda: torch.pca_lowrank(X, k)[1] ** 2 / (n - 1),
+            "torch.svd_lowrank": lambda: torch.svd_lowrank(X - X.mean(0), k)[1] ** 2 / (n - 1),
+            "torch, by hand": by_hand,
+        }
 
 
-def make_tables(name: str, shape: tuple[int, int], dtype: Any) -> list[Any]:
-    """Tensors on the GPU: twenty strong directions and noise, far from zero; or mixed uniform sources."""
-    import torch
+class CuPy:
+    """What is timed with CuPy."""
 
-    torch.manual_seed(0)
-    options = {"device": "cuda", "dtype": torch.float64}
-    n, p = shape
-    if name.startswith("ICA"):
-        return [(torch.rand(n, p, **options) @ torch.randn(p, p, **options)).to(dtype)]
-    strong = torch.randn(n, 20, **options) * torch.linspace(6, 1, 20, **options)
-    X = (strong @ torch.randn(20, p, **options) + torch.randn(n, p, **options) + 5).to(dtype)
-    if name.startswith("PLS"):
-        return [X, X[:, :3] + torch.randn(n, 3, **options).to(dtype)]
-    if name.startswith("CCA"):
-        return [X[:, : p // 2], X[:, p // 2 :]]
-    if name.startswith("PPCA"):
-        X[torch.rand(n, p, **options) < 0.1] = torch.nan
+    name = "cupy"
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.xp = cupy
+        name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        self.title = f"{name}, CuPy {cupy.__version__}"
+        self.random = cupy.random.default_rng(0)
+
+    def normal(self, *shape: int) -> Any:
+        return self.random.standard_normal(shape, dtype=self.xp.float32)
+
+    def uniform(self, *shape: int) -> Any:
+        return self.random.random(shape, dtype=self.xp.float32)
+
+    def wide(self, x: Any) -> Any:
+        return x.astype(self.xp.float64)
+
+    def wait(self) -> None:
+        self.xp.cuda.runtime.deviceSynchronize()
+
+    def peak(self, call: Callable[[], Any]) -> None:
+        """CuPy does not tell how much memory a call took at most."""
+
+    def kernel_matrix(self, X: Any) -> Any:
+        squares = (X * X).sum(axis=1)
+        return self.xp.exp(2 * X @ X.T - squares - squares[:, None])
+
+    def peers(self, X: Any, k: int) -> dict[str, Callable[[], Any]]:
+        """Ways to the k largest eigenvalues of a covariance."""
+        cupy, n = self.xp, X.shape[0]
+
+        def by_hand() -> Any:
+            Z = X - X.mean(axis=0)
+            return cupy.linalg.eigvalsh(Z.T @ Z)[::-1][:k] / (n - 1)
+
+        found = {"cupy, by hand": by_hand}
+        try:
+            import cuml
+        except ImportError:
+            return found
+        return found | {"cuML": lambda: cuml.PCA(n_components=k).fit(X).explained_variance_}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table."""
+
+    work: str
+    #: Makes the tables; X is the first of them.
+    make: Callable[[Any], list[Any]]
+    call: Callable[..., Any]
+    #: The bare products, or None.
+    bare: Callable[..., Any] | None
+    #: What is compared with a call in float64, or None.
+    seen: Callable[[Any], Any] | None
+    #: Milliseconds that are asked for.
+    target: float
+    #: Whether the rows are float64.
+    wide: bool = False
+
+
+def rows(lib: Any, n: int, p: int) -> Any:
+    """Twenty strong directions and noise, not centred."""
+    B = lib.normal(20, p) * (1.0 + lib.xp.arange(20, dtype=lib.xp.float32, **_on(lib))[:, None] / 4)
+    X = lib.xp.empty((n, p), dtype=lib.xp.float32, **_on(lib))
+    for i in range(0, n, 500_000):
+        m = min(500_000, n - i)
+        X[i : i + m] = lib.normal(m, 20) @ B + lib.normal(m, p) + 5.0
+    return X
+
+
+def _on(lib: Any) -> dict[str, Any]:
+    return {"device": "cuda"} if lib.name == "torch" else {}
+
+
+def product(X: Any, *others: Any) -> Any:
+    return X.T @ X
+
+
+def variances(model: Any) -> Any:
+    return model.explained_variance_
+
+
+def halves(lib: Any, n: int, p: int, q: int) -> list[Any]:
+    X = rows(lib, n, p)
+    return [X[:, :q], X[:, q:]]
+
+
+def with_holes(lib: Any, n: int, p: int) -> list[Any]:
+    X = rows(lib, n, p)
+    X[lib.uniform(n, p) < 0.2] = float("nan")
     return [X]
 
 
-def copied(host: np.ndarray) -> Any:
-    """Blocks of an array of the host, each copied to the GPU when it is asked for."""
-    import torch
-
-    for block in np.array_split(host, 50):
-        yield torch.from_numpy(block).cuda()
+def both_products(X: Any, Y: Any) -> Any:
+    return X.T @ X, X.T @ Y, Y.T @ Y
 
 
-def timed(
-    make: Callable[[], Any], tables: Callable[[], list[Any]], wait: Callable[[], None] = lambda: None
-) -> tuple[float, Any]:
-    """The median time of a fit in seconds, and the model."""
-    model, times = make().fit(*tables()), []
+def cases(lib: Any) -> list[Case]:
+    def made(n: int, p: int) -> Callable[[Any], list[Any]]:
+        return lambda lib: [rows(lib, n, p)]
+
+    def read(X: Any) -> Any:
+        return X.sum()
+
+    def transform(X: Any) -> Any:
+        key = id(X)
+        if key not in fitted:
+            fitted.clear()
+            fitted[key] = PCA(16).fit(X)
+        return fitted[key].transform(X)
+
+    def mixed(lib: Any) -> list[Any]:
+        return [lib.uniform(1_000_000, 32) @ lib.normal(32, 32)]
+
+    fitted: dict[int, Any] = {}
+    millions = made(2_000_000, 256)
+    return [
+        Case("PCA(16), 8,000,000 x 256", made(8_000_000, 256), lambda X: PCA(16).fit(X), product, variances, 29),
+        Case("transform to 16, 8,000,000 x 256", made(8_000_000, 256), transform, read, None, 5),
+        Case("PCA(16), 2,000,000 x 256", millions, lambda X: PCA(16).fit(X), product, variances, 9),
+        Case("PCA(16), 2,000,000 x 256, float64", millions, lambda X: PCA(16).fit(X), product, variances, 9, True),
+        Case("Whitening(n_components=16), the same", millions, _whiten, product, variances, 9),
+        Case("PPCA(16), the same", millions, lambda X: PPCA(16).fit(X), product, variances, 9),
+        Case("FactorAnalysis(10), the same", millions, lambda X: FactorAnalysis(10).fit(X), product, _noise, 60),
+        Case(
+            "CCA(10), 2,000,000 x (128, 128)",
+            lambda lib: halves(lib, 2_000_000, 256, 128),
+            lambda X, Y: CCA(10).fit(X, Y),
+            both_products,
+            lambda model: model.correlations_,
+            12,
+        ),
+        Case(
+            "PLSRegression(10), 2,000,000 x (250, 6)",
+            lambda lib: halves(lib, 2_000_000, 256, 250),
+            lambda X, Y: PLSRegression(10).fit(X, Y),
+            both_products,
+            lambda model: model.coef_,
+            12,
+        ),
+        Case("PCA(10), 500 x 200,000", made(500, 200_000), lambda X: PCA(10).fit(X), _wide_product, variances, 8),
+        Case("ICA(), 1,000,000 x 32", mixed, lambda X: ICA(random_state=0).fit(X), product, None, 20),
+        Case(
+            'KernelPCA(10, kernel="rbf"), 20,000 x 20',
+            made(20_000, 20),
+            lambda X: KernelPCA(10, kernel="rbf").fit(X),
+            lib.kernel_matrix,
+            variances,
+            25,
+        ),
+        Case(
+            "PPCA(10), 100,000 x 100, 20% missing",
+            lambda lib: with_holes(lib, 100_000, 100),
+            lambda X: PPCA(10).fit(X),
+            None,
+            variances,
+            60,
+        ),
+    ]
+
+
+def _whiten(X: Any) -> Any:
+    return Whitening(n_components=16).fit(X)
+
+
+def _noise(model: Any) -> Any:
+    return model.noise_variance_
+
+
+def _wide_product(X: Any) -> Any:
+    return X @ X.T
+
+
+def timed(lib: Any, call: Callable[[], Any]) -> tuple[float, Any]:
+    """The median time of a call in milliseconds, and its result."""
+    found, times = call(), []
     for _ in range(REPEATS):
-        wait()
+        lib.wait()
         start = time.perf_counter()
-        model = make().fit(*tables())
-        wait()
+        found = call()
+        lib.wait()
         times.append(time.perf_counter() - start)
-    return statistics.median(times), model
+    return 1e3 * statistics.median(times), found
+
+
+def error(found: Any, exact: Any) -> float:
+    """The largest difference, relative to the largest entry of a matrix, or to each of several variances."""
+    a, b = (np.asarray(to_numpy(x), dtype=np.float64) for x in (found, exact))
+    return float(np.abs(a - b).max() / np.abs(b).max()) if a.ndim > 1 else float(np.abs(a / b - 1).max())
+
+
+def main(library: str = "torch") -> None:
+    warnings.simplefilter("ignore")
+    lib = {"torch": Torch, "cupy": CuPy}[library]()
+    print(lib.title)
+    print("| work | time | bare products | time / bare | error | memory beside the rows | target |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for case in cases(lib):
+        tables = case.make(lib)
+        if case.wide:
+            tables = [lib.wide(table) for table in tables]
+        spent, model = timed(lib, lambda case=case, tables=tables: case.call(*tables))
+        bare = None if case.bare is None else timed(lib, lambda case=case, tables=tables: case.bare(*tables))[0]
+        memory = lib.peak(lambda case=case, tables=tables: case.call(*tables))
+        seen = "-"
+        if case.seen is not None:
+            exact = case.call(*(lib.wide(table) for table in tables))
+            seen = f"{error(case.seen(model), case.seen(exact)):.0e}"
+        limits = ["-", "-"] if bare is None else [f"{bare:.1f} ms", f"{spent / bare:.1f}"]
+        room = "-" if memory is None else f"{memory / 2**20:.0f} MiB"
+        cells = [case.work, f"{spent:.1f} ms", *limits, seen, room, f"{case.target:g} ms"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+        del tables, model
+    print("\n| PCA(16), 2,000,000 x 256 | time | error |\n| --- | ---: | ---: |")
+    X = rows(lib, 2_000_000, 256)
+    exact = PCA(16).fit(lib.wide(X)).explained_variance_
+    for name, call in ({"lowdim": lambda: PCA(16).fit(X).explained_variance_} | lib.peers(X, 16)).items():
+        spent, values = timed(lib, call)
+        print(f"| {name} | {spent:.1f} ms | {error(values, exact):.0e} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
