@@ -19,9 +19,11 @@ _PARTS_PER_THREAD, _PART_BYTES = 8, 8 << 20
 _MAP_BYTES, _MAP_COLUMNS_BYTES = 1 << 20, 2 << 20
 #: Blocks that have to be computed, for example by a feature map, have at most this size or 2 p rows, whichever is more.
 _MADE_BYTES = 16 << 20
-#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches. Those
-#: that are summed up in slices are larger, since the host waits for the device at the end of each block.
-_DEVICE_BYTES, _SLICED_DEVICE_BYTES = 128 << 20, 4 << 30
+#: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
+_DEVICE_BYTES = 128 << 20
+#: Those that are summed up in slices are larger, since the host waits for the device at the end of each block: if they
+#: are parts of an array that is there, and if they have to be made.
+_SLICED_VIEWS_BYTES, _SLICED_BYTES = 4 << 30, 512 << 20
 #: Size of the blocks on a device that are mapped by a function which needs little memory beside its results.
 _DEVICE_MAP_BYTES = 1 << 30
 
@@ -39,7 +41,8 @@ def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None
 def rows_to_sum(source: Source, summary: Summary) -> int:
     """The number of rows of a block for `summarize`."""
     p, traits = source.shape[1], source.traits
-    on_device = _SLICED_DEVICE_BYTES if summary.slices_on_device else _DEVICE_BYTES
+    sliced = _SLICED_VIEWS_BYTES if traits.views else _SLICED_BYTES
+    on_device = sliced if summary.slices_on_device and not traits.costly else _DEVICE_BYTES
     return block_rows(source, summary.block_rows(p, traits.itemsize, traits.stored), on_device)
 
 

@@ -33,7 +33,8 @@ class ArraySource(Source):
         self.kind = _kind(type(X).__module__, X.dtype)
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
-        self.traits = Traits(host=isinstance(X, np.ndarray), n_bytes=n * p * itemsize, itemsize=itemsize)
+        host, views = isinstance(X, np.ndarray), X.dtype == self.dtype
+        self.traits = Traits(host=host, n_bytes=n * p * itemsize, itemsize=itemsize, views=views)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         X, n = self._X, self._X.shape[0]

@@ -51,6 +51,8 @@ class Traits:
     part_bytes: int = 0
     #: Size of one number in bytes.
     itemsize: int = 8
+    #: Blocks are parts of an array that is there anyway, so that large ones need no more memory than small ones.
+    views: bool = False
 
     @property
     def remote(self) -> bool:

@@ -39,6 +39,7 @@ class ColumnsSource(Source):
         self.traits = replace(
             traits,
             by_feature=traits.by_feature and self._range is not None,
+            views=False,
             n_bytes=traits.n_bytes * p // parent.shape[1],
             part_bytes=traits.part_bytes * p // parent.shape[1],
             itemsize=traits.itemsize if dtype is None else int(np.dtype(dtype).itemsize),

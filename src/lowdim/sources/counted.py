@@ -19,7 +19,7 @@ class CountedSource(Source):
         self._source, self._keep = source, keep
         self.shape, self.dtype, self.kind = (len(keep), source.shape[1]), source.dtype, source.kind
         self.names, self.table, self.transposed = source.names, source.table, source.transposed
-        self.traits = replace(source.traits, whole=False, n_bytes=0)
+        self.traits = replace(source.traits, whole=False, n_bytes=0, views=False)
 
     def blocks(self, rows: int) -> Iterator[Array]:
         raise TypeError("this source can be read feature by feature only; read the rows with their weights instead.")

@@ -24,7 +24,7 @@ class FilledSource(Source):
         self._source, self._mean, self._scale, self._unstored = source, mean, scale, unstored
         self.shape, self.dtype, self.kind = source.shape, source.dtype, source.kind
         sparse_rows = unstored and source.traits.sparse
-        self.traits = replace(source.traits, by_feature=False, in_memory=False, sparse=sparse_rows)
+        self.traits = replace(source.traits, by_feature=False, in_memory=False, sparse=sparse_rows, views=False)
         self.names, self.transposed, self.table = source.names, source.transposed, source.table
 
     def blocks(self, rows: int) -> Iterator[Array]:

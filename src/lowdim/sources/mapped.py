@@ -44,6 +44,7 @@ class MappedSource(Source):
         n, itemsize = source.shape[0] or 0, source.traits.itemsize
         self.traits = replace(
             source.traits,
+            views=False,
             by_feature=False,
             in_memory=False,
             costly=True,

@@ -51,7 +51,13 @@ class StreamSource(Source):
         self.names = first.names
         self.vector = first.vector
         self.traits = replace(
-            first.traits, rereadable=not self._once, by_feature=False, whole=False, in_memory=False, n_bytes=0
+            first.traits,
+            rereadable=not self._once,
+            by_feature=False,
+            whole=False,
+            in_memory=False,
+            n_bytes=0,
+            views=False,
         )
 
     def blocks(self, rows: int) -> Iterator[Array]:

@@ -1,0 +1,45 @@
+"""The size of blocks on a device: large where they are parts of an array, smaller where they have to be made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowdim import FourthMoments, Moments, summarize
+from lowdim.features import Polynomial
+from lowdim.reading.blocks import rows_to_sum
+from lowdim.sources import BesideSource, open_source
+from lowdim.sources.mapped import MappedSource
+
+strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+X = strict.asarray(np.random.default_rng(0).normal(size=(40, 8)))
+VIEWS, MADE, COSTLY = 4 << 30, 512 << 20, 128 << 20
+
+
+def n_bytes(source, summary=None):
+    """The size of a block."""
+    return rows_to_sum(source, Moments(source.shape[1]) if summary is None else summary) * source.shape[1] * 8
+
+
+def test_blocks_of_an_array_are_parts_of_it():
+    assert n_bytes(open_source(X)) == VIEWS
+    assert n_bytes(open_source(X).between(0, 20)) == VIEWS
+
+
+def test_blocks_that_are_copies_are_smaller():
+    whole = strict.asarray(np.arange(40).reshape(5, 8))
+    assert n_bytes(open_source(whole)) == MADE
+    assert n_bytes(open_source([X, X])) == MADE
+    assert n_bytes(BesideSource([open_source(X), open_source(X)])) == MADE
+
+
+def test_blocks_that_take_memory_to_make_or_to_sum_up_are_smallest():
+    mapped = MappedSource(open_source(X), Polynomial(2))
+    assert n_bytes(mapped) <= COSTLY
+    assert n_bytes(open_source(X), FourthMoments(8)) == COSTLY
+
+
+def test_whole_numbers_on_a_device_are_summed_up():
+    rows = np.arange(40).reshape(5, 8) ** 2
+    found = summarize(strict.asarray(rows), Moments)
+    np.testing.assert_allclose(np.from_dlpack(found.scatter), 4 * np.cov(rows.T), rtol=1e-12)
