@@ -176,7 +176,7 @@ def sent_to_python(data, k):
         yield pyarrow.RecordBatch.from_pydict({"n": [sum(batch.num_rows for batch in batches)]})
 
     values = functions.unwrap_udt("features")["values"].alias("values")
-    rows = cached_frame(data.shape)[1].select(values).coalesce(4)
+    rows = cached_frame(data.shape)[1].select(values).coalesce(2)
     return lambda: rows.mapInArrow(count, "n long").collect()
 
 

@@ -11,8 +11,8 @@ from lowdim.sources import open_source
 
 from .conftest import COLUMNS
 
-#: The number of partitions, and of the tasks that read them: two for each of the two cores of the session.
-PARTITIONS, TASKS = 12, 4
+#: The number of partitions, and of the tasks that read them: one for each of the two cores of the session.
+PARTITIONS, TASKS = 12, 2
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from .jobs import in_plain_words, n_cores
 from .names import quoted
 from .sending import PartitionRows
 
-#: Partitions that Spark keeps in memory are read by fewer tasks if they are smaller than this, but by at least so many
-#: tasks for each core that no core waits long for another one.
-_TASK_BYTES, _TASKS_PER_CORE = 128 << 20, 2
+#: Partitions that Spark keeps in memory are read by fewer tasks if they are smaller than this, but by at least one for
+#: each core.
+_TASK_BYTES = 256 << 20
 
 
 class SparkContents(Contents):
@@ -121,15 +121,15 @@ class SparkSource(Source):
     def n_tasks(self) -> int:
         """The number of tasks of a pass.
 
-        It is that of the partitions, or less if these are small and in the memory of the executors: Spark needs some
-        50 ms to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
+        It is that of the partitions, or less if these are small and in the memory of the executors: Spark needs up to
+        0.1 s to begin a task in Python, in which a core sums up 50 MB of rows. Where rows are computed when they are
         read, all partitions are left to Spark, since that may take any time.
         """
         n, parts, _ = self._counts
         at_least = math.ceil(n * self.layout.total_width * self.traits.itemsize * self.traits.stored / _TASK_BYTES)
         if parts <= at_least or not self._is_kept:
             return parts
-        return min(parts, max(at_least, _TASKS_PER_CORE * n_cores(self.frame.sparkSession)))
+        return min(parts, max(at_least, n_cores(self.frame.sparkSession)))
 
     def blocks(self, rows: int) -> Iterator[Array]:
         # All rows are brought to this process.
