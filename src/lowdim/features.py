@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace
+from ._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.
@@ -406,8 +406,11 @@ class AffineMap:
         rows."""
         if self._small is None:
             xp = namespace(self.mean)
-            most = float(xp.sum(self.mean**2)) * float(xp.max(xp.sum(self.matrix**2, axis=0)))
-            self._small = most <= (_SMALL_MEAN * self.deviation) ** 2
+            wide = wide_dtype(xp, device(self.mean))
+            mean, matrix = astype(self.mean, wide), astype(self.matrix, wide)
+            squares = xp.sum(matrix**2, axis=0)
+            longest = math.sqrt(float(xp.max(squares))) if squares.shape[0] else 0.0
+            self._small = math.sqrt(float(xp.sum(mean**2))) * longest <= _SMALL_MEAN * self.deviation
         return self._small
 
 

@@ -16,9 +16,10 @@ X = strict.asarray(np.random.default_rng(0).normal(size=(40, 8)))
 VIEWS, MADE, COSTLY = 4 << 30, 512 << 20, 128 << 20
 
 
-def n_bytes(source, summary=None):
+def n_bytes(source, summary=None, **options):
     """The size of a block."""
-    return rows_to_sum(source, Moments(source.shape[1]) if summary is None else summary) * source.shape[1] * 8
+    p = source.shape[1]
+    return rows_to_sum(source, Moments(p) if summary is None else summary, **options) * p * 8
 
 
 def test_blocks_of_an_array_are_parts_of_it():
@@ -30,6 +31,7 @@ def test_blocks_that_are_copies_are_smaller():
     whole = strict.asarray(np.arange(40).reshape(5, 8))
     assert n_bytes(open_source(whole)) == MADE
     assert n_bytes(open_source([X, X])) == MADE
+    assert n_bytes(open_source(X), weighted=True) == MADE
     assert n_bytes(BesideSource([open_source(X), open_source(X)])) == MADE
 
 

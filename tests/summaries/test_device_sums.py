@@ -120,3 +120,14 @@ def test_what_is_not_finite_is_refused(library, slices, bad, row):
     rows[row, 2] = bad
     with pytest.raises(NonFiniteBlock):
         moments(library, rows)
+
+
+def test_zeros_and_ones_beside_a_column_that_is_shifted_are_exact(library, slices):
+    """About their means, the rounding errors of so many equal numbers would not cancel."""
+    ones = (RNG.random((6000, 4)) < [0.05, 0.2, 0.35, 0.45]).astype(float)
+    rows = np.column_stack([ones, 50.0 + RNG.standard_normal(6000)]).astype("float32")
+    found = np.from_dlpack(moments(library, rows, "float32").scatter)
+    centred = rows.astype(np.longdouble) - rows.astype(np.longdouble).mean(axis=0)
+    expected = (centred.T @ centred).astype(float)
+    np.testing.assert_allclose(found[:4, :4], expected[:4, :4], rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(np.diagonal(found), np.diagonal(expected), rtol=1e-6)

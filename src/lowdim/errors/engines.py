@@ -111,15 +111,16 @@ def executors_died(task: str, attempts: str) -> RuntimeError:
 
 def executor_memory(found: str) -> MemoryError:
     """There is no memory for a block of rows, or for a summary."""
-    return MemoryError(f"a task of Spark had not enough memory ({found or 'no details are known'}). {_SPARK_MEMORY}")
+    return MemoryError(f"Spark had not enough memory ({found or 'no details are known'}). {_SPARK_MEMORY}")
 
 
 #: What to do if the memory of executors does not suffice.
 _SPARK_MEMORY = (
     "The memory of an executor must suffice for a batch of rows and the summary of the model. Give Python more memory "
     "(spark.executor.pyspark.memory, if it is set, and spark.executor.memoryOverhead), or Java "
-    "(spark.executor.memory); or use fewer rows in a batch (spark.sql.execution.arrow.maxRecordsPerBatch), more "
-    "partitions, or, for many columns, solver='krylov' where there is one."
+    "(spark.executor.memory, or spark.driver.memory for your process); or use fewer rows in a batch "
+    "(spark.sql.execution.arrow.maxRecordsPerBatch), more partitions, or, for many columns, solver='krylov' where "
+    "there is one."
 )
 
 

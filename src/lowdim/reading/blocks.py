@@ -21,8 +21,8 @@ _MAP_BYTES, _MAP_COLUMNS_BYTES = 1 << 20, 2 << 20
 _MADE_BYTES = 16 << 20
 #: Blocks on a device have at least this size: there is no cache to fit, and each block costs kernel launches.
 _DEVICE_BYTES = 128 << 20
-#: Those that are summed up in slices are larger, since the host waits for the device at the end of each block: if they
-#: are parts of an array that is there, and if they have to be made.
+#: Blocks that are summed up in slices are larger, since the host waits for the device at the end of each: first the
+#: size of parts of an array that is there, then of blocks that have to be made.
 _SLICED_VIEWS_BYTES, _SLICED_BYTES = 4 << 30, 512 << 20
 #: Size of the blocks on a device that are mapped by a function which needs little memory beside its results.
 _DEVICE_MAP_BYTES = 1 << 30
@@ -38,10 +38,11 @@ def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None
     return block_rows(source, max(64, int(n_bytes / (entries * source.traits.itemsize))), on_device)
 
 
-def rows_to_sum(source: Source, summary: Summary) -> int:
-    """The number of rows of a block for `summarize`."""
+def rows_to_sum(source: Source, summary: Summary, weighted: bool = False) -> int:
+    """The number of rows of a block for `summarize`. Those that are weighted may have to be copied, without rows of
+    weight zero."""
     p, traits = source.shape[1], source.traits
-    sliced = _SLICED_VIEWS_BYTES if traits.views else _SLICED_BYTES
+    sliced = _SLICED_VIEWS_BYTES if traits.views and not weighted else _SLICED_BYTES
     on_device = sliced if summary.slices_on_device and not traits.costly else _DEVICE_BYTES
     return block_rows(source, summary.block_rows(p, traits.itemsize, traits.stored), on_device)
 

@@ -84,12 +84,13 @@ def map_rows(
 def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: int) -> Array | None:
     """The results for rows on a device, or None if some of them are not finite. All results are looked at together: the
     device would have to wait for a look at each block."""
-    try:
-        pieces = [function(block) for block in source.blocks(rows)]
-    except NonFiniteBlock:
-        return None
-    found = pieces[0] if len(pieces) == 1 else concat_rows(pieces)
-    return found if all_finite(found) else None
+    with without_float_warnings():
+        try:
+            pieces = [function(block) for block in source.blocks(rows)]
+        except NonFiniteBlock:
+            return None
+        found = pieces[0] if len(pieces) == 1 else concat_rows(pieces)
+        return found if all_finite(found) else None
 
 
 def _answers(

@@ -135,7 +135,7 @@ def _add_here(
 ) -> None:
     """Add the rows of a source in this process. If a keeper has the sums of some of them, only the others are read."""
     found = None if keeper is None else keeper.found
-    cut = _cut_of(source, summary) if found is None else found.cut
+    cut = _cut_of(source, summary, weights is not None) if found is None else found.cut
     parts = cut_into(source, cut.parts)
     in_threads = len(parts) > 1 or _comes_in_blocks(source, summary)
     if progress is not None:
@@ -184,13 +184,13 @@ def _add_in_lanes(
         summary.merge(lane.summary)
 
 
-def _cut_of(source: Source, summary: Summary) -> Cut:
+def _cut_of(source: Source, summary: Summary, weighted: bool) -> Cut:
     """How the rows of a source are cut, with the number of threads that there are now.
 
     There are more summaries than threads. A thread takes the next piece as soon as it is free, unless the summary of
     that piece is still in use. So slow threads get fewer pieces than others.
     """
-    rows = rows_to_sum(source, summary)
+    rows = rows_to_sum(source, summary, weighted)
     wanted = n_parts(source, summary.threaded_blas)
     parts = len(cut_into(source, wanted))
     if parts == 1 and not _comes_in_blocks(source, summary):

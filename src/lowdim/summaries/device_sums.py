@@ -17,8 +17,8 @@ from ..errors import NonFiniteBlock
 from ..linalg import FLOAT32_SQUARES
 
 #: The size, and the largest number of rows, of the slices of a block whose products are computed in the dtype of the
-#: rows, and added in float64. Products of more rows lose digits of float32: with 256 columns, the largest eigenvalues
-#: had errors of 2e-8 for 2^18 rows, and of 6e-7 for 2^21.
+#: rows, and added in float64. Products of more rows lose digits of float32: with 256 columns of normal numbers, the
+#: largest eigenvalues had errors of 2e-8 for 2^18 rows, and of 6e-7 for 2^21.
 _SLICE_BYTES, _SLICE_ROWS = 256 << 20, 1 << 18
 #: Up to this many columns, a slice is a stack of matrices of this many rows, whose products are computed together: one
 #: product of a long and narrow matrix keeps few of the cores of a device busy, and adds up too many numbers in turn.
@@ -62,7 +62,8 @@ def device_sums(
     -----
     The shift is zero, and no row is copied, if the mean of no column is farther from zero than its rows are from the
     mean. Products in float32 whose squares are out of range are computed again in float64, and sums about a shift that
-    was a bad one again about the mean. The memory beside the rows is that of one slice, or of three with weights.
+    was a bad one again about the mean. The memory beside the rows is that of one slice, or of two if there are weights,
+    or if rows are multiplied in another dtype.
     """
     xp = namespace(block)
     widest = wide_dtype(xp, device(block))
@@ -87,18 +88,23 @@ def device_sums(
 
 
 def _shift_for(block: Array, known: Known | None) -> Array | None:
-    """A shift near the mean: that of the rows so far, or of the first rows of the block; None stands for zero. A column
-    that is constant there is shifted by its entry, so that its scatter is exactly zero."""
+    """A shift near the mean: that of the rows so far, or of the first rows of the block; None stands for zeros.
+
+    A column whose mean is not farther from zero than its rows are from the mean is not shifted: columns of zeros and
+    ones, whose sums are exact, stay what they are. A column that is constant in the first rows is shifted by its entry,
+    so that its scatter is exactly zero.
+    """
     xp = namespace(block)
     if known is not None:
-        near = bool(xp.all(known.weight * known.mean**2 <= known.squares))
-        return None if near else astype(known.mean, block.dtype)
-    first = astype(block[: min(_PILOT_ROWS, block.shape[0]), :], wide_dtype(xp, device(block)))
-    mean = xp.mean(first, axis=0)
-    if bool(xp.all(mean**2 <= xp.mean((first - mean) ** 2, axis=0))):
+        shift, near = known.mean, known.weight * known.mean**2 <= known.squares
+    else:
+        first = astype(block[: min(_PILOT_ROWS, block.shape[0]), :], wide_dtype(xp, device(block)))
+        mean = xp.mean(first, axis=0)
+        near = mean**2 <= xp.mean((first - mean) ** 2, axis=0)
+        shift = xp.where(xp.max(first, axis=0) == xp.min(first, axis=0), first[0, :], mean)
+    if bool(xp.all(near)):
         return None
-    constant = xp.max(first, axis=0) == xp.min(first, axis=0)
-    return astype(xp.where(constant, first[0, :], mean), block.dtype)
+    return astype(xp.where(near, xp.zeros_like(shift), shift), block.dtype)
 
 
 def _sums_about(shift: Array | None, block: Array, weights: Array | None, dtype: Any) -> tuple[Array, Array]:

@@ -180,7 +180,7 @@ class Moments(ScatterSummary):
         if is_sparse(block):
             shift, s, P, product_eps = self._sparse_sums(block, weights, weight)
         else:
-            shift, s, P, product_eps = self._dense_sums(block, weights)
+            shift, s, P, product_eps = self._dense_sums(block, weights, weight)
         wide = wide_dtype(namespace(s), device(s))
         s = astype(s, wide)
         loss = s / math.sqrt(weight)
@@ -223,9 +223,8 @@ class Moments(ScatterSummary):
         p = self.n_features
         return super()._layout() | {"wide": (), "scatter": (p, p), "product_eps": ()}
 
-    def _dense_sums(self, block: Array, weights: Array | None) -> tuple[Array, Array, Array, float]:
+    def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
         """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
-        weight = total_weight(block, weights)
         if not isinstance(block, np.ndarray | Beside):
             squares = None if self.mean is None else namespace(self.scatter).linalg.diagonal(self.scatter)
             known = None if self.mean is None else Known(self.weight, self.mean, squares)
@@ -305,7 +304,7 @@ class Moments(ScatterSummary):
         (sum w x)^2 / weight is at most a sum w x^2, so that nearly all of it must be stored."""
         block = block.astype(np.float64, copy=False)
         if block.nnz > _DENSE_FROM * block.shape[0] * block.shape[1]:
-            return self._dense_sums(dense(block), weights)
+            return self._dense_sums(dense(block), weights, weight)
         rows = block if weights is None else block.multiply(np.sqrt(weights)[:, None]).tocsr()
         s = np.asarray(block.sum(axis=0)).ravel() if weights is None else block.T @ weights
         P = (rows.T @ rows).toarray()

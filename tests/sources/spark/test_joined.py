@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_errors_without_a_row_name_partitions(small):
     )
     frame = small.select(row.alias("x")).cache()
     frame.count()
-    with pytest.raises(
-        ValueError, match=r"must have \d numbers in each row.* This is in partition (\d+ or )*5( or \d+)*\."
-    ):
+    with pytest.raises(ValueError, match=r"must have \d numbers in each row.* in or near one of") as caught:
         PCA(1).fit(frame)
+    first, last = re.search(r"the partitions (\d+) to (\d+)\.", str(caught.value)).groups()
+    assert int(first) <= 5 <= int(last)

@@ -76,6 +76,10 @@ class Arriving:
         self._n = n
 
 
+#: At most this many partitions are named one by one.
+_NAMED = 3
+
+
 class Places:
     """Names the rows of a task in messages, by their partition and their number in it.
 
@@ -108,8 +112,12 @@ class Places:
         return f"row {i - self._starts[k]} of partition {self._numbers[k]}"
 
     def sentence(self) -> str:
-        """Where the last rows that were read belong."""
-        return f" This is in partition {' or '.join(map(str, self._last))}."
+        """Where the last rows that were read belong. If there are several partitions, the next may have been read."""
+        if self._n == 0:
+            return f" This is in partition {self._numbers[0]}."
+        if len(self._last) <= _NAMED:
+            return f" This is in or near partition {' or '.join(map(str, self._last))}."
+        return f" This is in or near one of the partitions {min(self._last)} to {max(self._last)}."
 
 
 @dataclass(frozen=True)

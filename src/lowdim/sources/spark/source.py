@@ -49,7 +49,7 @@ class SparkContents(Contents):
 
 
 class SparkSource(Source):
-    """Rows of a data frame of Spark; each partition is read by a task.
+    """Rows of a data frame of Spark; each partition, or several small ones that are cached, is read by a task.
 
     Parameters
     ----------
