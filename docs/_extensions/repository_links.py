@@ -15,6 +15,7 @@ from typing import Any
 PAGES = {
     "../gallery/": "generated/gallery/index.rst",
     "../benchmarks/README.md": "benchmarks.md",
+    "../benchmarks/gpu.md": "benchmarks_gpu.md",
     "../CHANGELOG.md": "changelog.md",
     "../CONTRIBUTING.md": "contributing.md",
     "../SECURITY.md": "security.md",
