@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale             # print costs and tables
     python -m benchmarks.scale --write     # and write the tables into docs/scale.md
+    python -m benchmarks.scale sent        # only one of the tables: what travels
 
 Measured, on one core of this machine: the summary of a partition, the merge of eight summaries, their sizes, and the
 time that Dask's scheduler takes for a task. Assumed: the speed of the network, and that rows are in the memory of the
@@ -21,8 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import travel
 from benchmarks.page import duration, write
-from lowdim import PCA, Moments
+from lowdim import Moments
 from lowdim.solvers import Krylov
 from lowdim.sources.engines import FAN_IN
 from lowdim.summaries.base import union
@@ -104,28 +106,6 @@ def seconds_per_task(tasks, repeats=3):
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         run()
         return _shortest(run, repeats) / tasks
-
-
-def sent_bytes(counts, partitions=16, columns=COLUMNS):
-    """For each number of rows, the bytes that two worker processes send in a fit of PCA: to each other, and to this
-    process. The rows are in their memory."""
-    import dask.array as da
-    from distributed import Client, wait
-
-    found = {}
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        for n in counts:
-            rows = da.random.default_rng(0).normal(size=(n, columns), chunks=(-(-n // partitions), columns)).persist()
-            wait(rows)
-            before = _sent(client)
-            PCA(10, solver="covariance").fit(rows)
-            found[n] = _sent(client) - before
-            del rows
-    return found
-
-
-def _sent(client):
-    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
 
 
 def graph_costs(partitions):
@@ -213,12 +193,14 @@ def costs_table(costs, columns=COLUMNS):
     return "\n".join(lines)
 
 
-def sent_table(found, columns=COLUMNS):
+def sent_table(dask, spark, columns=COLUMNS):
     lines = [
-        f"| rows of {columns} columns | size of the rows | bytes that the workers send |",
-        "| ---: | ---: | ---: |",
+        f"| rows of {columns} columns | size of the rows | workers of Dask send | executors of Spark send |",
+        "| ---: | ---: | ---: | ---: |",
     ]
-    return "\n".join(lines + [f"| {n:,} | {_bytes(8 * columns * n)} | {_bytes(sent)} |" for n, sent in found.items()])
+    for n in dask:
+        lines.append(f"| {n:,} | {_bytes(8 * columns * n)} | {_bytes(dask[n])} | {_bytes(spark[n])} |")
+    return "\n".join(lines)
 
 
 def pass_table(costs, tables=TABLES, workers=WORKERS, columns=COLUMNS):
@@ -274,18 +256,24 @@ def _bytes(n):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.split("\n\n")[0])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES_OF_PAGE)}; all by default")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/scale.md")
     args = parser.parse_args(arguments)
-    costs = measured_costs()
-    for name, text in {
-        "costs": costs_table(costs),
-        "sent": sent_table(sent_bytes([20_000, 200_000])),
-        "passes": pass_table(costs),
-        "widths": width_table(costs),
-    }.items():
+    names = args.tables or TABLES_OF_PAGE
+    costs = None if names == ["sent"] else measured_costs()
+    for name in names:
+        text = TABLES_OF_PAGE[name](costs)
         print(text + "\n")
         if args.write:
             write(name, COMMAND, text, PAGE)
+
+
+def _sent(costs):
+    counts = [20_000, 200_000]
+    return sent_table(travel.of_dask(counts), travel.of_spark(counts))
+
+
+TABLES_OF_PAGE = {"costs": costs_table, "sent": _sent, "passes": pass_table, "widths": width_table}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -189,8 +190,8 @@ def bad_entries(spark: Any, folder: Path) -> None:
 
 
 def text(spark: Any, folder: Path) -> None:
-    """Text that is no number fails where Spark converts it, so the words are those of Spark, which tries it again;
-    columns of text are refused before a job runs."""
+    """Text that is no number fails where Spark converts it, which tries it again. The error names the column and the
+    partition, which are looked for; columns of text are refused before a job runs."""
     from pyspark.sql import functions
 
     on_read = counting(folder / "reads")
@@ -205,11 +206,47 @@ def text(spark: Any, folder: Path) -> None:
                 yield pa.RecordBatch.from_arrays([pa.array(words), pa.array([0.5, float(i)])], ["word", "x"])
 
     table = spark.range(0, N_PARTS, 1, N_PARTS).mapInArrow(rows, "word string, x double")
-    with refused(Exception, r"'seven'.*cannot be cast to \"DOUBLE\""):
-        PCA(1).fit(table.select(functions.col("word").cast("double").alias("word"), "x"))
-    require(reads(folder / "reads", 1) == 1 + ATTEMPTS, "the text was read", reads(folder / "reads", 1), "times")
+    converted = table.select("x", functions.col("word").cast("double").alias("word"))
+    words = r"could not compute column 'word' in partition 1, before .*'seven'.*cannot be cast to \"DOUBLE\""
+    with refused(ValueError, words):
+        PCA(1).fit(converted)
+    # Reads that end: to count the rows; no columns; the first column; no partitions; the first one. Reads that fail:
+    # of the fit; of all columns; of the second partition.
+    expected, n_reads = 5 + 3 * ATTEMPTS, reads(folder / "reads", 1)
+    require(n_reads == expected, "the text was read", n_reads, "times, not", expected)
     with refused(ValueError, r"columns that are not numbers: 'word'"):
         PCA(1).fit(lowdim.scan(table, columns=["word", "x"]))
+
+
+def interrupted(spark: Any, folder: Path) -> None:
+    """Ctrl-C during a pass: the tasks end on the executors, the model is as it was, and the cluster goes on."""
+    model = FITS["one pass"]().fit(frame(spark, X, lambda i: None))
+    before = dict(model.__dict__)
+    stay = folder / "reads"
+
+    def wait(i: int, count: int) -> None:
+        if count > N_PARTS:
+            time.sleep(120)
+
+    def signal_once_it_reads() -> None:
+        while len(os.listdir(stay)) <= N_PARTS:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    slow_rows = frame(spark, X, counting(stay, wait))
+    threading.Thread(target=signal_once_it_reads, daemon=True).start()
+    begun = time.monotonic()
+    with refused(KeyboardInterrupt, ""):
+        model.fit(slow_rows)
+    tracker = spark.sparkContext.statusTracker()
+    while tracker.getActiveJobsIds() and time.monotonic() < begun + 60:
+        time.sleep(0.1)
+    require(not tracker.getActiveJobsIds(), "jobs run after the interrupt")
+    n_reads = len(os.listdir(stay))
+    require(dict(model.__dict__) == before, "the model has changed")
+    same_bits(FITS["one pass"]().fit(frame(spark, X, lambda i: None)), model)
+    require(time.monotonic() < begun + 110, "the tasks were not cancelled")
+    require(len(os.listdir(stay)) == n_reads, "partitions were read after the interrupt")
 
 
 def memory(spark: Any, folder: Path) -> None:
@@ -283,6 +320,7 @@ CHECKS: dict[str, Callable[[Any, Path], None]] = {
     "slow": slow,
     "bad entries": bad_entries,
     "text": text,
+    "interrupted": interrupted,
     "memory": memory,
 }
 

@@ -15,7 +15,7 @@ from spark_process import run_with_spark
 
 @pytest.mark.parametrize(
     "checks",
-    [["killed"], ["slow", "bad entries", "text", "memory", "versions"]],
+    [["killed"], ["slow", "bad entries", "text", "interrupted", "memory", "versions"]],
     ids=["executors are killed", "other faults"],
 )
 def test_a_cluster(tmp_path, checks):

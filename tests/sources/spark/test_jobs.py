@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, Moments, summarize
-from lowdim.sources.spark.jobs import _plain
+from lowdim.sources.spark.failures import _plain
 from spark_process import run_with_spark
 
 
@@ -49,6 +49,11 @@ def test_progress_by_finished_tasks(numbers):
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks)",
             r"task 1 of a stage of Spark failed 4 times.* died .*spark\.executor\.memory",
         ),
+        (
+            "Task 2 in stage 5.0 failed 4 times ... RejectedExecutionException: Task rejected from "
+            "java.util.concurrent.ThreadPoolExecutor[Shutting down, pool size = 1]",
+            r"task 2 of a stage of Spark failed 4 times.* died ",
+        ),
     ],
 )
 def test_executors_without_what_they_need(words, expected):
@@ -57,6 +62,22 @@ def test_executors_without_what_they_need(words, expected):
         raise _plain(RuntimeError(f"Job aborted: Traceback ... {words}"))
     other = ValueError("anything else")
     assert _plain(other) is other
+
+
+def test_a_column_that_cannot_be_computed(spark):
+    """The column is named, and the partition where Spark can leave others out; `test_faults.py` tries a cluster."""
+    from pyspark.sql import functions
+
+    rows = spark.range(0, 60, 1, 4).selectExpr("sin(id) a", "1 / (id - 50) b", "cos(id) c", "id")
+    with pytest.raises(ValueError, match=r"could not compute column 'b' in partition 3, .*Division by zero"):
+        PCA(1).fit(rows.select("a", "b", "c"))
+    inverse = functions.udf(lambda i: 1.0 / (i - 50), "double")
+    with pytest.raises(ValueError, match=r"could not compute column 'd'.*: ZeroDivisionError"):
+        PCA(1).fit(rows.select("a", "c", inverse("id").alias("d")))
+    kept = rows.select("a", "b").cache()
+    with pytest.raises(ValueError, match=r"could not compute the data frame, .*Division by zero.*df\.unpersist"):
+        PCA(1).fit(kept)
+    kept.unpersist()
 
 
 def test_another_version_of_lowdim(numbers, monkeypatch):

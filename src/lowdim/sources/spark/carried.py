@@ -13,6 +13,7 @@ from ... import errors
 from ..base import Source
 from ..carried import CarriedColumn, LabelCounts
 from ..columns_of import ColumnsSource
+from .failures import in_plain_words
 from .names import quoted
 
 
@@ -51,20 +52,18 @@ class SparkColumn(CarriedColumn):
 
         x = self.column.cast("double")
         finite = functions.when(x.isNotNull() & ~functions.isnan(x), x)
-        return (
-            self.frame.select(x.alias("x"), finite.alias("finite"))
-            .agg(
-                functions.count("*").alias("n"),
-                functions.count("finite").alias("present"),
-                functions.min("finite").alias("least"),
-                functions.max("finite").alias("most"),
-                functions.min(functions.when(functions.col("finite") > 0, functions.col("finite"))).alias("smallest"),
-                functions.sum("finite").alias("total"),
-                functions.count(functions.when(functions.col("finite") > 0, 1)).alias("positive"),
-                functions.count(functions.when(functions.col("finite") != functions.rint("finite"), 1)).alias("broken"),
-            )
-            .first()
+        known = self.frame.select(x.alias("x"), finite.alias("finite")).agg(
+            functions.count("*").alias("n"),
+            functions.count("finite").alias("present"),
+            functions.min("finite").alias("least"),
+            functions.max("finite").alias("most"),
+            functions.min(functions.when(functions.col("finite") > 0, functions.col("finite"))).alias("smallest"),
+            functions.sum("finite").alias("total"),
+            functions.count(functions.when(functions.col("finite") > 0, 1)).alias("positive"),
+            functions.count(functions.when(functions.col("finite") != functions.rint("finite"), 1)).alias("broken"),
         )
+        with in_plain_words():
+            return known.first()
 
     @property
     def shape(self) -> tuple[int]:
@@ -110,7 +109,7 @@ class SparkColumn(CarriedColumn):
         from pyspark.sql import functions
 
         counted = functions.lit(1.0) if weights is None else self._other(weights).cast("double")
-        each = (
+        known = (
             self.frame.select(self.column.alias("value"), counted.alias("w"))
             .groupBy("value")
             .agg(
@@ -118,8 +117,9 @@ class SparkColumn(CarriedColumn):
                 functions.count(functions.when(functions.col("w") > 0, 1)).alias("counted"),
                 functions.sum("w").alias("weight"),
             )
-            .collect()
         )
+        with in_plain_words():
+            each = known.collect()
         if any(row["value"] is None or row["value"] != row["value"] for row in each):
             raise errors.missing_labels(self.label)
         each.sort(key=lambda row: row["value"])

@@ -15,6 +15,7 @@ from ..carried import CarriedColumn
 from ..engines import FAN_IN, Codec, Engine
 from ..recipes import made
 from .carried import SparkColumn
+from .failures import in_plain_words
 from .forms import Form
 from .jobs import collected
 from .names import quoted
@@ -67,7 +68,8 @@ class SparkEngine(Engine):
             bucket = functions.floor(functions.col("part") / FAN_IN).cast("int").alias("bucket")
             frame = frame.select("*", bucket).groupBy("bucket").applyInArrow(join, RESULT)
             n = -(-n // FAN_IN)
-        found = sorted(collected(frame, n_tasks, tick), key=lambda row: row["part"])
+        with in_plain_words(base):
+            found = sorted(collected(frame, n_tasks, tick), key=lambda row: row["part"])
         # A plan that is not the same each time may have more partitions than were counted.
         results = [result_of(row, codec) for row in found]
         return results[0] if len(results) == 1 else merge(results)

@@ -17,6 +17,7 @@ from ..arrow import ArrowObject
 from ..base import Source
 from ..sparse import SparseSource
 from ..stream import StreamSource
+from .failures import in_plain_words
 from .names import quoted
 
 #: Vectors of Spark ML are made rows of an array in pieces of at most this size.
@@ -159,7 +160,8 @@ def form_of(frame: Any) -> Form:
     if len(in_one) != 1:
         raise errors.no_spark_columns([f"{field.name} ({field.dataType.simpleString()})" for field in fields])
     name, kind = in_one[0].name, in_one[0].dataType
-    found = [row[0] for row in frame.select(quoted(name)).limit(_LOOKED_AT).collect()]
+    with in_plain_words():
+        found = [row[0] for row in frame.select(quoted(name)).limit(_LOOKED_AT).collect()]
     if not found:
         raise errors.empty(0, 0, (0, 0))
     if found[0] is None:

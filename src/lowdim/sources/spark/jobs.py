@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import Event
 from typing import Any
-
-from ... import errors
-from ..._version import __version__
 
 #: Seconds between two looks at a job that runs.
 _LOOK = 0.2
 #: More than the cores of any cluster.
 _MANY = 1 << 20
-#: The words of Spark when a task has failed too often because its executor did.
-_DIED = r"Task (\d+) in stage \S+ failed (\d+) times.*?(?:Python worker exited|ExecutorLost|OutOfMemoryError)"
 
 
-def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) -> list[Any]:
+def collected(
+    frame: Any, n_tasks: int, tick: Callable[[], None] | None = None, seconds: float | None = None
+) -> list[Any]:
     """All rows of a small data frame. Its first stage has `n_tasks` tasks, and `tick` is called as they finish.
 
-    The job runs in a thread of its own, under a tag. If this thread is interrupted meanwhile, all jobs of the tag are
-    cancelled.
+    The job runs in a thread of its own, under a tag. If this thread is interrupted meanwhile, or the job takes more
+    than some seconds, all jobs of the tag are cancelled; the latter is a TimeoutError.
     """
     from pyspark import InheritableThread
 
@@ -50,10 +45,11 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
     thread.start()
     told = 0
     try:
-        while not ended.wait(_LOOK if tick is not None else None):
+        while not ended.wait(_LOOK if tick is not None else seconds):
+            if tick is None:
+                raise TimeoutError
             now = finished.count()
             for _ in range(told, now):
-                assert tick is not None
                 tick()
             told = max(told, now)
     except BaseException:
@@ -64,7 +60,7 @@ def collected(frame: Any, n_tasks: int, tick: Callable[[], None] | None = None) 
         finished.close()
     thread.join()
     if failed:
-        raise _plain(failed[0])
+        raise failed[0]
     if tick is not None:
         for _ in range(told, n_tasks):
             tick()
@@ -153,28 +149,3 @@ class _RemoteTasks(_Tasks):
     def _hear(self, stages: Any = None, **others: Any) -> None:
         for stage in stages or ():
             self._tell(stage.num_tasks, stage.num_completed_tasks)
-
-
-@contextmanager
-def in_plain_words() -> Iterator[None]:
-    """Context in which an error of a job says what to do."""
-    try:
-        yield
-    except Exception as error:
-        raise _plain(error) from None
-
-
-def _plain(error: BaseException) -> BaseException:
-    """The error of a job, or one that says what to do."""
-    text = str(error)
-    died = re.search(_DIED, text, re.S)
-    if died is not None:
-        return errors.executors_died(*died.groups())
-    if (short := re.search(r"\w*MemoryError: ([^\n]*)", text)) is not None:
-        return errors.executor_memory(short.group(1))
-    if "PYTHON_VERSION_MISMATCH" in text:
-        return errors.other_python("Spark")
-    if "No module named 'lowdim." in text or "on <module 'lowdim" in text:
-        return errors.older_lowdim("Spark", __version__)
-    missing = re.search(r"No module named '(lowdim|pyarrow|numpy|scipy|pandas)'", text)
-    return error if missing is None else errors.no_lowdim("Spark", missing.group(1))

@@ -15,8 +15,9 @@ from ..column_choice import ColumnChoice
 from ..contents import Contents
 from .carried import SparkColumn
 from .engine import SPARK
+from .failures import in_plain_words
 from .forms import Form, form_of, is_list, is_number
-from .jobs import in_plain_words, n_cores
+from .jobs import n_cores
 from .names import quoted
 from .sending import PartitionRows
 
@@ -133,7 +134,9 @@ class SparkSource(Source):
 
     def blocks(self, rows: int) -> Iterator[Array]:
         # All rows are brought to this process.
-        return self.layout.open(iter(self.rows.toArrow().to_batches())).blocks(rows)
+        with in_plain_words(self):
+            batches = self.rows.toArrow().to_batches()
+        return self.layout.open(iter(batches)).blocks(rows)
 
     def elsewhere(self, lazy: Callable[..., Any]) -> Any:
         return PartitionRows(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .carried import SparkColumn
+from .failures import in_plain_words
 from .names import quoted
 
 
@@ -14,5 +15,6 @@ def weighted_sum(frame: Any, weights: SparkColumn | None = None) -> tuple[float,
 
     w = functions.lit(1.0) if weights is None else weights.column.cast("double")
     entry = functions.col(quoted(frame.columns[-1])).cast("double")
-    total, weight = frame.where(w > 0).agg(functions.sum(w * entry), functions.sum(w)).first()
+    with in_plain_words():
+        total, weight = frame.where(w > 0).agg(functions.sum(w * entry), functions.sum(w)).first()
     return float(total), float(weight)
