@@ -107,9 +107,9 @@ def test_random_starts_as_many_as_asked():
     counted = []
 
     class Counting(OfCovariance):
-        def at(self, y, k):
+        def at(self, y, k, *, near=False):
             counted.append(y)
-            return super().at(y, k)
+            return super().at(y, k, near=near)
 
     for n_init in (0, 5):
         counted.clear()

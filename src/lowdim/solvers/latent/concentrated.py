@@ -16,11 +16,19 @@ from scipy.linalg import lapack
 
 from ..._lapack import largest_eigenpairs
 from ..._threads import check_stop
+from ..._xp import Array, asarray_like, device, namespace, to_numpy, wide_dtype
 from ...linalg import eigh_descending
 
-#: The exact second derivatives of a covariance cost k p^3 operations; if these are more, only their leading part is
-#: used.
+#: The exact second derivatives of a covariance cost k p^3 operations; if these are more, their leading part is used
+#: until the iteration is near the end.
 _EXACT_UP_TO = 1e8
+#: How many times as long as a step with the leading part a step with exact second derivatives takes, without factors
+#: and for each of them.
+_EXACT_COST, _EXACT_COST_PER_FACTOR = 2.5, 0.2
+#: Second derivatives are summed up in pieces of so many numbers.
+_PAIRS = 1 << 20
+#: From this many columns on, a device finds eigenpairs faster than the host does.
+_ON_DEVICE_FROM = 192
 #: Negative curvatures are replaced by their absolute values, and small ones are raised to this share of the largest.
 _LEAST_CURVATURE = 1e-3
 #: Maximal number of steps of conjugate gradients.
@@ -57,7 +65,7 @@ class Point(ABC):
     """
 
     def __init__(self, y: np.ndarray, k: int, theta: np.ndarray, omega: np.ndarray, diagonal: np.ndarray) -> None:
-        self.y, self.k, self.theta, self.omega = y, k, theta, omega
+        self.y, self.k, self.theta, self.omega, self.diagonal = y, k, theta, omega, diagonal
         trace = float(diagonal.sum())
         self.value = float(y.sum()) + trace + float((np.log(theta) - theta).sum()) + len(theta)
         self.gradient = 1.0 + (omega * omega) @ (theta - 1.0) - diagonal
@@ -71,14 +79,22 @@ class Point(ABC):
         W[: len(self.theta)] = (self.omega * np.exp(0.5 * self.y)[:, None] * np.sqrt(self.theta - 1.0)).T
         return W
 
+    #: Whether the steps use exact second derivatives, so that each doubles the number of correct digits.
+    exact: bool
+
     @property
-    @abstractmethod
-    def exact(self) -> bool:
-        """Whether the steps use exact second derivatives, so that each doubles the number of correct digits."""
+    def stretch(self) -> float:
+        """ln c of the factor c for all uniquenesses at which the objective is smallest.
+
+        The eigenvalues of S* are then divided by c, and dL/d ln c = p - j - (tr S* - sum_j theta_j) / c.
+        """
+        left = float(self.diagonal.sum() - self.theta.sum())
+        return math.log(max(left, 1e-300) / max(len(self.y) - len(self.theta), 1))
 
     @abstractmethod
-    def newton_step(self, free: np.ndarray) -> Step:
-        """The step of Newton's method in the coordinates that are `free`, a direction in which the objective falls."""
+    def newton_step(self, free: np.ndarray, gradient: np.ndarray | None = None) -> Step:
+        """The step of Newton's method in the coordinates that are `free`, a direction in which the objective falls; for
+        another vector in place of the gradient if one is given."""
 
 
 class Objective(ABC):
@@ -87,8 +103,13 @@ class Objective(ABC):
     p: int
 
     @abstractmethod
-    def at(self, y: np.ndarray, k: int) -> Point:
-        """The objective with k factors at the log-uniquenesses `y`."""
+    def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
+        """The objective with k factors at the log-uniquenesses `y`. If that is `near` the end of the iteration, second
+        derivatives are exact whatever they cost."""
+
+    def price(self, k: int) -> float:
+        """How many times as long an exact step takes as the usual one."""
+        return 1.0
 
     @abstractmethod
     def work(self, k: int) -> float:
@@ -108,13 +129,30 @@ class Objective(ABC):
 
 
 class OfCovariance(Objective):
-    """The objective from a correlation matrix R."""
+    """The objective from a correlation matrix R.
 
-    def __init__(self, R: np.ndarray) -> None:
-        self.R, self.p = R, len(R)
+    Parameters
+    ----------
+    R : array of shape (p, p)
+        In the memory of a device, the eigenpairs and the second derivatives are computed there if that is faster.
+        Everything else is computed on the host.
+    """
 
-    def at(self, y: np.ndarray, k: int) -> Point:
-        return _CovariancePoint(self.R, y, k)
+    def __init__(self, R: Array) -> None:
+        self._on_device = R if _is_faster_on_device(R) else None
+        self.R, self.p = to_numpy(R), R.shape[0]
+
+    def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
+        check_stop()
+        d = np.exp(-0.5 * y)
+        if self._on_device is not None:
+            on_device = asarray_like(d, self._on_device)
+            return _DevicePoint(self._on_device * on_device * on_device[:, None], y, k, near)
+        exact = near or k * float(self.p) ** 3 <= _EXACT_UP_TO
+        return (_CovariancePoint if exact else _LeadingPoint)(self.R * d * d[:, None], y, k)
+
+    def price(self, k: int) -> float:
+        return 1.0 if self._on_device is not None else _EXACT_COST + _EXACT_COST_PER_FACTOR * k
 
     def work(self, k: int) -> float:
         return float(self.p) ** 2 * (10 * self.p + k * max(self.p - k, 0))
@@ -157,7 +195,7 @@ class OfRows(Objective):
     def __init__(self, Z: np.ndarray) -> None:
         self.Z, self.p = Z, Z.shape[1]
 
-    def at(self, y: np.ndarray, k: int) -> Point:
+    def at(self, y: np.ndarray, k: int, *, near: bool = False) -> Point:
         return _RowsPoint(self.Z, y, k)
 
     def work(self, k: int) -> float:
@@ -172,48 +210,26 @@ class OfRows(Objective):
         yield self._unexplained(k)
 
 
-class _CovariancePoint(Point):
-    """A point of `OfCovariance`."""
+def _is_faster_on_device(R: Array) -> bool:
+    """Whether a matrix is on a device that finds its eigenpairs faster than the host."""
+    if isinstance(R, np.ndarray) or R.shape[0] < _ON_DEVICE_FROM:
+        return False
+    xp = namespace(R)
+    return bool(wide_dtype(xp, device(R)) == xp.float64)
 
-    def __init__(self, R: np.ndarray, y: np.ndarray, k: int) -> None:
-        check_stop()
-        p = len(R)
-        d = np.exp(-0.5 * y)
-        self._scaled = R * d * d[:, None]
-        self._exact = k * float(p) ** 3 <= _EXACT_UP_TO
-        if self._exact:
-            values, vectors = np.linalg.eigh(self._scaled)
-        else:
-            values, vectors = largest_eigenpairs(self._scaled, k)
-        self._values, self._vectors = values[::-1], vectors[:, ::-1]
-        used = int(np.count_nonzero(self._values[:k] > 1.0))
-        super().__init__(y, k, self._values[:used], self._vectors[:, :used], np.diagonal(self._scaled))
 
-    @property
-    def exact(self) -> bool:
-        return self._exact
+class _ScaledPoint(Point):
+    """A point of `OfCovariance`, from eigenpairs of S* of which the largest come first."""
 
+    def __init__(self, y: np.ndarray, k: int, values: np.ndarray, vectors: np.ndarray, diagonal: np.ndarray) -> None:
+        used = int(np.count_nonzero(values[:k] > 1.0))
+        super().__init__(y, k, values[:used], vectors[:, :used], diagonal)
+
+    @abstractmethod
     def hessian(self) -> np.ndarray:
-        """The second derivatives; if they would cost too much, their leading part, which is exact if the model fits.
+        """The second derivatives, or their leading part."""
 
-        The leading part is (I - Omega Omega^T) o (S* - Omega diag(theta) Omega^T), which is positive definite.
-        """
-        common = self.omega @ self.omega.T
-        if not self._exact:
-            H = -common
-            H.flat[:: len(H) + 1] += 1.0
-            H *= self._scaled - (self.omega * self.theta) @ self.omega.T
-            return H
-        p, j = self.omega.shape
-        rest, V = self._values[j:], self._vectors[:, j:]
-        gap = np.maximum(self.theta[:, None] - rest, 1e-8 * self.theta[:, None])
-        factors = (2.0 * (self.theta[:, None] - 1.0) * rest / gap).reshape(-1)
-        pairs = (self.omega[:, :, None] * V[:, None, :]).reshape(p, -1)
-        H = -common * common - (pairs * factors) @ pairs.T
-        H.flat[:: p + 1] += 1.0 - self.gradient
-        return H
-
-    def newton_step(self, free: np.ndarray) -> Step:
+    def newton_step(self, free: np.ndarray, gradient: np.ndarray | None = None) -> Step:
         """-H^{-1} g, where H is first scaled to a diagonal of about one: the uniqueness of a Heywood case has a small
         derivative. If H is not positive definite, curvatures are replaced by their absolute values."""
         d = np.zeros(len(free))
@@ -222,7 +238,7 @@ class _CovariancePoint(Point):
         H = H if len(index) == len(d) else H[np.ix_(index, index)]
         unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diagonal(H)), 1e-10))
         H = H * unit * unit[:, None]
-        g = self.gradient[index] * unit
+        g = (self.gradient if gradient is None else gradient)[index] * unit
         factor, failed = lapack.dpotrf(H, lower=1)
         if not failed and np.diagonal(factor).min() > 1e-4:
             d[index] = -unit * lapack.dpotrs(factor, g, lower=1)[0]
@@ -231,6 +247,89 @@ class _CovariancePoint(Point):
         curvatures = np.abs(curvatures)
         d[index] = -unit * ((V / np.maximum(curvatures, _LEAST_CURVATURE * curvatures.max())) @ (V.T @ g))
         return Step(d, False)
+
+
+class _LeadingPoint(_ScaledPoint):
+    """A point at which only the largest eigenpairs are computed, and the leading part of the second derivatives, which
+    is all of them if the model fits."""
+
+    exact = False
+
+    def __init__(self, scaled: np.ndarray, y: np.ndarray, k: int) -> None:
+        self._scaled = scaled
+        values, vectors = largest_eigenpairs(scaled, k)
+        super().__init__(y, k, values[::-1], vectors[:, ::-1], np.diagonal(scaled))
+
+    def hessian(self) -> np.ndarray:
+        return _leading_part(self._scaled, self.omega, self.theta)
+
+
+def _leading_part(scaled: Array, omega: Array, theta: Array) -> Array:
+    """(I - Omega Omega^T) o (S* - Omega diag(theta) Omega^T), which is positive definite."""
+    xp = namespace(scaled)
+    identity = xp.eye(scaled.shape[0], dtype=scaled.dtype, device=device(scaled))
+    return (identity - omega @ omega.T) * (scaled - (omega * theta) @ omega.T)
+
+
+class _CovariancePoint(_ScaledPoint):
+    """A point with all eigenpairs and the exact second derivatives."""
+
+    exact = True
+
+    def __init__(self, scaled: np.ndarray, y: np.ndarray, k: int) -> None:
+        values, vectors = np.linalg.eigh(scaled)
+        self._values, self._vectors = values[::-1], vectors[:, ::-1]
+        super().__init__(y, k, self._values, self._vectors, np.diagonal(scaled))
+
+    def hessian(self) -> np.ndarray:
+        H = -_pairs(self.omega, self._vectors, self._factors())
+        H.flat[:: len(H) + 1] += 1.0 - self.gradient
+        return H
+
+    def _factors(self) -> np.ndarray:
+        """For each factor j and each vector m: 2 (theta_j - 1) theta_m / (theta_j - theta_m), or 1 for the factors."""
+        j = len(self.theta)
+        rest = self._values[j:]
+        gap = np.maximum(self.theta[:, None] - rest, 1e-8 * self.theta[:, None])
+        factors = np.ones((j, len(self._values)))
+        factors[:, j:] = 2.0 * (self.theta[:, None] - 1.0) * rest / gap
+        return factors
+
+
+def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
+    """sum_j (omega_j omega_j^T) o (sum_m f_jm v_m v_m^T), for as many j at a time as fit into _PAIRS numbers.
+
+    The vectors times omega_j, row by row, are a matrix B_j, and the term of j is B_j diag(f_j) B_j^T.
+    """
+    xp = namespace(omega)
+    p, k = omega.shape
+    step = max(1, _PAIRS // p**2)
+    total = xp.zeros_like(vectors)
+    for i in range(0, k, step):
+        part = slice(i, i + step)
+        B = xp.reshape(omega[:, part][:, :, None] * vectors[:, None, :], (p, -1))
+        total = total + (B * xp.reshape(factors[part, :], (-1,))) @ B.T
+    return total
+
+
+class _DevicePoint(_CovariancePoint):
+    """A point whose eigenpairs and second derivatives, or their leading part, are computed on a device."""
+
+    def __init__(self, scaled: Array, y: np.ndarray, k: int, exact: bool) -> None:
+        xp = namespace(scaled)
+        values, vectors = xp.linalg.eigh(scaled)
+        self.exact, self._scaled, self._on_device = exact, scaled, xp.flip(vectors, axis=1)
+        self._values = np.ascontiguousarray(to_numpy(values)[::-1])
+        omega = to_numpy(self._on_device[:, :k])
+        _ScaledPoint.__init__(self, y, k, self._values, omega, to_numpy(xp.linalg.diagonal(scaled)))
+
+    def hessian(self) -> np.ndarray:
+        V, j = self._on_device, len(self.theta)
+        if not self.exact:
+            return to_numpy(_leading_part(self._scaled, V[:, :j], asarray_like(self.theta, V)))
+        H = -to_numpy(_pairs(V[:, :j], V, asarray_like(self._factors(), V)))
+        H.flat[:: len(H) + 1] += 1.0 - self.gradient
+        return H
 
 
 class _RowsPoint(Point):
@@ -261,10 +360,10 @@ class _RowsPoint(Point):
         product: np.ndarray = (1.0 - self.gradient) * v - np.einsum("ij,ij->i", self.omega, Y)
         return product
 
-    def newton_step(self, free: np.ndarray) -> Step:
+    def newton_step(self, free: np.ndarray, gradient: np.ndarray | None = None) -> Step:
         """Conjugate gradients for H d = -g, as accurate as the size of g requires; they end where the curvature is
         negative. The preconditioner is the diagonal of H for a model that fits."""
-        g = np.where(free, self.gradient, 0.0)
+        g = np.where(free, self.gradient if gradient is None else gradient, 0.0)
         shared = np.minimum(np.einsum("ij,ij->i", self.omega, self.omega), 1.0)
         weights = 1.0 / np.maximum((1.0 - shared) ** 2, 1e-2)
         x, r = np.zeros_like(g), -g

@@ -11,19 +11,25 @@ import numpy as np
 
 from ..results import Status
 from .concentrated import Objective, Point
+from .corrections import Corrections
 
 #: Maximal change of the logarithm of a uniqueness in a step.
 _LONGEST_STEP = 3.0
 #: The iteration has converged after this many consecutive steps that improve the objective by no more than rounding.
 _IDLE = 3
-#: Log-uniquenesses below this may be on their way to zero.
-_VANISHING = math.log(0.05)
+#: Log-uniquenesses below this may be on their way to zero. Of many columns, all may have small ones.
+_VANISHING, _VANISHING_OF_MANY = math.log(0.05), math.log(0.002)
 #: Constant of the sufficient decrease condition of the line search.
 _ARMIJO = 1e-4
 #: A descent is on its way to a known optimum if no uniqueness differs by more than this.
 _NEAR = 0.02
 #: A descent cannot reach an objective that is below its own by this many times what Newton's step promises.
 _HOPE = 4.0
+#: A start whose uniquenesses should all be larger or smaller by more than this factor is moved there first.
+_STRETCHED = 4.0
+#: Exact steps, if they are not the usual ones, begin when no derivative is larger than this; so many of them then lead
+#: to the end.
+_CLOSE, _LAST_STEPS = 0.1, 4
 #: Beyond this many columns, an optimum that is not a Heywood case is final.
 _CLEAR_FROM = 30
 #: Maximal numbers of further starts, and the numbers of columns up to which they hold.
@@ -80,13 +86,16 @@ class Descent:
         """The local minimum found from `start`. If one is known already, that is returned if it is found again, and
         None if no better one would be found."""
         low = math.log(self.floor)
-        at = self.objective.at(np.clip(np.log(start), low, 0.0), self.k)
+        at = self._first(np.clip(np.log(start), low, 0.0), low)
         history = [at.value]
         status, size, idle, polished = Status.NOT_CONVERGED, math.inf, 0, False
+        near, close, corrections = False, _CLOSE, Corrections()
         for _ in range(self.max_iter):
             g = at.gradient
             free = ~(((at.y <= low) & (g > 0)) | ((at.y >= 0.0) & (g < 0)))
-            size = float(np.abs(g[free]).max(initial=0.0))
+            before, size = size, float(np.abs(g[free]).max(initial=0.0))
+            if not (near or at.exact) and self._is_worth_exact_steps(before, size, close):
+                near, at = True, self.objective.at(at.y, self.k, near=True)
             small = size <= max(self.tol, at.rounding)
             if small and (polished or not at.exact or size == 0.0):
                 status = Status.CONVERGED
@@ -95,16 +104,22 @@ class Descent:
             polished = small
             if best is not None and np.abs(np.exp(at.y) - best.psi).max() < _NEAR:
                 return best
-            step = at.newton_step(free)
+            step = at.newton_step(free) if at.exact else corrections.step(at, free)
+            if near and not step.convex:
+                # It is not that near: the usual steps go on until the derivatives are much smaller.
+                near, close, at = False, 0.1 * size, self.objective.at(at.y, self.k)
+                step = corrections.step(at, free)
             if best is not None and step.convex and at.value + 0.5 * _HOPE * float(g @ step.move) > best.objective:
                 return None
-            following = self._search(at, step.move, low)
+            following = self._search(at, step.move, low, near)
             if following is None:
-                following = self._search(at, np.where(free, -g, 0.0), low)
+                following = self._search(at, np.where(free, -g, 0.0), low, near)
             if following is None:
                 # No step decreases the objective: only rounding is left.
                 status = Status.CONVERGED
                 break
+            if not at.exact:
+                corrections.note(at, following)
             idle = idle + 1 if following.value > at.value - at.rounding else 0
             at = following
             history.append(at.value)
@@ -113,14 +128,32 @@ class Descent:
                 break
         return FactorSolution(np.exp(at.y), at.loadings, at.value, history, status, size)
 
-    def _search(self, at: Point, d: np.ndarray, low: float) -> Point | None:
+    def _first(self, y: np.ndarray, low: float) -> Point:
+        """The point to start from: `y`, or if all uniquenesses are much too small or too large there, y + ln c."""
+        at = self.objective.at(y, self.k)
+        stretch = at.stretch
+        if abs(stretch) <= math.log(_STRETCHED):
+            return at
+        there = self.objective.at(np.clip(y + stretch, low, 0.0), self.k)
+        return there if there.value < at.value else at
+
+    def _is_worth_exact_steps(self, before: float, size: float, close: float) -> bool:
+        """Whether a few exact steps take less time than the usual ones that are still to come, if the largest
+        derivative goes on to fall as it did in the last step."""
+        if not self.tol < size <= close or not size < before < math.inf:
+            return False
+        steps = math.log(self.tol / size) / math.log(size / before)
+        return steps > _LAST_STEPS * self.objective.price(self.k)
+
+    def _search(self, at: Point, d: np.ndarray, low: float, near: bool = False) -> Point | None:
         """The first of y + d, y + d/2, ... (clipped to the bounds) with a sufficient decrease, or None.
 
         Before that, small uniquenesses that d makes much smaller are tried at the floor: towards zero the objective is
         linear in psi, so Newton's steps in ln psi would need many steps to get there.
         """
         d = d * min(1.0, _LONGEST_STEP / max(float(np.abs(d).max()), 1e-300))
-        vanishing = (at.y < _VANISHING) & (d < -0.5)
+        small = _VANISHING if at.exact and not near else _VANISHING_OF_MANY
+        vanishing = (at.y < small) & (d < -0.5)
         attempt = np.where(vanishing, low - at.y, d) if vanishing.any() else d
         for _ in range(30):
             trial = np.clip(at.y + attempt, low, 0.0)
@@ -128,7 +161,7 @@ class Descent:
             slope = float(at.gradient @ move)
             if not np.any(move) or slope >= 0.0:
                 return None
-            there = self.objective.at(trial, self.k)
+            there = self.objective.at(trial, self.k, near=near)
             # Of the uniquenesses at the floor, only what the plain step would have gained is asked for.
             asked = slope if attempt is d else float(at.gradient @ np.maximum(d, move))
             if there.value <= at.value + _ARMIJO * asked + at.rounding:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._xp import asarray_like, to_numpy
+from ..._xp import asarray_like, namespace, to_numpy
 from ...errors import no_variance
 from ...linalg import quiet_blas, require_size
 from ...summaries.moments import Moments
@@ -53,7 +53,8 @@ class Newton(LatentSolver):
         L(y) = sum y + tr S* + sum_{j <= k} (ln theta_j - theta_j + 1),
         dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
 
-    The second derivatives [2]_ are exact if they are affordable. Where they are not positive definite, curvatures are
+    The second derivatives [2]_ are exact if they are affordable. With many columns and factors, only their leading part
+    is used until the iteration is so near the end that a few exact steps take less time. Where they are not positive definite, curvatures are
     replaced by their absolute values. The method takes p^2 numbers of memory and does not need the rows.
 
     References
@@ -98,13 +99,15 @@ class Newton(LatentSolver):
 
     def fit_moments(self, moments: Moments, request: LatentRequest, spectra: SpectraLike) -> LatentFit:
         """Fit complete rows, given their moments; the loadings of constant columns are zero."""
-        S = to_numpy(moments.scatter)
+        S = moments.scatter
+        squares = to_numpy(namespace(S).linalg.diagonal(S))
 
         def objective(index: np.ndarray, sd: np.ndarray) -> Objective:
-            R = S if len(index) == len(S) else S[np.ix_(index, index)]
-            return OfCovariance(R / moments.weight / sd / sd[:, None])
+            R = S if len(index) == len(squares) else asarray_like(to_numpy(S)[np.ix_(index, index)], S)
+            unit = asarray_like(sd, S, dtype=S.dtype)
+            return OfCovariance(R / moments.weight / unit / unit[:, None])
 
-        return self._fit(moments, np.diagonal(S), objective, request)
+        return self._fit(moments, squares, objective, request)
 
     def _fit(self, summary: Any, squares: np.ndarray, objective: Any, request: LatentRequest) -> LatentFit:
         """Fit rows, given a summary of them, the sums of squares of the centred columns, and a function from the
