@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import array_api_compat as compat
 import numpy as np
@@ -39,6 +40,18 @@ def is_array(x: Any) -> bool:
 
 def namespace(x: Array) -> Any:
     """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
+    kind = type(x)
+    found = _namespaces.get(kind)
+    if found is None:
+        found = _namespaces[kind] = _namespace(x)
+    return found
+
+
+#: The namespaces of the classes of arrays that have been seen: the search takes as long as a small operation.
+_namespaces: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
+
+
+def _namespace(x: Array) -> Any:
     if isinstance(x, np.ndarray | Beside) or sparse.issparse(x):
         return np
     _refuse_frames(x)
@@ -68,8 +81,12 @@ def dtype_like(dtype: Any, like: Array) -> Any:
     xp = namespace(like)
     if xp is np:
         return dtype
-    name = np.dtype(dtype).name if isinstance(dtype, type | np.dtype) else str(dtype).rpartition(".")[2]
-    return getattr(xp, name)
+    return getattr(xp, _dtype_name(dtype))
+
+
+def _dtype_name(dtype: Any) -> str:
+    """The name of a dtype of any library."""
+    return np.dtype(dtype).name if isinstance(dtype, type | np.dtype) else str(dtype).rpartition(".")[2]
 
 
 def is_complex(x: Array) -> bool:
@@ -90,11 +107,18 @@ def in_range(x: Array, dtype: Any) -> Array:
     """`x` in `dtype`, or unchanged if values would overflow or underflow there (such as squares of float32 numbers)."""
     if x.dtype == dtype:
         return x
+    if not isinstance(x, np.ndarray) and math.prod(x.shape) <= _LOOKED_AT_ON_HOST:
+        there = to_numpy(x)
+        return astype(x, dtype) if in_range(there, np.dtype(_dtype_name(dtype))) is not there else x
     xp = namespace(x)
     with np.errstate(over="ignore", under="ignore"):
         cast = astype(x, dtype)
     fits = xp.isfinite(cast) & ((xp.abs(cast) >= xp.finfo(dtype).smallest_normal) | (x == 0))
     return cast if bool(xp.all(fits)) else x
+
+
+#: Arrays of a device with so few numbers are looked at on the host, where operations begin at once.
+_LOOKED_AT_ON_HOST = 1 << 14
 
 
 def count_true(x: Array) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._xp import Array, count_true, cumulative_sum, namespace
+from .._xp import Array, count_true, cumulative_sum, to_numpy
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
@@ -53,13 +54,13 @@ class Tail:
 
     def plus(self, values: Array) -> Tail:
         """The tail with further eigenvalues `values` added."""
-        xp = namespace(values)
-        total = self.total + float(xp.sum(values))
+        values = to_numpy(values)
+        total = self.total + float(values.sum())
         if total <= 0.0:
             return Tail()
         shares, old = values / total, self.total / total
-        squares = None if self.squares is None else self.squares * old**2 + float(xp.sum(shares**2))
-        cubes = None if self.cubes is None else self.cubes * old**3 + float(xp.sum(shares**3))
+        squares = None if self.squares is None else self.squares * old**2 + float((shares**2).sum())
+        cubes = None if self.cubes is None else self.cubes * old**3 + float((shares**3).sum())
         return Tail(total, squares, cubes)
 
 
@@ -102,20 +103,25 @@ class Spectrum:
     #: Whether the mean was subtracted; if not, `mean` is zero.
     center: bool = True
 
+    @cached_property
+    def _on_host(self) -> np.ndarray:
+        """The eigenvalues in host memory, where single numbers are looked at."""
+        return to_numpy(self.values)
+
     @property
     def total(self) -> float:
         """Sum of all eigenvalues."""
-        return float(namespace(self.values).sum(self.values)) + self.tail.total
+        return float(self._on_host.sum()) + self.tail.total
 
     @property
     def rank_cut(self) -> float:
         """Eigenvalues at or below this cannot be distinguished from zero."""
-        return rank_cut(float(self.values[0]), int(self.vectors.shape[1]), self.epsilon)
+        return rank_cut(float(self._on_host[0]), int(self.vectors.shape[1]), self.epsilon)
 
     @property
     def rank(self) -> int:
         """The number of eigenvalues above `rank_cut`."""
-        return count_true(self.values > self.rank_cut)
+        return int(np.count_nonzero(self._on_host > self.rank_cut))
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others are added to the tail."""

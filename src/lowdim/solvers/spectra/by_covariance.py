@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ..._xp import Array, count_true, eps, namespace
+import numpy as np
+
+from ..._xp import Array, asarray_like, eps, namespace, to_numpy
 from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows, require_size
 from ...summaries import Moments
 from ..base import EIGH_WORK, Cost, Job, Request, RowsLike
@@ -78,23 +79,25 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     moments = request.about(moments)
     S = moments.scatter
     xp = namespace(S)
-    squares = xp.linalg.diagonal(S)
-    require_size(squares, mean, moments.weight, each=request.standardize)
-    scale = scales(squares, moments.mean, moments.weight, request)
+    # Vectors of single numbers are looked at on the host: a device would wait for each question.
+    squares = to_numpy(xp.linalg.diagonal(S))
+    require_size(squares, to_numpy(mean), moments.weight, each=request.standardize)
+    scale = scales(xp.linalg.diagonal(S), moments.mean, moments.weight, request)
     if scale is not None:
         S = S / scale[:, None] / scale[None, :]
-        squares = xp.linalg.diagonal(S)
-    unit = float(xp.max(squares)) or 1.0
+        squares = to_numpy(xp.linalg.diagonal(S))
+    unit = float(squares.max()) or 1.0
     S = S / unit
-    values, vectors = eigh_descending(S, at_least=request.k)
-    values = xp.clip(values, 0.0, None)
+    found, vectors = eigh_descending(S, at_least=request.k)
+    values = np.clip(to_numpy(found), 0.0, None)
     most = most_components(moments.n_rows, moments.weight, moments.n_features)
-    k = wanted_pairs(values, float(xp.sum(squares)) / unit, request, most)
+    k = wanted_pairs(values, float(squares.sum()) / unit, request, most)
     tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
-    n_free = min(count_true(squares > 0), request.free(moments.n_rows))
+    n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
+    on_device = asarray_like(values, S)
     return Spectrum(
-        values=values * unit,
+        values=on_device * unit,
         vectors=vectors,
         mean=moments.mean,
         scale=scale,
@@ -102,30 +105,30 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         weight=moments.weight,
         n_rows=moments.n_rows,
         status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
-        residual=_residual(S, values, vectors),
+        residual=_residual(S, on_device, vectors, values[0]),
         epsilon=moments.product_eps,
         center=request.center,
     )
 
 
-def _remaining_tail(S: Array, values: Array, squares: Array) -> Tail:
+def _remaining_tail(S: Array, values: np.ndarray, squares: np.ndarray) -> Tail:
     """The sums over the eigenvalues that were not computed, from the traces of S, S^2 and S^3."""
     if values.shape[0] == S.shape[0]:
         return Tail()
     xp = namespace(S)
-    total = max(float(xp.sum(squares)) - float(xp.sum(values)), 0.0)
-    second = max(float(xp.sum(S * S)) - float(xp.sum(values * values)), 0.0)
+    total = max(float(squares.sum()) - float(values.sum()), 0.0)
+    second = max(float(xp.sum(S * S)) - float((values * values).sum()), 0.0)
     if total == 0.0:
         return Tail()
     cubes = None
     if S.shape[0] <= _CUBES_UP_TO:
-        cubes = max(float(xp.sum((S @ S) * S)) - float(xp.sum(values**3)), 0.0) / total**3
+        cubes = max(float(xp.sum((S @ S) * S)) - float((values**3).sum()), 0.0) / total**3
     return Tail(total, second / total**2, cubes)
 
 
-def _residual(S: Array, values: Array, vectors: Array) -> float:
+def _residual(S: Array, values: Array, vectors: Array, largest: float) -> float:
     """max_k ||S w - lambda w|| / lambda_1."""
     xp = namespace(S)
-    largest: Any = float(values[0]) or eps(values)
+    largest = float(largest) or eps(values)
     R = vectors @ S - values[:, None] * vectors
     return float(xp.sqrt(xp.max(xp.sum(R * R, axis=1)))) / largest
