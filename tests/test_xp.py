@@ -6,11 +6,14 @@ import pytest
 from lowdim._xp import (
     Beside,
     Scratch,
+    affine_product,
     count_true,
     cumulative_sum,
     empty_columns,
     has_columns_in_one_piece,
+    in_range,
     is_array,
+    to_host,
     to_numpy,
 )
 
@@ -68,3 +71,37 @@ def test_differences_keep_the_order_of_the_rows(order, pieces):
     found = Scratch().difference(tables[0] if pieces == 1 else Beside(tables), b)
     np.testing.assert_array_equal(found, np.hstack(tables) - b)
     assert has_columns_in_one_piece(found) == (order == "F")
+
+
+def test_small_arrays_leave_a_device_together():
+    strict = pytest.importorskip("array_api_strict")
+    arrays = [np.arange(6.0).reshape(2, 3), None, np.array([7.0]), np.zeros((0, 2))]
+    found = to_host([None if x is None else strict.asarray(x) for x in arrays])
+    assert found[1] is None
+    for a, b in zip(arrays, found, strict=True):
+        if a is not None:
+            np.testing.assert_array_equal(a, b)
+    assert to_host([None, None]) == [None, None]
+    there = [np.ones(2), None]
+    assert to_host(there)[0] is there[0]
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_affine_products(library):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    X, A, c = np.arange(12.0).reshape(4, 3), np.arange(6.0).reshape(3, 2), np.array([-1.0, 5.0])
+    found = affine_product(*(xp.asarray(x) for x in (X, A, c)))
+    np.testing.assert_array_equal(np.from_dlpack(found), X @ A + c)
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("size", [3, 1 << 15], ids=["few numbers", "many numbers"])
+def test_numbers_out_of_range_keep_their_dtype_on_a_device(library, size):
+    """Few numbers are looked at on the host, and many on the device."""
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    fine = xp.asarray(np.linspace(0.0, 1.0, size))
+    assert in_range(fine, xp.float32).dtype == xp.float32
+    for bad in (1e300, 1e-300, np.nan):
+        x = np.ones(size)
+        x[1] = bad
+        assert in_range(xp.asarray(x), xp.float32).dtype == xp.float64

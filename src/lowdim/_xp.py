@@ -8,7 +8,7 @@ first, so that small fits do not pay for the search.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -41,6 +41,8 @@ def is_array(x: Any) -> bool:
 def namespace(x: Array) -> Any:
     """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
     kind = type(x)
+    if kind is Beside:
+        return namespace(x.pieces[0])
     found = _namespaces.get(kind)
     if found is None:
         found = _namespaces[kind] = _namespace(x)
@@ -52,7 +54,7 @@ _namespaces: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
 
 
 def _namespace(x: Array) -> Any:
-    if isinstance(x, np.ndarray | Beside) or sparse.issparse(x):
+    if isinstance(x, np.ndarray) or sparse.issparse(x):
         return np
     _refuse_frames(x)
     return compat.array_namespace(x)
@@ -60,7 +62,9 @@ def _namespace(x: Array) -> Any:
 
 def device(x: Array) -> Any:
     """The device of `x`, or None for NumPy arrays and SciPy sparse matrices."""
-    return None if isinstance(x, np.ndarray | Beside) or sparse.issparse(x) else compat.device(x)
+    if isinstance(x, Beside):
+        x = x.pieces[0]
+    return None if isinstance(x, np.ndarray) or sparse.issparse(x) else compat.device(x)
 
 
 def working_dtype(x: Array) -> Any:
@@ -166,6 +170,19 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def to_host(arrays: Sequence[Array | None]) -> list[np.ndarray | None]:
+    """Small arrays of one library and dtype, some of which may be None, as NumPy arrays. They leave a device together,
+    since it takes as long to begin a copy as to copy thousands of numbers."""
+    there = [x for x in arrays if x is not None]
+    if not there or isinstance(there[0], np.ndarray):
+        return list(arrays)
+    xp = namespace(there[0])
+    flat = to_numpy(xp.concat([xp.reshape(x, (-1,)) for x in there]))
+    edges = np.cumsum([math.prod(x.shape) for x in there])
+    parts = iter(part.reshape(x.shape) for part, x in zip(np.split(flat, edges[:-1]), there, strict=True))
+    return [None if x is None else next(parts) for x in arrays]
+
+
 def read_only(x: Array) -> Array:
     """A view of a NumPy array that cannot be written to; arrays of other libraries unchanged."""
     if isinstance(x, np.ndarray):
@@ -230,18 +247,22 @@ def concat_rows(pieces: list[Array]) -> Array:
 
 
 class Beside:
-    """NumPy arrays side by side, which are joined only if a single array is needed.
+    """Arrays of one library side by side, which are joined only if a single array is needed.
 
     It provides what summaries that work on the pieces need: shape, dtype, single rows and slices of rows.
     """
 
     ndim = 2
 
-    def __init__(self, pieces: list[np.ndarray]) -> None:
+    def __init__(self, pieces: list[Array]) -> None:
         self.pieces = pieces
         self.shape = (pieces[0].shape[0], sum(piece.shape[1] for piece in pieces))
         self.dtype = pieces[0].dtype
-        self.itemsize = pieces[0].itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return int(self.pieces[0].itemsize)
 
     def __getitem__(self, key: tuple[Any, slice]) -> Any:
         rows, columns = key
@@ -249,15 +270,25 @@ class Beside:
             raise IndexError("only whole rows can be taken")
         if isinstance(rows, slice | np.ndarray):
             return Beside([piece[rows, :] for piece in self.pieces])
-        return np.concatenate([piece[rows, :] for piece in self.pieces])
+        return namespace(self).concat([piece[rows, :] for piece in self.pieces])
 
     def astype(self, dtype: Any, copy: bool = False) -> Beside:
         """All pieces in `dtype`."""
         return Beside([piece.astype(dtype, copy=copy) for piece in self.pieces])
 
-    def joined(self) -> np.ndarray:
-        """The pieces as one array."""
-        return np.concatenate(self.pieces, axis=1)
+    def joined(self, dtype: Any = None) -> Array:
+        """The pieces as one array, of another `dtype` if one is given."""
+        xp = namespace(self)
+        if dtype is None or dtype == self.dtype:
+            return xp.concat(self.pieces, axis=1)
+        # Each piece is converted where it is written.
+        out = xp.empty(self.shape, dtype=dtype, device=device(self))
+        start = 0
+        for piece in self.pieces:
+            stop = start + piece.shape[1]
+            out[:, start:stop] = piece
+            start = stop
+        return out
 
 
 def has_columns_in_one_piece(block: Any) -> bool:
@@ -300,6 +331,11 @@ def _ones(n: int, dtype: Any) -> np.ndarray:
 def _are_contiguous(*arrays: np.ndarray) -> bool:
     """Whether all arrays are contiguous in memory, row by row."""
     return all(array.flags.c_contiguous for array in arrays)
+
+
+def affine_product(X: Array, A: Array, c: Array) -> Array:
+    """X A + c for a row c, in one operation where the library has one."""
+    return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c
 
 
 #: For tables with fewer than _NARROW columns, a difference is computed for _FOLD rows at a time.

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, Scratch, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
+from ._xp import Array, Scratch, affine_product, asarray_like, astype, dense, device, is_sparse, namespace, wide_dtype
 from .linalg import row_lengths
 
 #: The largest number of features of a polynomial map.
 _MOST = 2_000_000
 #: On a device, rows are centred after a product if the mean adds at most this many deviations to it.
 _SMALL_MEAN = 4.0
+#: The size of blocks on a device that are multiplied by a matrix as they are, and of those that are copied for that.
+_WITHOUT_COPY_BYTES, _COPIED_BYTES = 16 << 30, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -373,9 +375,6 @@ class AffineMap:
     ('AffineMap', array([1., 1.]))
     """
 
-    #: Large blocks take at most the memory of one more such block.
-    needs_little = True
-
     def __init__(self, matrix: Array, mean: Array, deviation: float) -> None:
         self.matrix, self.mean, self.deviation = matrix, mean, deviation
         self._converted: dict[Any, tuple[Array, Array, Array]] = {}
@@ -395,10 +394,15 @@ class AffineMap:
                 return block @ matrix - offset
             block = dense(block)
         elif not isinstance(block, np.ndarray) and self._mean_is_small():
-            return block @ matrix - offset
+            return affine_product(block, matrix, -offset)
         if not hasattr(self._local, "scratch"):
             self._local.scratch = Scratch()
         return self._local.scratch.difference(block, centre) @ matrix
+
+    @property
+    def device_bytes(self) -> int:
+        """The size of blocks on a device: large ones take no memory beside the results, or that of one more block."""
+        return _WITHOUT_COPY_BYTES if self._mean_is_small() else _COPIED_BYTES
 
     def _mean_is_small(self) -> bool:
         """Whether the part of a product that is due to the mean cannot be much larger than the largest deviation. Then

@@ -435,7 +435,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
 def _in_float32_range(squares: list[Array]) -> bool:
     """Whether sums of squares neither overflow nor underflow in float32."""
     low, high = FLOAT32_SQUARES
-    return low < max(float(namespace(s).max(s)) for s in squares) < high
+    xp = namespace(squares[0])
+    return low < float(xp.max(xp.stack([xp.max(s) for s in squares]))) < high
 
 
 def _measure_again(D: np.ndarray, X: Any, Y: Any, below: float) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import FourthMoments, Moments, summarize
+from lowdim._xp import Beside
 from lowdim.features import Polynomial
 from lowdim.reading.blocks import rows_to_sum
 from lowdim.sources import BesideSource, open_source
@@ -32,7 +33,13 @@ def test_blocks_that_are_copies_are_smaller():
     assert n_bytes(open_source(whole)) == MADE
     assert n_bytes(open_source([X, X])) == MADE
     assert n_bytes(open_source(X), weighted=True) == MADE
-    assert n_bytes(BesideSource([open_source(X), open_source(X)])) == MADE
+    assert n_bytes(BesideSource([open_source(X), open_source(strict.astype(X, strict.float32))])) == MADE
+
+
+def test_tables_side_by_side_are_not_copied():
+    assert n_bytes(BesideSource([open_source(X), open_source(X)])) == VIEWS
+    (block,) = BesideSource([open_source(X), open_source(X)]).blocks(100)
+    assert isinstance(block, Beside) and block.joined().shape == (X.shape[0], 16)
 
 
 def test_blocks_that_take_memory_to_make_or_to_sum_up_are_smallest():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import Moments
+from lowdim._xp import Beside
 from lowdim.errors import NonFiniteBlock
 from lowdim.summaries import device_sums
 
@@ -131,3 +132,31 @@ def test_zeros_and_ones_beside_a_column_that_is_shifted_are_exact(library, slice
     expected = (centred.T @ centred).astype(float)
     np.testing.assert_allclose(found[:4, :4], expected[:4, :4], rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(np.diagonal(found), np.diagonal(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [127, 128, 131])
+@pytest.mark.parametrize("n", [1, 50, 700])
+def test_products_of_many_columns(library, slices, n, p):
+    """From 128 columns on, half of the columns are multiplied by all, and the others by themselves."""
+    rows = RNG.standard_normal((n, p)) + 0.5
+    found = np.from_dlpack(moments(library, rows).scatter)
+    centred = rows - rows.mean(axis=0)
+    np.testing.assert_allclose(found, centred.T @ centred, atol=1e-10)
+    np.testing.assert_allclose(found, found.T, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 1024, 2048, 5000])
+def test_tall_products(library, n):
+    X, Y = RNG.standard_normal((n, 3)), RNG.standard_normal((n, 4))
+    found = device_sums.tall_product(library.asarray(X), library.asarray(Y))
+    np.testing.assert_allclose(np.from_dlpack(found), X.T @ Y, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tables_side_by_side_on_a_device(library, slices, dtype):
+    """They are joined slice by slice, in float64 if the products are."""
+    pieces = [library.asarray(part.astype(dtype)) for part in (ROWS[:, :2], ROWS[:, 2:])]
+    summary = Moments(6, groups=[2, 4], wide=True)
+    summary.update(Beside(pieces))
+    expected = moments(library, ROWS.astype(dtype), dtype, groups=[2, 4], wide=True)
+    np.testing.assert_allclose(np.from_dlpack(summary.scatter), np.from_dlpack(expected.scatter), rtol=1e-13, atol=1e-9)

@@ -38,8 +38,10 @@ class _LogCosh(Density):
     def terms(
         self, Y: Array, weights: Array | None, room: list[np.ndarray] | None, *, measured: bool = True
     ) -> tuple[Array, Array, Array]:
-        if room is None or weights is not None:
+        if weights is not None:
             return super().terms(Y, weights, room, measured=measured)
+        if room is None:
+            return self._terms(Y, measured)
         q, (psi, slope, spare), energy = self.quadratic, room, None
         np.tanh(Y, out=psi)
         np.multiply(psi, psi, out=slope)
@@ -52,6 +54,16 @@ class _LogCosh(Density):
             if measured:
                 energy += 0.5 * column_sums(np.multiply(spare, Y, out=spare))
         return psi, slope, energy
+
+    def _terms(self, Y: Array, measured: bool) -> tuple[Array, Array, Array]:
+        """The same without arrays to work in, in as few operations: on a device each of them reads its arrays again."""
+        xp, q, energy = namespace(Y), self.quadratic, None
+        t = xp.tanh(Y)
+        if measured:
+            energy = column_sums(xp.abs(Y)) - column_sums(xp.log1p(xp.abs(t))) + Y.shape[0] * self._log_normaliser
+            if q:
+                energy = energy + 0.5 * q * column_sums(Y * Y)
+        return t + q * Y if q else t, (q + 1.0) - t * t, energy
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,15 @@ def median_distance(
         w = w[chosen]
     D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows)).astype(float)
     i, j = np.triu_indices(len(D), 1)
-    apart = D[i, j] > 0
+    distances = D[i, j]
+    apart = distances > 0
     if not np.any(apart):
         if metric is None and np.any(city_block(rows, rows[:1]) > 0):
             raise too_small("all columns")
         return 1.0
     # In units of the largest weight, so that products of two weights do not overflow.
     w = w / w.max()
-    median = _weighted_median(D[i, j][apart], (w[i] * w[j])[apart])
+    median = _weighted_median(distances[apart], (w[i] * w[j])[apart])
     if not median < math.inf:
         raise ValueError("distances between rows overflow; rescale the rows (divide them by a constant).")
     if median < np.finfo(float).smallest_normal:
@@ -90,6 +91,8 @@ def median_distance(
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     """The median of values that are each repeated `weights` times; halfway between two values, their mean."""
+    if np.all(weights == weights[0]):
+        return float(np.median(values))
     order = np.argsort(values)
     values, reached = values[order], np.cumsum(weights[order])
     half = reached[-1] / 2.0

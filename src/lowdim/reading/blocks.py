@@ -24,15 +24,13 @@ _DEVICE_BYTES = 128 << 20
 #: Blocks that are summed up in slices are larger, since the host waits for the device at the end of each: first the
 #: size of parts of an array that is there, then of blocks that have to be made.
 _SLICED_VIEWS_BYTES, _SLICED_BYTES = 4 << 30, 512 << 20
-#: Size of the blocks on a device that are mapped by a function which needs little memory beside its results.
-_DEVICE_MAP_BYTES = 1 << 30
 
 
 def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None) -> int:
-    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse, or
-    that need little memory on a device."""
+    """The number of rows of a block for `map_rows`; blocks are larger for functions that keep sparse blocks sparse, and
+    on a device for those that say so."""
     stored = source.traits.stored if getattr(function, "keeps_sparse", False) else 1.0
-    on_device = _DEVICE_MAP_BYTES if getattr(function, "needs_little", False) else _DEVICE_BYTES
+    on_device = _DEVICE_BYTES if source.traits.host else getattr(function, "device_bytes", _DEVICE_BYTES)
     entries = max(1.0, source.shape[1] * stored)
     n_bytes = _MAP_COLUMNS_BYTES if source.traits.column_blocks else _MAP_BYTES
     return block_rows(source, max(64, int(n_bytes / (entries * source.traits.itemsize))), on_device)

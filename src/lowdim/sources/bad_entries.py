@@ -72,15 +72,16 @@ def _one_row(
 ) -> tuple[Any, Sequence[int] | np.ndarray, Array | None]:
     """Of a block on a device only the first row with the largest `measure`, so that no more is copied to the host. All
     others are left as they are."""
-    if isinstance(block, np.ndarray | Beside) or is_sparse(block):
-        return block, row_numbers, weights
     xp = namespace(block)
+    if xp is np:
+        return block, row_numbers, weights
     n, p = block.shape
     step = max(1, _LOOKED_AT // p)
     most, row = -1.0, 0
     for i in range(0, n, step):
         part = slice(i, min(i + step, n))
-        found = measure(block[part, :])
+        rows = block[part, :]
+        found = measure(rows.joined() if isinstance(rows, Beside) else rows)
         if weights is not None:
             found = xp.where(weights[part] > 0, found, xp.zeros_like(found))
         first = int(xp.argmax(found))

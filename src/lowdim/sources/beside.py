@@ -29,7 +29,7 @@ class BesideSource(Source):
 
     Notes
     -----
-    Blocks are arrays of the library of the first source. NumPy blocks are returned as `Beside`, which copies nothing.
+    Blocks are arrays of the library of the first source. Dense ones are returned as `Beside`, which copies nothing.
     If sparse and dense tables are combined, blocks are sparse if the widest table is.
     """
 
@@ -63,6 +63,7 @@ class BesideSource(Source):
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
             itemsize=4 if narrow else 8,
+            views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
         )
 
     @property
@@ -151,7 +152,7 @@ class BesideSource(Source):
         if self.traits.host:
             return Beside([np.asarray(to_numpy(b), dtype=self.dtype) for b in blocks])
         like = self.empty(0)
-        return namespace(like).concat([astype(asarray_like(b, like), self.dtype) for b in blocks], axis=1)
+        return Beside([astype(asarray_like(b, like), self.dtype) for b in blocks])
 
 
 def _between(source: Source, i: int, j: int) -> Source:

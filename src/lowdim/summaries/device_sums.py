@@ -12,17 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._xp import Array, astype, column_sums, device, namespace, to_numpy, wide_dtype
+from .._xp import Array, Beside, astype, column_sums, device, namespace, to_numpy, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT32_SQUARES
 
 #: The size, and the largest number of rows, of the slices of a block whose products are computed in the dtype of the
 #: rows, and added in float64. Products of more rows lose digits of float32: with 256 columns of normal numbers, the
 #: largest eigenvalues had errors of 2e-8 for 2^18 rows, and of 6e-7 for 2^21.
-_SLICE_BYTES, _SLICE_ROWS = 256 << 20, 1 << 18
-#: Up to this many columns, a slice is a stack of matrices of this many rows, whose products are computed together: one
-#: product of a long and narrow matrix keeps few of the cores of a device busy, and adds up too many numbers in turn.
-_NARROW, _STACKED_ROWS = 64, 1024
+_SLICE_BYTES, _SLICE_ROWS = 512 << 20, 1 << 19
+#: Up to this many columns, a slice is multiplied by itself as a long and narrow matrix.
+_NARROW = 64
+#: A product of long and narrow matrices on a device is the sum of products of so many rows, which are computed
+#: together: one product keeps few of the cores of a device busy, and adds up too many numbers in turn.
+_STACKED_ROWS = 1024
+#: From this many columns on, the parts of a product that are the same by symmetry are computed once: three quarters of
+#: the multiplications, in two products.
+_HALVES_FROM = 128
 #: The shift of the first block is the mean of this many rows.
 _PILOT_ROWS = 4096
 #: A better shift is needed if the variance of a column is a smaller part than this of its mean square about the shift:
@@ -48,7 +53,7 @@ def device_sums(
 
     Parameters
     ----------
-    block : array of shape (n, p)
+    block : array or Beside of shape (n, p)
     weights : array of shape (n,), optional
     weight : float
         Their sum, or n.
@@ -98,7 +103,7 @@ def _shift_for(block: Array, known: Known | None) -> Array | None:
     if known is not None:
         shift, near = known.mean, known.weight * known.mean**2 <= known.squares
     else:
-        first = astype(block[: min(_PILOT_ROWS, block.shape[0]), :], wide_dtype(xp, device(block)))
+        first = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
         mean = xp.mean(first, axis=0)
         near = mean**2 <= xp.mean((first - mean) ** 2, axis=0)
         shift = xp.where(xp.max(first, axis=0) == xp.min(first, axis=0), first[0, :], mean)
@@ -115,32 +120,59 @@ def _sums_about(shift: Array | None, block: Array, weights: Array | None, dtype:
     rows = max(2 * p, _SLICE_BYTES // (p * (4 if dtype == xp.float32 else 8)))
     if p > _NARROW:
         rows = min(rows, max(2 * p, _SLICE_ROWS))
-    s = P = None
+    s: Any = None
+    P: Any = None
     for i in range(0, n, rows):
         part = slice(i, min(i + rows, n))
-        Z = astype(block[part, :], dtype)
+        Z = _rows(block, part, dtype)
         if shift is not None:
             Z = Z - astype(shift, dtype)
         w = None if weights is None else astype(weights[part], dtype)
         s_part = astype(column_sums(Z, w), widest)
         if w is not None:
             Z = Z * xp.sqrt(w)[:, None]
-        P_part = _products(Z, widest)
-        s, P = (s_part, P_part) if s is None else (s + s_part, P + P_part)
-    return s, P
+        P_part = [astype(product, widest) for product in _products(Z, widest)]
+        s = s_part if s is None else s + s_part
+        P = P_part if P is None else [a + b for a, b in zip(P, P_part, strict=True)]
+    return s, _joined(P)
 
 
-def _products(Z: Array, widest: Any) -> Array:
-    """Z^T Z in the dtype of Z, the sum of several such products in `widest`."""
-    n, p = Z.shape
-    xp = namespace(Z)
+def _rows(block: Array, part: slice, dtype: Any) -> Array:
+    """Some rows of a block in `dtype`; tables side by side are joined."""
+    rows = block[part, :]
+    return rows.joined(dtype) if isinstance(rows, Beside) else astype(rows, dtype)
+
+
+def _products(Z: Array, widest: Any) -> list[Array]:
+    """Z^T Z in the dtype of Z, or the sum of several such products in `widest`. If Z has many columns, only its upper
+    half of rows, and the right half of the lower ones: the left half is known from the upper one by symmetry."""
+    p = Z.shape[1]
+    if p >= _HALVES_FROM:
+        left, right = Z[:, : p // 2], Z[:, p // 2 :]
+        return [left.T @ Z, right.T @ right]
+    return [Z.T @ Z if p > _NARROW else tall_product(Z, Z, widest)]
+
+
+def tall_product(X: Array, Y: Array, dtype: Any = None) -> Array:
+    """X^T Y for long and narrow matrices. On a device it is the sum, in `dtype`, of products of a thousand rows."""
+    xp, n = namespace(X), X.shape[0]
     k = n // _STACKED_ROWS
-    if p > _NARROW or k < 2:
-        return astype(Z.T @ Z, widest)
-    stack = xp.reshape(Z[: k * _STACKED_ROWS, :], (k, _STACKED_ROWS, p))
-    P = xp.sum(xp.matrix_transpose(stack) @ stack, axis=0, dtype=widest)
-    rest = Z[k * _STACKED_ROWS :, :]
-    return P + astype(rest.T @ rest, widest)
+    if xp is np or k < 2:
+        return X.T @ Y if dtype is None else astype(X.T @ Y, dtype)
+    m = k * _STACKED_ROWS
+    left, right = (xp.reshape(A[:m, :], (k, _STACKED_ROWS, A.shape[1])) for A in (X, Y))
+    found = xp.sum(xp.matrix_transpose(left) @ right, axis=0, dtype=dtype)
+    return found if m == n else found + astype(X[m:, :].T @ Y[m:, :], found.dtype)
+
+
+def _joined(P: list[Array]) -> Array:
+    """The symmetric matrix whose parts `_products` gives."""
+    if len(P) == 1:
+        return P[0]
+    xp = namespace(P[0])
+    upper, corner = P
+    lower = xp.concat([upper[:, upper.shape[0] :].T, corner], axis=1)
+    return xp.concat([upper, lower], axis=0)
 
 
 def _look(s: Array, squares: Array, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:

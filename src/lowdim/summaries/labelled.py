@@ -123,7 +123,7 @@ class Labelled(Summary, Generic[S]):
         k = len(self.counts)
         if isinstance(block, Beside) and block.pieces[-1].shape[1] == k:
             rows: Any = Beside(block.pieces[:-1]) if len(block.pieces) > 2 else block.pieces[0]
-            return rows, block.pieces[-1].astype(np.int64)
+            return rows, to_numpy(block.pieces[-1]).astype(np.int64)
         if isinstance(block, Beside):
             block = block.joined()
         rows, labels = block[:, :-k], block[:, -k:]
@@ -150,7 +150,9 @@ def _taken(block: Array, where: Any) -> Array:
         return block[where] if block.ndim == 1 else block[where, :]
     if isinstance(block, np.ndarray):
         return block[where]
-    if isinstance(block, Beside) or is_sparse(block):
+    if isinstance(block, Beside):
+        return Beside([_taken(piece, where) for piece in block.pieces])
+    if is_sparse(block):
         return block[where, :]
     xp = namespace(block)
     index = xp.asarray(where, device=block.device)

@@ -225,7 +225,7 @@ class Moments(ScatterSummary):
 
     def _dense_sums(self, block: Array, weights: Array | None, weight: float) -> tuple[Array, Array, Array, float]:
         """Shift, sums and products of a dense block about the shift, and the machine epsilon of the products."""
-        if not isinstance(block, np.ndarray | Beside):
+        if namespace(block) is not np:
             squares = None if self.mean is None else namespace(self.scatter).linalg.diagonal(self.scatter)
             known = None if self.mean is None else Known(self.weight, self.mean, squares)
             return device_sums(block, weights, weight, known, self.groups, self.wide)

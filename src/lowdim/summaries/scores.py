@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
+import math
 from typing import Any, Self
 
 import numpy as np
 
-from .._xp import Array, Scratch, astype, column_sums, dense, device, namespace, wide_dtype
+from .._xp import (
+    Array,
+    Scratch,
+    affine_product,
+    asarray_like,
+    astype,
+    column_sums,
+    dense,
+    device,
+    namespace,
+    to_numpy,
+    wide_dtype,
+)
 from ..densities import Density, parse_density
 from ..errors import NonFiniteBlock, density_not_finite
 from .base import Changes, Layout, Summary, check_columns, total_weight
+from .device_sums import tall_product
 
 #: Rows of a block: enough that the work of a call outweighs switching between threads. Narrow blocks have more rows, as
 #: long as about six arrays of the size of the block stay in the cache of a core.
@@ -24,6 +36,8 @@ _LARGEST = 1e8
 #: instead of (x - mean) A. Sources have a standard deviation of about one, so the subtraction then loses no digit that
 #: float32 has.
 _NEAR = 1e6
+#: The same on a device for sources that are computed in float32, which are used while the gradient is large.
+_NEAR_FLOAT32 = 32.0
 _SUMS = ("products", "slopes", "energy", "curvature", "fourth")
 
 
@@ -119,6 +133,7 @@ class ScoreMoments(Summary):
         self.energy: Any = None
         self.fourth: Any = None
         self._ready: tuple[Array, Array, Array] | None = None
+        self._near = False
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
         self._wide: np.ndarray | None = None
@@ -136,15 +151,15 @@ class ScoreMoments(Summary):
         psi, slope, energy = self.density.terms(Y, w, room, measured=self.measured)
         if w is not None:
             psi, slope = psi * w[:, None], slope * w[:, None]
-        sums = {"products": psi.T @ Y, "slopes": column_sums(slope)}
+        sums = {"products": tall_product(psi, Y), "slopes": column_sums(slope)}
         if self.curved or self.measured:
             squares = _squared(Y, room)
         if self.curved:
-            sums["curvature"] = slope.T @ squares
+            sums["curvature"] = tall_product(slope, squares)
         if self.measured:
             sums["energy"], sums["fourth"] = energy, column_sums(_squared(squares, room), w)
         # If one of the sums is not finite, neither is the sum of all of them.
-        if not bool(xp.isfinite(xp.sum(reduce(add, sums.values())))):
+        if not math.isfinite(float(xp.sum(xp.concat([xp.reshape(part, (-1,)) for part in sums.values()])))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
@@ -190,10 +205,20 @@ class ScoreMoments(Summary):
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
         if self._ready is None or self._ready[0].dtype != unmixed_in:
-            mean = astype(self.mean, wide)
-            self._ready = astype(self.A, unmixed_in), mean, mean @ astype(self.A, wide)
+            mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
+            # All terms of a product count, since they may cancel in the mean of the sources.
+            most = float((np.abs(mean) @ np.abs(A)).max(initial=0.0))
+            self._near = most < (_NEAR_FLOAT32 if unmixed_in == xp.float32 else _NEAR)
+            self._ready = (
+                asarray_like(A, block, dtype=unmixed_in),
+                asarray_like(mean, block, dtype=wide),
+                asarray_like(mean @ A, block, dtype=wide),
+            )
         A, mean, offset = self._ready
         if not isinstance(block, np.ndarray):
+            if self._near:
+                # Rows that are centred after the product need not be copied, and lose no digits that matter.
+                return astype(affine_product(astype(block, unmixed_in), A, astype(-offset, unmixed_in)), dtype), None
             return astype(astype(astype(block, wide) - mean, unmixed_in) @ A, dtype), None
         n, k = len(block), A.shape[1]
         if not self._room or self._room[0].shape[0] < n:

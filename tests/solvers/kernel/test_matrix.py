@@ -147,10 +147,10 @@ def test_tiles_of_the_plan_are_those_of_the_matrix():
     assert Nystrom(100).n_bytes(job) < 10**8
 
 
-@pytest.mark.parametrize("n", [1, 4096, 4097, 9000, 20_000, 100_000])
+@pytest.mark.parametrize("n", [1, 8192, 8193, 9000, 20_000, 100_000])
 def test_tiles_on_a_device_have_about_the_same_size(n):
     size = kernel_base.tile_rows(n, host=False)
     count = -(-n // size)
-    assert size <= 4096
-    assert count == -(-n // 4096)
+    assert size <= 8192
+    assert count == -(-n // 8192)
     assert count * size - n < count

@@ -112,3 +112,37 @@ def test_steps_solve_the_equations_of_newton():
         return -(direct.gradient + 0.5 * direct.hessian() @ move) @ move
 
     assert decrease(by_cg.move) > 0.99 * decrease(step.move)
+
+
+@pytest.fixture(params=["array_api_strict", "torch"])
+def on_device(request, monkeypatch):
+    """A function that gives the objective of a matrix as if it were on a device, whatever its size."""
+    library = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
+    monkeypatch.setattr(concentrated, "_ON_DEVICE_FROM", 2)
+    return lambda R: OfCovariance(library.asarray(R))
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("near", [True, False], ids=["exact", "leading part"])
+def test_a_device_gives_the_same(on_device, monkeypatch, k, near):
+    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    # Pieces of one, two and all factors.
+    for pieces in (1, 2 * len(Y) ** 2, 1 << 20):
+        monkeypatch.setattr(concentrated, "_PAIRS", pieces)
+        here, there = (form.at(Y, k, near=near) for form in (FORMS["covariance"], on_device(Z.T @ Z)))
+        assert here.exact == there.exact == near
+        np.testing.assert_allclose(there.value, here.value, rtol=1e-13)
+        np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-12)
+        np.testing.assert_allclose(there.hessian(), here.hessian(), atol=1e-11)
+        free = np.arange(len(Y)) != 2
+        np.testing.assert_allclose(there.newton_step(free).move, here.newton_step(free).move, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_all_uniquenesses_times_the_best_factor(k):
+    objective = FORMS["covariance"]
+    at = objective.at(Y, k)
+    best = objective.at(Y + at.stretch, k)
+    assert best.stretch == pytest.approx(0.0, abs=1e-12)
+    for step in (-0.01, 0.01):
+        assert objective.at(best.y + step, k).value > best.value

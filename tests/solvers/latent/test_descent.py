@@ -5,7 +5,9 @@ import pytest
 
 from lowdim import Moments
 from lowdim.solvers import Newton, NewtonCG, Status
-from lowdim.solvers.latent.concentrated import OfCovariance, OfRows
+from lowdim.solvers.latent import concentrated
+from lowdim.solvers.latent.concentrated import OfCovariance, OfRows, Step
+from lowdim.solvers.latent.corrections import Corrections
 from lowdim.solvers.latent.descent import Descent
 from parity.reference import data
 
@@ -143,3 +145,71 @@ def test_a_root_of_moments_and_a_root_with_more_rows_than_the_rank():
     for other in (by_moments, in_blocks):
         np.testing.assert_allclose(other.loglike_[-1], by_rows.loglike_[-1], rtol=1e-10)
         np.testing.assert_allclose(other.loadings_, by_rows.loadings_, atol=1e-6)
+
+
+# ---- Many columns: exact second derivatives only near the end
+
+
+def misfit(p=40, factors=6, seed=3):
+    """A correlation matrix with more factors than are fitted, so that the leading part of the second derivatives is far
+    from all of them."""
+    rng = np.random.default_rng(seed)
+    B = rng.standard_normal((factors, p)) * np.linspace(0.5, 2.0, factors)[:, None]
+    S = B.T @ B + np.diag(rng.uniform(0.5, 1.5, p))
+    sd = np.sqrt(np.diagonal(S))
+    return S / sd / sd[:, None]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_exact_steps_near_the_end_find_the_same_optimum(monkeypatch, k):
+    R = misfit()
+    expected = descent(R, k, tol=1e-10).search()
+    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    found = descent(R, k, tol=1e-10).search()
+    assert found.status is Status.CONVERGED
+    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+    np.testing.assert_allclose(found.psi, expected.psi, rtol=1e-6)
+
+
+def test_exact_steps_replace_many_usual_ones(monkeypatch):
+    R, k, used = misfit(), 3, []
+
+    class Watched(OfCovariance):
+        def at(self, y, k, *, near=False):
+            used.append(near)
+            return super().at(y, k, near=near)
+
+    monkeypatch.setattr(concentrated, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(Watched, "price", lambda self, k: 0.5)
+    found = Descent(Watched(R), k, tol=1e-10, max_iter=200, floor=FLOOR).search()
+    assert any(used) and not used[0]
+    assert found.residual < 1e-12
+    usual = len(used)
+    used.clear()
+    monkeypatch.setattr(Watched, "price", lambda self, k: np.inf)
+    Descent(Watched(R), k, tol=1e-10, max_iter=200, floor=FLOOR).search()
+    assert not any(used) and len(used) > usual
+
+
+def test_corrections_give_the_curvature_of_the_last_step():
+    """The corrected inverse of the second derivatives maps the last difference of gradients to the last step."""
+    objective, free = OfCovariance(misfit()), np.ones(40, dtype=bool)
+    corrections, rng = Corrections(), np.random.default_rng(0)
+    y = np.log(rng.uniform(0.3, 0.6, 40))
+    at = objective.at(y, 3)
+    corrections.step(at, free)
+    after = objective.at(y + 0.01 * rng.standard_normal(40), 3)
+    corrections.note(at, after)
+
+    class Linear:
+        """A point whose gradient is the last difference, and whose plain steps are those of the identity."""
+
+        gradient = after.gradient - at.gradient
+
+        def newton_step(self, free, gradient=None):
+            return Step(-np.where(free, self.gradient if gradient is None else gradient, 0.0), True)
+
+    np.testing.assert_allclose(corrections.step(Linear(), free).move, at.y - after.y, atol=1e-12)
+    # Other coordinates are free now, so what is remembered is of no use.
+    free[3] = False
+    assert corrections.step(Linear(), free).move[3] == 0.0

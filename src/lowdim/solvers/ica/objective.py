@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, eps, to_numpy
+from ..._xp import Array, eps, to_host, to_numpy
 from ...densities import Density
 from ...features import affine
 from ...linalg import FLOAT32_EPS
@@ -104,6 +104,8 @@ class Objective:
         self, rows: RowsLike, mean: Array, whitening: Array, density: Density, *, may_narrow: bool = False
     ) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
+        #: The same in host memory.
+        self._host_mean, self._host_whitening = to_numpy(mean), to_numpy(whitening)
         self.density, self.may_narrow = density, may_narrow
         #: Number of passes over the rows so far, and their total weight, known after the first pass.
         self.passes, self.weight = 0, 0.0
@@ -122,8 +124,7 @@ class Objective:
         self.passes += 1
         sample = self._rows.summarize(Sample(self._rows.shape[1], size, seed=seed))
         weights = None if np.all(sample.weights == 1.0) else sample.weights
-        K = to_numpy(self._whitening)
-        white = affine(K.T, to_numpy(self._mean), 1.0)(sample.rows.astype(np.float64))
+        white = affine(self._host_whitening.T, self._host_mean, 1.0)(sample.rows.astype(np.float64))
         # Solvers need rows whose own covariance is the identity. If the covariance of the sample is far from it, a few
         # rows have most of the variance of a source, and a sample does not represent all rows.
         moments = self._rows.of(white, weights).summarize(Moments(k))
@@ -155,15 +156,14 @@ class Objective:
             zero = np.zeros(len(W))
             sums = self._narrow_rows.summarize(ScoreMoments(W.T, zero, self.density, **options))
         else:
-            like = self._whitening
-            A = like.T @ asarray_like(W.T, like, dtype=like.dtype)
-            sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
+            A = self._host_whitening.T @ W.T
+            sums = self._rows.summarize(ScoreMoments(A, self._host_mean, self.density, **options))
         self.weight = sums.weight
-        products, slopes = (to_numpy(part) / sums.weight for part in (sums.products, sums.slopes))
-        energy, fourth, curvature = (
-            None if part is None else to_numpy(part) / sums.weight
-            for part in (sums.energy, sums.fourth, sums.curvature)
+        names = ("products", "slopes", "energy", "fourth", "curvature")
+        products, slopes, energy, fourth, curvature = (
+            None if part is None else part / sums.weight for part in to_host([getattr(sums, name) for name in names])
         )
+        assert products is not None and slopes is not None
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)
         return self._last
 

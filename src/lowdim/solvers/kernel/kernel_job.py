@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Number of rows of a tile of the kernel matrix: a float64 tile and its products fit into the cache of a core.
 TILE = 512
 #: On a device tiles are larger, because each tile costs several kernel launches, and the host waits for it.
-_DEVICE_TILE = 4096
+_DEVICE_TILE = 8192
 #: Number of rows whose pairs are used to estimate the error of a map.
 PAIRS = 2000
 #: Number of rows that a plan assumes if it is unknown.

@@ -182,10 +182,12 @@ class KernelMatrix:
         thirtieth of their size, is added to include directions that those rows do not show.
         """
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
-        V = asarray_like(random.standard_normal((self.n, b)), self.diagonal, dtype=self._dtype)
+        # Uniform numbers with the mean 0 and the variance 1: normal ones would take five times as long.
+        V = asarray_like(math.sqrt(12.0) * (random.random((self.n, b)) - 0.5), self.diagonal, dtype=self._dtype)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
         means = K.mean(axis=0)
-        U = eigh_descending(K - means - means[:, None] + means.mean())[1][: min(b, len(K) // 2)].T
+        wanted = min(b, len(K) // 2)
+        U = eigh_descending(K - means - means[:, None] + means.mean(), at_least=max(wanted, 1))[1][:wanted].T
         U = asarray_like(np.ascontiguousarray(U), self.diagonal, dtype=self._dtype)
         if U.shape[1] == 0:
             return V

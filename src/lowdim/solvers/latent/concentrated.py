@@ -306,7 +306,7 @@ def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
     step = max(1, _PAIRS // p**2)
     total = xp.zeros_like(vectors)
     for i in range(0, k, step):
-        part = slice(i, i + step)
+        part = slice(i, min(i + step, k))
         B = xp.reshape(omega[:, part][:, :, None] * vectors[:, None, :], (p, -1))
         total = total + (B * xp.reshape(factors[part, :], (-1,))) @ B.T
     return total

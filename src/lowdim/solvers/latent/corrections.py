@@ -12,8 +12,8 @@ from .concentrated import Point, Step
 _REMEMBERED = 5
 #: A step shows a curvature if s^T z is more than this share of |s| |z|.
 _LEAST_CURVATURE = 1e-8
-#: Corrections that make the largest entry of a step larger than this, and than so many times that of the plain step, are
-#: forgotten.
+#: Corrections that make the largest entry of a step larger than this, and than so many times that of the plain step,
+#: are forgotten.
 _LONGEST, _LONGER = 1.0, 4.0
 
 
@@ -41,7 +41,7 @@ class Corrections:
         """The corrected step in the coordinates that are `free`; the plain one if these are others than before."""
         if self._free is None or not np.array_equal(free, self._free):
             self._pairs.clear()
-            self._free = free
+            self._free = free.copy()
         if not self._pairs:
             return at.newton_step(free)
         q, shares = np.where(free, at.gradient, 0.0), []

@@ -54,8 +54,10 @@ class Newton(LatentSolver):
         dL/dy = 1 + sum_{j <= k} (theta_j - 1) omega_j^2 - diag S*.
 
     The second derivatives [2]_ are exact if they are affordable. With many columns and factors, only their leading part
-    is used until the iteration is so near the end that a few exact steps take less time. Where they are not positive definite, curvatures are
-    replaced by their absolute values. The method takes p^2 numbers of memory and does not need the rows.
+    is used, corrected by what the last steps have shown, until the iteration is so near the end that a few exact steps
+    take less time. Where the second derivatives are not positive definite, curvatures are replaced by their absolute
+    values. The method takes p^2 numbers of memory and does not need the rows. For the moments of rows on a device, it
+    finds eigenpairs and second derivatives there if there are many columns.
 
     References
     ----------
