@@ -72,8 +72,8 @@ def median_distance(
         rows = X[chosen] if is_sparse(X) or isinstance(X, np.ndarray) else X[asarray_like(chosen, X)]
         w = w[chosen]
     D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows)).astype(float)
-    i, j = np.triu_indices(len(D), 1)
-    distances = D[i, j]
+    pairs = np.tri(len(D), k=-1, dtype=bool)
+    distances = D[pairs]
     apart = distances > 0
     if not np.any(apart):
         if metric is None and np.any(city_block(rows, rows[:1]) > 0):
@@ -81,7 +81,8 @@ def median_distance(
         return 1.0
     # In units of the largest weight, so that products of two weights do not overflow.
     w = w / w.max()
-    median = _weighted_median(distances[apart], (w[i] * w[j])[apart])
+    of_pairs = None if np.all(w == 1.0) else (w[:, None] * w)[pairs][apart]
+    median = _weighted_median(distances[apart], of_pairs)
     if not median < math.inf:
         raise ValueError("distances between rows overflow; rescale the rows (divide them by a constant).")
     if median < np.finfo(float).smallest_normal:
@@ -89,9 +90,9 @@ def median_distance(
     return math.sqrt(median) if metric is None else median
 
 
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+def _weighted_median(values: np.ndarray, weights: np.ndarray | None) -> float:
     """The median of values that are each repeated `weights` times; halfway between two values, their mean."""
-    if np.all(weights == weights[0]):
+    if weights is None:
         return float(np.median(values))
     order = np.argsort(values)
     values, reached = values[order], np.cumsum(weights[order])
