@@ -7,8 +7,9 @@ import pytest
 
 from lowdim import Moments
 from lowdim._xp import Beside
+from lowdim.densities import Sech
 from lowdim.errors import NonFiniteBlock
-from lowdim.summaries import device_sums
+from lowdim.summaries import ScoreMoments, device_sums
 
 RNG = np.random.default_rng(12)
 #: 6000 rows of six columns with deviations from 3 down to 0.5.
@@ -160,3 +161,20 @@ def test_tables_side_by_side_on_a_device(library, slices, dtype):
     summary.update(Beside(pieces))
     expected = moments(library, ROWS.astype(dtype), dtype, groups=[2, 4], wide=True)
     np.testing.assert_allclose(np.from_dlpack(summary.scatter), np.from_dlpack(expected.scatter), rtol=1e-13, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_sources_of_rows_on_a_device(library, offset, dtype, narrow):
+    """Rows far from zero are centred before the product, the others after it."""
+    rows = (ROWS + offset).astype(dtype)
+    mean, A = rows.astype(np.float64).mean(axis=0), RNG.standard_normal((6, 6)) / 3.0
+    options = {"density": Sech(), "narrow": narrow}
+    found = ScoreMoments(A, mean, **options)
+    found.update(library.asarray(rows))
+    expected = ScoreMoments(A, mean, **options)
+    expected.update(rows)
+    for name in ("products", "slopes", "curvature", "energy", "fourth"):
+        one, other = np.from_dlpack(getattr(found, name)), getattr(expected, name)
+        np.testing.assert_allclose(one, other, rtol=3e-5 if narrow else 1e-9, atol=1e-2 if narrow else 1e-6)

@@ -133,7 +133,7 @@ class ScoreMoments(Summary):
         self.energy: Any = None
         self.fourth: Any = None
         self._ready: tuple[Array, Array, Array] | None = None
-        self._near = False
+        self._on_device: tuple[Array, Array, Array, bool] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
         self._wide: np.ndarray | None = None
@@ -204,22 +204,12 @@ class ScoreMoments(Summary):
         wide = wide_dtype(xp, device(block))
         dtype = xp.float32 if self.narrow else wide
         unmixed_in = dtype if block.dtype == xp.float32 else wide
-        if self._ready is None or self._ready[0].dtype != unmixed_in:
-            mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
-            # All terms of a product count, since they may cancel in the mean of the sources.
-            most = float((np.abs(mean) @ np.abs(A)).max(initial=0.0))
-            self._near = most < (_NEAR_FLOAT32 if unmixed_in == xp.float32 else _NEAR)
-            self._ready = (
-                asarray_like(A, block, dtype=unmixed_in),
-                asarray_like(mean, block, dtype=wide),
-                asarray_like(mean @ A, block, dtype=wide),
-            )
-        A, mean, offset = self._ready
         if not isinstance(block, np.ndarray):
-            if self._near:
-                # Rows that are centred after the product need not be copied, and lose no digits that matter.
-                return astype(affine_product(astype(block, unmixed_in), A, astype(-offset, unmixed_in)), dtype), None
-            return astype(astype(astype(block, wide) - mean, unmixed_in) @ A, dtype), None
+            return astype(self._sources_on_device(astype(block, unmixed_in)), dtype), None
+        if self._ready is None or self._ready[0].dtype != unmixed_in:
+            mean, A = (np.asarray(x, dtype=np.float64) for x in (self.mean, self.A))
+            self._ready = A.astype(unmixed_in), mean, mean @ A
+        A, mean, offset = self._ready
         n, k = len(block), A.shape[1]
         if not self._room or self._room[0].shape[0] < n:
             self._room = [np.empty((n, k), dtype=dtype) for _ in range(4)]
@@ -235,6 +225,23 @@ class ScoreMoments(Summary):
         else:
             Y[...] = Z @ A
         return Y, room
+
+    def _sources_on_device(self, block: Array) -> Array:
+        """(x - c) A + (c - mean) A for the rows x of a block, computed in its dtype.
+
+        c is zero if that costs no digits that matter, so that the rows need not be copied; otherwise it is the mean,
+        rounded to the dtype.
+        """
+        if self._on_device is None or self._on_device[0].dtype != block.dtype:
+            narrow = block.dtype == namespace(block).float32
+            mean, A = (to_numpy(x).astype(np.float64) for x in (self.mean, self.A))
+            # All terms of a product count, since they may cancel in the mean of the sources.
+            near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
+            c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
+            sent = (asarray_like(x, block, dtype=block.dtype) for x in (A, c, (c - mean) @ A))
+            self._on_device = (*sent, near)
+        A, c, rest, near = self._on_device
+        return affine_product(block if near else block - c, A, rest)
 
     def _wide_room(self, n: int, k: int) -> np.ndarray:
         """An uninitialised n x k array of float64 that is reused for the next block."""
