@@ -63,6 +63,7 @@ class BesideSource(Source):
             n_bytes=sum(t.n_bytes for t in traits) if all(t.n_bytes for t in traits) else 0,
             part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
             itemsize=4 if narrow else 8,
+            sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
         )
 
     @property
