@@ -40,6 +40,8 @@ class Input:
     named: bool = False
     #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
+    #: Whether rows in main memory or in files are sent to a device.
+    sent: bool = False
     #: Whether the rows are read from files, or by a query. How they are read does not depend on the solver.
     stored: bool = False
     queried: bool = False
@@ -217,11 +219,13 @@ INPUTS: dict[str, Input] = {
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
-    "sent to torch": Input(lambda X: sent("torch", X)),
-    "sent to another device": Input(lambda X: sent("array_api_strict", X)),
-    "files sent to a device": Input(lambda X: sent("array_api_strict", stored.parquet(X)), named=True, stored=True),
+    "sent to torch": Input(lambda X: sent("torch", X), sent=True),
+    "sent to another device": Input(lambda X: sent("array_api_strict", X), sent=True),
+    "files sent to a device": Input(
+        lambda X: sent("array_api_strict", stored.parquet(X)), named=True, stored=True, sent=True
+    ),
     "generator sent to a device": Input(
-        lambda X: sent("array_api_strict", (b for b in blocks(X))), again=False, by_column=False
+        lambda X: sent("array_api_strict", (b for b in blocks(X))), again=False, by_column=False, sent=True
     ),
 }
 

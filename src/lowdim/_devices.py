@@ -75,9 +75,14 @@ def find_destination(name: Any) -> Destination:
 
 
 def name_of_device(x: Array) -> str:
-    """The name of the device of an array, such as "cuda:0"; "the host" for arrays in main memory that NumPy shares."""
+    """The name of the device of an array, such as "cuda:0"; "the host" for NumPy arrays and SciPy sparse matrices."""
     where = device(x)
     return "the host" if where is None else _name(x)
+
+
+def in_main_memory(x: Array) -> bool:
+    """Whether an array is in main memory, also if it is one of another library than NumPy."""
+    return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")
 
 
 def _name(like: Array) -> str:

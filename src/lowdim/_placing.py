@@ -56,10 +56,10 @@ class _Placing:
     def _moved(self, value: Any) -> Any:
         if value is np:
             return self._xp
-        if isinstance(value, np.ndarray) or is_array(value):
-            return self._move(value)
         if is_float_dtype(value):
             return self._dtype(value)
+        if is_array(value):
+            return self._move(value)
         if isinstance(value, dict):
             items = {key: self.of(item) for key, item in value.items()}
             return value if _same(items.values(), value.values()) else items

@@ -27,7 +27,7 @@ from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
-from ._devices import bring_to_host
+from ._devices import bring_to_host, with_place
 from ._display import Printed
 from ._first_components import first_components, keep_first_entries, with_first_components
 from ._gathering import gather_for, plan_of_gathered, with_engine_note, with_note
@@ -221,9 +221,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first."""
         try:
-            return with_engine_note(self._plan_rows(self._rows(resident(source), sample_weight)), source)
+            plan = self._plan_rows(self._rows(resident(source), sample_weight))
+            return with_place(with_engine_note(plan, source), source)
         except NeedsRowsInMemory as refusal:
-            return plan_of_gathered(self, source, sample_weight, refusal)
+            return with_place(plan_of_gathered(self, source, sample_weight, refusal), source)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components; see `first_components`."""
@@ -280,7 +281,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
                 weighted = self._rows(resident(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = with_note(self.plan_)
-            self.plan_ = with_engine_note(self.plan_, source)
+            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
             self._keep_summary(weighted)
             if source.traits.sent is not None:
                 bring_to_host(self)

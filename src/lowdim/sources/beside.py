@@ -15,6 +15,7 @@ from ..errors import inconsistent_lengths, no_order
 from .base import Source, Traits
 from .columns_of import ColumnsSource
 from .engines import Engine
+from .one_device import require_one_device
 from .side_by_side import aligned
 
 
@@ -35,6 +36,7 @@ class BesideSource(Source):
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._members = list(sources)
+        require_one_device(self._members)
         lengths = [s.shape[0] for s in self.members]
         known = {n for n in lengths if n is not None}
         if len(known) > 1:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._devices import Destination, find_destination, name_of_device, sender_to
+from .._devices import Destination, find_destination, in_main_memory, name_of_device, sender_to
 from .._xp import Array, dense, is_array, to_numpy
 from ..errors import objects_on_device, remote_rows_on_device, rows_already_on_device, sparse_rows_on_device
 from .base import Source
@@ -84,8 +84,8 @@ def open_sent(source: Source, to: Destination) -> Source:
 
 def rows_in_main_memory(X: Any) -> Any:
     """An array of another library that is in main memory as a NumPy array; anything else as it is."""
-    in_memory = is_array(X) and not isinstance(X, np.ndarray) and name_of_device(X) == "cpu"
-    return to_numpy(X) if in_memory else X
+    lazy = hasattr(X, "__dask_graph__")
+    return to_numpy(X) if is_array(X) and not lazy and in_main_memory(X) else X
 
 
 def resident(source: Source) -> Source:

@@ -72,6 +72,7 @@ class Newton(LatentSolver):
     """
 
     name = "newton"
+    on_host = "the solve"
     ties_noise = False
     tol: float = 1e-8
     max_iter: int = 200
@@ -198,6 +199,7 @@ class NewtonCG(Newton):
     """
 
     name = "newton-cg"
+    on_host = "the solve, of min(n, p) rows,"
     starts_from = Triangle
 
     def cost(self, job: LatentJob) -> Cost:
