@@ -40,6 +40,7 @@ from .named_columns import (
 )
 from .objects import ObjectSource, holds_objects
 from .on_device import OnDevice, on_device, open_sent, resident, rows_in_main_memory
+from .one_device import require_one_device
 from .results import is_frame_of_engine, mean_of_results, sum_of_results
 from .scanning import Scan, scan, scanned, with_columns
 from .sent_columns import SentTable
@@ -436,6 +437,7 @@ __all__ = [
     "open_keeping",
     "open_source",
     "open_target",
+    "require_one_device",
     "resident",
     "row_labels",
     "rows_are_ordered",

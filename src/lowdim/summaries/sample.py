@@ -226,7 +226,7 @@ def _sums_on_device(block: Array, factors: np.ndarray) -> np.ndarray:
     """The sums of the entries of rows on a device, as integers times the factors, modulo 2^64. One number for each row
     is copied to the host, or the rows themselves where their library cannot take floats as integers."""
     xp = namespace(block)
-    if float_bits(block[:1, :1]) is None:
+    if float_bits(astype(block[:1, :1], xp.float64)) is None:
         return np.einsum("ij,j->i", _bits(to_numpy(block)), factors)
     there = asarray_like(factors.view(np.int64), block)
     step = max(1, _DEVICE_BYTES // (8 * block.shape[1]))
