@@ -65,7 +65,7 @@ def test_results_stay_on_the_device(name):
     assert found
     assert {array.device for array in found.values()} == {SECOND}
     first = given if name == "GCCA" else given[0]
-    scores = model.transform(*([first] if name == "GCCA" or not MODELS[name].two_tables else [first]))
+    scores = model.transform(first)
     for array in scores if isinstance(scores, tuple) else [scores]:
         assert array.device == SECOND
     assert model.plan_.where.startswith(("sums and solve on device1", "sums on device1, "))
