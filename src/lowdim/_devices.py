@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -130,9 +131,9 @@ class PinnedSender(Sender):
 
     Notes
     -----
-    The memory of a block belongs to the stream that computes, so it is used again in the order of the computations. The
-    stream of the copies waits for those that were started before the block was made. At most `threads + 4` pieces of
-    16 MiB are in page-locked memory.
+    The memory of a block belongs to the stream that copies, and is used again when the computations with the block have
+    ended. Copies never wait for computations that were started later than that. At most `threads + 4` pieces of 16 MiB
+    are in page-locked memory.
     """
 
     def __init__(self, to: Destination, dtype: Any) -> None:
@@ -159,8 +160,7 @@ class PinnedSender(Sender):
         ]
 
         def arrived() -> Array:
-            for piece in pieces:
-                self._streams.wait(piece.result())
+            self._streams.hand_over(target, [piece.result() for piece in pieces])
             return target
 
         return arrived
@@ -224,10 +224,8 @@ class _TorchStreams:
         return found
 
     def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
-        with self._torch.cuda.stream(self._compute):
-            found = self._torch.empty(shape, dtype=dtype, device=self._device)
-        self._copy.wait_stream(self._compute)
-        return found
+        with self._torch.cuda.stream(self._copy):
+            return self._torch.empty(shape, dtype=dtype, device=self._device)
 
     def send(self, rows: Array, piece: np.ndarray) -> Any:
         with self._torch.cuda.stream(self._copy):
@@ -236,15 +234,22 @@ class _TorchStreams:
             event.record(self._copy)
         return event
 
-    def wait(self, event: Any) -> None:
-        self._compute.wait_event(event)
+    def hand_over(self, block: Array, events: list[Any]) -> None:
+        """Let the computations wait for these events; torch uses the memory again when they have ended."""
+        for event in events:
+            self._compute.wait_event(event)
+        block.record_stream(self._compute)
 
     def finish(self) -> None:
         self._copy.synchronize()
 
 
 class _CupyStreams:
-    """A stream of CuPy that computes, and one that copies."""
+    """A stream of CuPy that computes, and one that copies.
+
+    CuPy uses the memory of a block again as soon as nobody holds the block, whatever is computed with it meanwhile. So
+    the last two blocks are held, and copies into the memory of the one before wait for the computations with it.
+    """
 
     def __init__(self, like: Array) -> None:
         self._cupy = import_module("cupy")
@@ -252,15 +257,15 @@ class _CupyStreams:
         with self._device:
             self._compute = self._cupy.cuda.get_current_stream()
             self._copy = self._cupy.cuda.Stream(non_blocking=True)
+        #: The last blocks that were handed over, each with an event: computations with the blocks before it have ended.
+        self._held: deque[tuple[Array, Any]] = deque()
 
     def page_locked(self, n_bytes: int) -> np.ndarray:
         return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(n_bytes), np.uint8, n_bytes)
 
     def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
-        with self._device, self._compute:
-            found = self._cupy.empty(shape, dtype=dtype)
-            self._copy.wait_event(self._compute.record())
-        return found
+        with self._device, self._copy:
+            return self._cupy.empty(shape, dtype=dtype)
 
     def send(self, rows: Array, piece: np.ndarray) -> Any:
         with self._device:
@@ -269,12 +274,20 @@ class _CupyStreams:
             event.record(self._copy)
         return event
 
-    def wait(self, event: Any) -> None:
+    def hand_over(self, block: Array, events: list[Any]) -> None:
+        """Let the computations wait for these events, and copies for the computations with an earlier block."""
         with self._device:
-            self._compute.wait_event(event)
+            self._held.append((block, self._compute.record()))
+            for event in events:
+                self._compute.wait_event(event)
+            if len(self._held) > 2:
+                self._held.popleft()
+                self._copy.wait_event(self._held[0][1])
 
     def finish(self) -> None:
         self._copy.synchronize()
+        self._compute.synchronize()
+        self._held.clear()
 
 
 def sender_to(to: Destination, dtype: Any) -> Sender:
