@@ -196,7 +196,7 @@ def all_finite(x: Array) -> bool:
     return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
 
 
-def float_bits(x: Array) -> Array | None:
+def float_bits(x: Array) -> Any:
     """The bits of float64 numbers as integers, or None where the library cannot give them."""
     if compat.is_torch_array(x):
         return x.contiguous().view(namespace(x).int64)

@@ -9,7 +9,8 @@ import lowdim
 from inputs import blocks, namespace, on_disk, table
 from lowdim import PCA, PPCA, Moments, PLSRegression, on_device, scan, summarize
 from lowdim._xp import is_array
-from lowdim.sources import open_source, resident
+from lowdim.features import Polynomial
+from lowdim.sources import MappedSource, open_source, resident
 from stored import parquet
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -159,6 +160,14 @@ def test_results_are_numpy_arrays(rows):
     assert type(scores) is np.ndarray
     np.testing.assert_allclose(there.inverse_transform(sent(scores)), here.inverse_transform(here.transform(X)))
     assert there.score(sent(rows)) == pytest.approx(here.score(X))
+
+
+def test_features_are_computed_on_the_device():
+    here, there = (lowdim.KernelPCA(2, kernel="gaussian", solver="nystrom").fit(rows) for rows in (X, sent(X)))
+    np.testing.assert_allclose(np.abs(there.transform(sent(X))), np.abs(here.transform(X)), atol=1e-8)
+    mapped = MappedSource(open_source(sent(X)), Polynomial(2))
+    assert next(resident(mapped).blocks(10)).device == SECOND
+    np.testing.assert_allclose(summarize(mapped, Moments).mean, Polynomial(2)(X).mean(axis=0))
 
 
 def test_further_rows_are_added_on_the_device():

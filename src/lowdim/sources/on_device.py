@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from .._devices import Destination, find_destination, in_main_memory, name_of_device, sender_to
+from .._placing import placed_like
 from .._xp import Array, dense, is_array, to_numpy
 from ..errors import objects_on_device, remote_rows_on_device, rows_already_on_device, sparse_rows_on_device
 from .base import Source
+from .mapped import MappedSource
 from .read_ahead import read_ahead
 
 
@@ -89,9 +91,12 @@ def rows_in_main_memory(X: Any) -> Any:
 
 
 def resident(source: Source) -> Source:
-    """The source with its blocks on the device to which they are sent; the same source if they are not sent."""
+    """The source with its blocks on the device to which they are sent; the same source if they are not sent. Features
+    of rows are computed there."""
     to = source.traits.sent
-    return source if to is None else DeviceSource(source, to)
+    if to is None:
+        return source
+    return source.placed(resident, placed_like) if isinstance(source, MappedSource) else DeviceSource(source, to)
 
 
 class _Wrapped(Source):
