@@ -7,7 +7,8 @@ from typing import Any
 
 from .._devices import name_of_device
 from .._placing import placed_on_host
-from ..solvers import ON_HOST, Plan
+from ..solvers import Plan
+from ..solvers.base import ON_HOST
 from ..sources import Source, resident
 
 

@@ -7,7 +7,7 @@ Adding the class to the table of its problem registers it.
 """
 
 from . import ica, kernel, latent, spectra, tables
-from .base import ON_HOST, AnySolver, Cost, Job, Plan, Request, RowsLike
+from .base import AnySolver, Cost, Job, Plan, Request, RowsLike
 from .ica import ICA_SOLVERS, FixedPointICA, IcaSolver, QuasiNewtonICA
 from .kernel import (
     KERNEL_SOLVERS,
@@ -44,7 +44,6 @@ __all__ = [
     "ICA_SOLVERS",
     "KERNEL_SOLVERS",
     "LATENT_SOLVERS",
-    "ON_HOST",
     "PREIMAGES",
     "REDUCTIONS",
     "ROTATIONS",

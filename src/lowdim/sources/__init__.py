@@ -39,11 +39,11 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
-from .on_device import OnDevice, on_device, open_sent, resident, rows_in_main_memory
 from .one_device import require_one_device
 from .results import is_frame_of_engine, mean_of_results, sum_of_results
 from .scanning import Scan, scan, scanned, with_columns
 from .sent_columns import SentTable
+from .sent_rows import OnDevice, on_device, open_sent, resident, rows_in_main_memory
 from .shaped import ShapedSource
 from .side_by_side import aligned
 from .spark import SPARK, SparkContents, is_spark

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 
 from ..errors import rows_in_another_order
-from .on_device import OnDevice
+from .sent_rows import OnDevice
 from .table import is_column, is_table
 
 

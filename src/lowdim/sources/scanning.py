@@ -15,7 +15,7 @@ from .column_choice import ColumnChoice
 from .contents import Contents
 from .file_kinds import FILE_KINDS
 from .found_files import find_files, is_path
-from .on_device import OnDevice
+from .sent_rows import OnDevice
 from .spark import SparkContents, is_spark
 from .stamps import Found
 

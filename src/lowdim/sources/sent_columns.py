@@ -10,7 +10,7 @@ import numpy as np
 from .._devices import Destination
 from .columns_of import ColumnsSource
 from .named_columns import NamedTable
-from .on_device import OnDevice, open_sent
+from .sent_rows import OnDevice, open_sent
 
 
 class SentTable(NamedTable):
