@@ -87,6 +87,15 @@ def test_missing_entries_stay_on_the_device():
     assert model.impute(holes).device == SECOND
 
 
+def test_the_score_of_predictions():
+    expected = PLSRegression(2).fit(X, Y).score(X, Y)
+    model = PLSRegression(2).fit(there(X), there(Y))
+    assert model.score(there(X), there(Y)) == pytest.approx(expected)
+    assert model.score(there(X), Y, sample_weight=np.ones(len(X))) == pytest.approx(expected)
+    sent = lowdim.on_device(X, SECOND), lowdim.on_device(Y, SECOND)
+    assert PLSRegression(2).fit(*sent).score(*sent) == pytest.approx(expected)
+
+
 # ---- Rows on two devices
 
 

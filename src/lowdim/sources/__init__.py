@@ -329,7 +329,10 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
 
 
 def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
-    """Responses in files as an array; anything else as it is."""
+    """Responses in files as an array, and those that would be sent to a device as they are on the host; anything else
+    as it is."""
+    if isinstance(y, OnDevice):
+        return hold_files(y.rows, wanted)
     return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
 
 
