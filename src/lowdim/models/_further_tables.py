@@ -57,11 +57,14 @@ def open_further(
 
 
 def in_namespace_of(x: Source, other: Source) -> Source:
-    """A further table, converted to the namespace and device of the first one; an error if it is on another device."""
+    """A further table, converted to the namespace and device of the first one. An array of another library follows the
+    first table, as scikit-learn asks; one on another device of the same library, or on a device while the first table
+    is in main memory, is an error."""
     like, mine = x.empty(0), other.empty(0)
     if namespace(like) is namespace(mine) and device(like) == device(mine):
         return other
-    require_one_device([x, other])
+    if x.traits.host or namespace(like) is namespace(mine):
+        require_one_device([x, other])
     if not other.traits.whole:
         return other
     moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -143,8 +143,9 @@ class Plan:
     #: Approximate number of bytes in addition to the rows.
     n_bytes: int
     why: str
-    #: Which work runs on a device, on the workers of an engine, and on the host; empty if no rows are known.
-    where: str = ""
+    #: Which work runs on a device, on the workers of an engine, and on the host; empty if no rows are known. Plans are
+    #: equal wherever they run.
+    where: str = field(default="", compare=False)
 
     @property
     def fits_memory(self) -> bool:
