@@ -17,7 +17,7 @@ import pytest
 from scipy import sparse
 
 import stored
-from lowdim import scan
+from lowdim import on_device, scan
 from lowdim.sources import ArraySource
 from stored import names
 
@@ -40,6 +40,8 @@ class Input:
     named: bool = False
     #: Whether `transform` returns a lazy Dask array.
     lazy: bool = False
+    #: Whether rows in main memory or in files are sent to a device.
+    sent: bool = False
     #: Whether the rows are read from files, or by a query. How they are read does not depend on the solver.
     stored: bool = False
     queried: bool = False
@@ -142,6 +144,12 @@ def in_namespace(library: str, X: np.ndarray) -> Any:
     return namespace(library).asarray(X)
 
 
+def sent(library: str, X: Any) -> Any:
+    """Rows that are sent to a device: the second one of array-api-strict, or torch's CPU."""
+    module = namespace(library)
+    return on_device(X, "cpu" if library == "torch" else module.Device("device1"))
+
+
 def opened_zarr(X: np.ndarray) -> Any:
     """An array of Zarr, which the user has opened."""
     return importlib.import_module("zarr").open_array(stored.zarr(X), mode="r")
@@ -211,6 +219,14 @@ INPUTS: dict[str, Input] = {
     "array_api_strict": Input(lambda X: in_namespace("array_api_strict", X), xp="array_api_strict"),
     "torch": Input(lambda X: in_namespace("torch", X), xp="torch"),
     "list of torch blocks": Input(lambda X: [in_namespace("torch", b) for b in blocks(X)], by_column=False, xp="torch"),
+    "sent to torch": Input(lambda X: sent("torch", X), sent=True),
+    "sent to another device": Input(lambda X: sent("array_api_strict", X), sent=True),
+    "files sent to a device": Input(
+        lambda X: sent("array_api_strict", stored.parquet(X)), named=True, stored=True, sent=True
+    ),
+    "generator sent to a device": Input(
+        lambda X: sent("array_api_strict", (b for b in blocks(X))), again=False, by_column=False, sent=True
+    ),
 }
 
 #: For tests that take long: of all files, Parquet only.

@@ -20,7 +20,7 @@ from .selection import (
     pool,
 )
 from .solvers.kernel import kernel_plan
-from .sources import open_source, scan
+from .sources import on_device, open_source, scan
 from .summaries import FourthMoments, Moments, Triangle
 from .tabular import Table
 
@@ -57,6 +57,7 @@ __all__ = [
     "kernel_plan",
     "kernels",
     "load",
+    "on_device",
     "open_source",
     "permutation_test",
     "plan",

@@ -237,6 +237,15 @@ def all_finite(x: Array) -> bool:
     return bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values)))
 
 
+def float_bits(x: Array) -> Any:
+    """The bits of float64 numbers as integers, or None where the library cannot give them."""
+    if compat.is_torch_array(x):
+        return x.contiguous().view(namespace(x).int64)
+    if isinstance(x, np.ndarray) or compat.is_cupy_array(x):
+        return namespace(x).ascontiguousarray(x).view(np.int64)
+    return None
+
+
 def concat_rows(pieces: list[Array]) -> Array:
     """Blocks of rows, dense or sparse, one below the other."""
     if len(pieces) == 1:

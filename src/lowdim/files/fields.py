@@ -61,6 +61,7 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "passes": Whole(),
         "n_bytes": Whole(),
         "why": Text(),
+        "where": Sometimes(Text()),
     },
     solvers.Status: {"name": Text(tuple(status.name for status in solvers.Status))},
     solvers.Tail: {"total": Real("nonnegative"), "squares": _SQUARES, "cubes": _SQUARES},

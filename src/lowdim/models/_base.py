@@ -21,12 +21,13 @@ from ..errors import NeedsRowsInMemory, fitted_without_summary, needs_second_rea
 from ..reading import Checkpoint, RowMap, Rows, check_weights, map_rows
 from ..selection.cross_validation import plan_cross_validation
 from ..solvers import Plan
-from ..sources import Source, by_name, check_row_labels, open_keeping, open_source
+from ..sources import Source, by_name, check_row_labels, open_keeping, open_source, resident
 from ..summaries.names import names_of_tables
 from ._accessors import Accessor
 from ._checkpoint import keep_state
 from ._columns import check_columns, check_namespace
 from ._derived import derived
+from ._devices import bring_to_host, with_place
 from ._display import Printed
 from ._first_components import first_components, keep_first_entries, with_first_components
 from ._gathering import gather_for, plan_of_gathered, with_engine_note, with_note
@@ -220,9 +221,10 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
     def _planned(self, source: Source, sample_weight: Any) -> Plan:
         """The plan for these rows, which may be that they are gathered in memory first."""
         try:
-            return with_engine_note(self._plan_rows(self._rows(source, sample_weight)), source)
+            plan = self._plan_rows(self._rows(resident(source), sample_weight))
+            return with_place(with_engine_note(plan, source), source)
         except NeedsRowsInMemory as refusal:
-            return plan_of_gathered(self, source, sample_weight, refusal)
+            return with_place(plan_of_gathered(self, source, sample_weight, refusal), source)
 
     def _keep_first(self, k: int) -> None:
         """Become the model of the first k components; see `first_components`."""
@@ -265,7 +267,7 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
             source = self._open_tables(rows, target)
             self.__dict__.pop("summary_", None)
             progress = callback_progress(self, X, y)
-            weighted = self._rows(source, sample_weight, progress)
+            weighted = self._rows(resident(source), sample_weight, progress)
             kept = None
             try:
                 if twice and not source.traits.rereadable:
@@ -276,11 +278,13 @@ class Model(ConvertibleStep, CallbackSupportMixin, Printed, TransformerMixin, Es
                 self._fit_rows(weighted)
             except NeedsRowsInMemory as refusal:
                 source = gather_for(self, source, refusal)
-                weighted = self._rows(source, sample_weight, progress)
+                weighted = self._rows(resident(source), sample_weight, progress)
                 self._fit_rows(weighted)
                 self.plan_ = with_note(self.plan_)
-            self.plan_ = with_engine_note(self.plan_, source)
+            self.plan_ = with_place(with_engine_note(self.plan_, source), source)
             self._keep_summary(weighted)
+            if source.traits.sent is not None:
+                bring_to_host(self)
         if kept is not None:
             kept.remove()
         if progress is not None:

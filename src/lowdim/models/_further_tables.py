@@ -9,7 +9,15 @@ import numpy as np
 
 from .._xp import Array, asarray_like, dense, device, namespace
 from ..errors import other_names
-from ..sources import ArraySource, BesideSource, Source, can_be_opened, open_source, open_target
+from ..sources import (
+    ArraySource,
+    BesideSource,
+    Source,
+    can_be_opened,
+    open_source,
+    open_target,
+    require_one_device,
+)
 from ._columns import check_namespace
 
 
@@ -49,10 +57,14 @@ def open_further(
 
 
 def in_namespace_of(x: Source, other: Source) -> Source:
-    """A further table, converted to the namespace and device of the first one."""
+    """A further table, converted to the namespace and device of the first one. An array of another library follows the
+    first table, as scikit-learn asks; one on another device of the same library, or on a device while the first table
+    is in main memory, is an error."""
     like, mine = x.empty(0), other.empty(0)
     if namespace(like) is namespace(mine) and device(like) == device(mine):
         return other
+    if x.traits.host or namespace(like) is namespace(mine):
+        require_one_device([x, other])
     if not other.traits.whole:
         return other
     moved = ArraySource(asarray_like(dense(next(other.blocks(int(other.shape[0] or 0)))), like))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import (
@@ -23,6 +24,7 @@ from .._xp import (
     dense,
     device,
     in_range,
+    is_array,
     namespace,
     to_numpy,
     wide_dtype,
@@ -88,8 +90,9 @@ class Predicting(RegressorMixin):  # type: ignore[misc]
             return r2_in_one_pass(self, X, y, sample_weight)
         X, y, sample_weight = self._by_name(X, y, fitted=True, hold=True, sample_weight=sample_weight)
         y = hold_files(y, known_targets(self))
-        # Responses may be sparse, or in Dask, as in `fit`.
-        return float(super().score(X, dense(compute_lazy(y)), sample_weight))
+        # Responses may be sparse, in Dask or on a device, as in `fit`.
+        y, sample_weight = (to_numpy(a) if is_array(a) else a for a in (dense(compute_lazy(y)), sample_weight))
+        return float(r2_score(y, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
 
 def r2_in_one_pass(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

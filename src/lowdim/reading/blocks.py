@@ -31,6 +31,8 @@ def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None
     on a device for those that say so."""
     stored = source.traits.stored if getattr(function, "keeps_sparse", False) else 1.0
     on_device = _DEVICE_BYTES if source.traits.host else getattr(function, "device_bytes", _DEVICE_BYTES)
+    if not source.traits.views:
+        on_device = min(on_device, _SLICED_BYTES)
     entries = max(1.0, source.shape[1] * stored)
     n_bytes = _MAP_COLUMNS_BYTES if source.traits.column_blocks else _MAP_BYTES
     return block_rows(source, max(64, int(n_bytes / (entries * source.traits.itemsize))), on_device)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import _blas, _threads
-from .._xp import Array, all_finite, concat_rows
+from .._placing import placed_like
+from .._xp import Array, all_finite, concat_rows, to_numpy
 from ..errors import NonFiniteBlock
 from ..sources import (
     Source,
     open_source,
+    resident,
     unusable_block_error,
 )
 from .blocks import edges, parts_of, rows_to_map
@@ -35,6 +37,13 @@ class RowMap:
         """The results for all rows, see `map_rows`."""
         return map_rows(self.source, self.function, takes_nan=self.takes_nan, names=self.names)
 
+    def on_device(self) -> RowMap:
+        """The same map of rows on the device to which they are sent; the same object if they are not sent."""
+        rows = resident(self.source)
+        if rows is self.source:
+            return self
+        return replace(self, source=rows, function=placed_like(self.function, rows.empty(0)))
+
 
 def map_rows(
     X: Any,
@@ -53,6 +62,8 @@ def map_rows(
     and no rows are read until it is computed; `names` returns the names of its columns.
     """
     source = open_source(X)
+    if source.traits.sent is not None:
+        return _mapped_and_returned(RowMap(source, function, names or (lambda: ()), takes_nan).on_device())
     rows = rows_to_map(source, function)
     if source.traits.engine is not None:
         task = partial(_answers, function=function, rows=rows, takes_nan=takes_nan)
@@ -91,6 +102,22 @@ def _mapped_on_device(source: Source, function: Callable[[Array], Array], rows: 
             return None
         found = pieces[0] if len(pieces) == 1 else concat_rows(pieces)
         return found if all_finite(found) else None
+
+
+def _mapped_and_returned(there: RowMap) -> np.ndarray:
+    """The results of a map on a device, in main memory: those of one block return while the next one is sent."""
+    rows, n = rows_to_map(there.source, there.function), there.source.shape[0]
+    blocks = mapped_blocks(there.source, there.function, 0, rows, lambda: None, there.takes_nan)
+    if n is None:
+        return np.concatenate([to_numpy(piece) for piece in blocks])
+    out: np.ndarray | None = None
+    i = 0
+    for piece in map(to_numpy, blocks):
+        if out is None:
+            out = np.empty((n, *piece.shape[1:]), dtype=piece.dtype)
+        out[i : i + len(piece)] = piece
+        i += len(piece)
+    return np.empty(0) if out is None else out
 
 
 def _answers(

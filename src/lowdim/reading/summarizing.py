@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any, TypeVar
 
 from .. import _blas, _threads
+from .._placing import placed_like, placed_on_host
 from .._progress import Progress, watcher
 from .._xp import Array
 from ..errors import NonFiniteBlock
@@ -18,6 +19,7 @@ from ..sources import (
     Source,
     by_name,
     open_source,
+    resident,
     unusable_block_error,
 )
 from ..summaries.base import Summary, union
@@ -26,7 +28,7 @@ from ..summaries.sent import Parcel, SummaryCodec
 from .blocks import count_blocks, cut_into, edges, n_parts, rows_to_sum
 from .checkpoint import Checkpoint, Keeper
 from .lanes import Begin, Cut, Lane, Place
-from .weights import check_all_weights, check_weights, weights_of
+from .weights import check_all_weights, check_weights, weights_for, weights_of
 
 S = TypeVar("S", bound=Summary)
 
@@ -105,6 +107,8 @@ def summarize_source(
     names = agreed_names(summary.names, column_names(source), "the table to be added")
     if names is not summary.names:
         summary.names = names
+    if source.traits.sent is not None:
+        return _add_on_device(source, summary, weights, progress, checkpoint)
     keeper = None if checkpoint is None else Keeper(checkpoint, source, weights, summary)
     if source.traits.engine is not None:
         _add_remotely(source, source.traits.engine, summary, weights, progress)
@@ -112,6 +116,18 @@ def summarize_source(
         _add_here(source, summary, weights, progress, keeper)
     if keeper is not None:
         keeper.end(summary, keep=keep)
+    return summary
+
+
+def _add_on_device(
+    source: Source, summary: S, weights: Array | None, progress: Progress | None, checkpoint: Checkpoint | None
+) -> S:
+    """Add rows that are sent to a device: they are summed up there, and the sums come back."""
+    rows = resident(source)
+    there = placed_like(summary.fresh(), rows.empty(0))
+    weights = None if weights is None else weights_for(rows, weights)
+    found = placed_on_host(summarize_source(rows, there, weights, progress, checkpoint))
+    summary.merge(found)
     return summary
 
 

@@ -60,6 +60,7 @@ def write_rows(
     they are, a few at a time. Tables that are columns of the same files or the same stream are read once.
     """
     progress = watcher(progress)
+    maps = [each.on_device() for each in maps]
     jobs = [_Job(some, keep if i == 0 else ()) for i, some in enumerate(_read_together(maps))]
     if progress is not None:
         progress.begin("rows", jobs[0].n_blocks if len(jobs) == 1 else None, jobs[0].rows)

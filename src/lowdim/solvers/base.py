@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -29,6 +29,8 @@ C = TypeVar("C", Moments, Triangle, Columns)
 
 #: A symmetric eigenproblem of size p costs about this many times p^3 multiplications of a matrix product.
 EIGH_WORK = 4.0
+#: `Plan.where` of rows in main memory.
+ON_HOST = "all on the host"
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,9 @@ class Plan:
     #: Approximate number of bytes in addition to the rows.
     n_bytes: int
     why: str
+    #: Which work runs on a device, on the workers of an engine, and on the host; empty if no rows are known. Plans are
+    #: equal wherever they run.
+    where: str = field(default="", compare=False)
 
     @property
     def fits_memory(self) -> bool:
@@ -150,7 +155,9 @@ class Plan:
 
     def __str__(self) -> str:
         often = {0: "no pass", 1: "1 pass"}.get(self.passes, f"{self.passes} passes") + " over the rows"
-        return f"{self.solver.name}: {often}, about {in_words(self.n_bytes)} beside them; {self.why}"
+        # That all runs on the host is the usual case.
+        where = "" if self.where in ("", ON_HOST) else f"; {self.where}"
+        return f"{self.solver.name}: {often}, about {in_words(self.n_bytes)} beside them; {self.why}{where}"
 
 
 class RowsLike(Protocol):
@@ -232,6 +239,8 @@ class AnySolver(ABC):
     name: ClassVar[str]
     #: Whether a single pass over the rows is enough.
     one_pass: ClassVar[bool] = True
+    #: What is computed on the host if rows are on a device, such as "the solve"; empty if the device does all.
+    on_host: ClassVar[str] = ""
 
     @abstractmethod
     def cost(self, job: Any) -> Cost:

@@ -39,8 +39,11 @@ from .named_columns import (
     names_in,
 )
 from .objects import ObjectSource, holds_objects
+from .one_device import require_one_device
 from .results import is_frame_of_engine, mean_of_results, sum_of_results
 from .scanning import Scan, scan, scanned, with_columns
+from .sent_columns import SentTable
+from .sent_rows import OnDevice, on_device, open_sent, resident, rows_in_main_memory
 from .shaped import ShapedSource
 from .side_by_side import aligned
 from .spark import SPARK, SparkContents, is_spark
@@ -105,6 +108,15 @@ def _named_dask(X: Any) -> NamedTable | None:
     return DaskTable(X, open_source) if hasattr(X, "columns") else None
 
 
+def _open_on_device(X: OnDevice) -> Source:
+    return open_sent(open_source(rows_in_main_memory(X.rows)), X.to)
+
+
+def _named_on_device(X: OnDevice) -> NamedTable | None:
+    table = named_table(X.rows)
+    return None if table is None else SentTable(table, X.to)
+
+
 class SourceKind(NamedTuple):
     """A kind of input: how it is known, opened, and asked for columns by their names."""
 
@@ -119,6 +131,7 @@ class SourceKind(NamedTuple):
 
 #: The kinds of input. The first one that fits decides.
 SOURCES: list[SourceKind] = [
+    SourceKind(lambda X: isinstance(X, OnDevice), _open_on_device, _named_on_device),
     SourceKind(lambda X: isinstance(X, np.ndarray), ArraySource),
     SourceKind(is_sparse, SparseSource),
     SourceKind(is_path, lambda X: scan(X).open(), lambda X: named_table(scan(X))),
@@ -185,6 +198,8 @@ def open_keeping(
     Arrow. Columns that are `wanted` (see `open_source`) are among the rows even if they are carried along as well.
     `beside` are further columns of the same table that the caller needs, whatever a scan of files has chosen.
     """
+    if isinstance(X, OnDevice):
+        return open_sent(open_keeping(X.rows, names, wanted, beside), X.to)
     aside = [name for name in names if name not in (*(wanted or ()), *beside)]
     X = scanned(X)
     if isinstance(X, Scan):
@@ -235,6 +250,8 @@ def can_be_opened(X: Any) -> bool:
 
 def can_be_read_once(X: Any) -> bool:
     """Whether `X` is used up when its rows are read, and its first block when it is opened."""
+    if isinstance(X, OnDevice):
+        return can_be_read_once(X.rows)
     if hasattr(X, "__next__"):
         return True
     kind = None if isinstance(X, Source) else _kind_of(X)
@@ -312,7 +329,10 @@ def open_target(y: Any, *, stream: bool = False, table: str = "y", wanted: Seque
 
 
 def hold_files(y: Any, wanted: Sequence[str] | None = None) -> Any:
-    """Responses in files as an array; anything else as it is."""
+    """Responses in files as an array, and those that would be sent to a device as they are on the host; anything else
+    as it is."""
+    if isinstance(y, OnDevice):
+        return hold_files(y.rows, wanted)
     return entries_of(open_target(y, wanted=wanted)) if is_path(y) or isinstance(y, Scan) else y
 
 
@@ -320,6 +340,8 @@ def _open_column(y: Any) -> Source:
     """As `open_source`, but a vector is read as one column."""
     if isinstance(y, Source):
         return y
+    if isinstance(y, OnDevice):
+        return open_sent(_open_column(rows_in_main_memory(y.rows)), y.to)
     y = scanned(y)
     if isinstance(y, Scan):
         return y.open(vectors=True)
@@ -388,6 +410,7 @@ __all__ = [
     "KnownSource",
     "MappedSource",
     "ObjectSource",
+    "OnDevice",
     "PartitionedSource",
     "Scan",
     "ShapedSource",
@@ -413,9 +436,12 @@ __all__ = [
     "mean_of_results",
     "named_table",
     "names_in",
+    "on_device",
     "open_keeping",
     "open_source",
     "open_target",
+    "require_one_device",
+    "resident",
     "row_labels",
     "rows_are_ordered",
     "scan",

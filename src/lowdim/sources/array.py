@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._devices import in_main_memory, name_of_device
 from .._xp import Array, astype, device, is_complex, namespace, working_dtype
 from ..errors import bad_ndim, beyond_float, complex_data, empty, not_numeric
 from .base import Source, Traits, cut
@@ -31,6 +32,8 @@ class ArraySource(Source):
         self._X = X
         self.shape = (n, p)
         self.kind = _kind(type(X).__module__, X.dtype)
+        if not isinstance(X, np.ndarray) and not in_main_memory(X):
+            self.kind = f"{self.kind} on {name_of_device(X)}"
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
         host, views = isinstance(X, np.ndarray), X.dtype == self.dtype

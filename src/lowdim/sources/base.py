@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._devices import Destination
 from .._digest import digest
 from .._xp import Array
 from ..errors import cannot_keep
@@ -53,6 +54,8 @@ class Traits:
     itemsize: int = 8
     #: Blocks are parts of an array that is there anyway, so that large ones need no more memory than small ones.
     views: bool = False
+    #: The device to which rows in main memory or in files are sent (`on_device`); None if they stay where they are.
+    sent: Destination | None = None
 
     @property
     def remote(self) -> bool:

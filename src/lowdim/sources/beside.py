@@ -15,6 +15,7 @@ from ..errors import inconsistent_lengths, no_order
 from .base import Source, Traits
 from .columns_of import ColumnsSource
 from .engines import Engine
+from .one_device import require_one_device
 from .side_by_side import aligned
 
 
@@ -35,6 +36,7 @@ class BesideSource(Source):
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._members = list(sources)
+        require_one_device(self._members)
         lengths = [s.shape[0] for s in self.members]
         known = {n for n in lengths if n is not None}
         if len(known) > 1:
@@ -64,6 +66,7 @@ class BesideSource(Source):
             part_bytes=sum(t.part_bytes for t in traits) if all(s.can_be_cut for s in self.members) else 0,
             itemsize=4 if narrow else 8,
             views=not host and all(t.views and (t.itemsize == 4) == narrow for t in traits),
+            sent=next((t.sent for t in traits if t.sent is not None), None) if host else None,
         )
 
     @property

@@ -46,6 +46,7 @@ def gather(source: Source, purpose: str) -> Source:
     held: Source = SparseSource(rows) if is_sparse(rows) else ArraySource(rows)
     held.names, held.table, held.vector, held.transposed = source.names, source.table, source.vector, source.transposed
     held.origin = source
+    held.traits = replace(held.traits, sent=source.traits.sent)
     return held
 
 

@@ -7,11 +7,13 @@ from typing import Any
 import narwhals as nw
 
 from ..errors import rows_in_another_order
+from .sent_rows import OnDevice
 from .table import is_column, is_table
 
 
 def row_labels(X: Any) -> Any:
     """The index of a table or column of pandas, as it is; None if it only counts the rows, and for everything else."""
+    X = X.rows if isinstance(X, OnDevice) else X
     if not is_table(X) and not is_column(X):
         return None
     index: Any = nw.maybe_get_index(nw.from_native(X, eager_only=True, allow_series=True))

@@ -66,6 +66,16 @@ class MappedSource(Source):
             start += block.shape[0]
             yield features, kept
 
+    def placed(self, place_rows: Callable[[Source], Source], place: Callable[..., Any]) -> Source:
+        """The features of the same rows somewhere else: `place_rows(source)` are the rows there, and
+        `place(value, like)` the function and the weights."""
+        rows = place_rows(self._source)
+        like = rows.empty(0)
+        weights = place(self._weights, like)
+        mapped = MappedSource(rows, place(self._function, like), weights, self._start, widen=self._widen)
+        mapped.table = self.table
+        return mapped
+
     def parts(self, k: int, least: int = 1) -> list[Source]:
         parts = self._source.parts(k, least)
         if len(parts) == 1:

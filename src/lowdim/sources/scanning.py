@@ -15,6 +15,7 @@ from .column_choice import ColumnChoice
 from .contents import Contents
 from .file_kinds import FILE_KINDS
 from .found_files import find_files, is_path
+from .sent_rows import OnDevice
 from .spark import SparkContents, is_spark
 from .stamps import Found
 
@@ -134,6 +135,8 @@ def scanned(X: Any) -> Any:
 def with_columns(X: Any, wanted: Sequence[str]) -> Any:
     """A scan with just the columns that are wanted, if their own choice of columns, if any, has all of them; anything
     else as it is."""
+    if isinstance(X, OnDevice):
+        return replace(X, rows=with_columns(X.rows, wanted))
     X = scanned(X)
     if not isinstance(X, Scan) or not X.contents.has_names:
         return X

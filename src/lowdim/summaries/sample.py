@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -9,12 +10,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .._xp import Array, concat_rows, dense, is_sparse, to_numpy
+from .._xp import Array, asarray_like, astype, concat_rows, dense, float_bits, is_sparse, namespace, to_numpy
 from ..errors import NonFiniteBlock
 from .base import Changes, Layout, Summary, check_columns, row_weights
 
 #: Keys are computed for blocks of this size, which stay in the cache of a core.
 _BLOCK_BYTES = 512 << 10
+#: On a device they are computed for so many bytes at a time.
+_DEVICE_BYTES = 256 << 20
 
 
 class Sample(Summary):
@@ -78,10 +81,12 @@ class Sample(Summary):
 
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.n_features, block)
-        block = block if is_sparse(block) else to_numpy(block)
-        if not np.isfinite(block.sum()):
+        on_host = is_sparse(block) or isinstance(block, np.ndarray)
+        if not math.isfinite(block.sum() if on_host else namespace(block).sum(block)):
             raise NonFiniteBlock
         keys = self._keys_of(block)
+        if not on_host:
+            block, keys, weights = self._few_of(block, keys, weights)
         counts = to_numpy(row_weights(keys.astype(np.float64), None if weights is None else to_numpy(weights)))
         if len(self._keys) == self.size:
             # Once the sample is full, nearly all further rows have too large a key and can be dropped at once.
@@ -151,17 +156,33 @@ class Sample(Summary):
         rows: Layout = {"rows": (m, self.n_features)} if m else {}
         return numbers | {"weights": (m,), "keys": (m,)} | rows
 
+    def _few_of(
+        self, block: Array, keys: np.ndarray, weights: Array | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Of rows on a device those with the smallest keys, on the host: they alone are copied."""
+        smallest = np.unique(keys)[: self.size]
+        few = np.flatnonzero(keys <= smallest[-1])
+        index = asarray_like(few, block)
+        rows = to_numpy(namespace(block).take(block, index, axis=0))
+        return rows, keys[few], None if weights is None else to_numpy(weights)[few]
+
     def _keys_of(self, block: Any) -> np.ndarray:
         """The key of each row, a 64-bit hash: its entries, taken as integers (see `_bits`), are multiplied by a random
         odd factor for each column and added up modulo 2^64, and the bits of the sum are mixed (SplitMix64)."""
-        factors, offset = self._hash
+        factors, _ = self._hash
+        if not is_sparse(block) and not isinstance(block, np.ndarray):
+            return self._mixed(_sums_on_device(block, factors))
         if is_sparse(block):
             terms = _bits(block.data) * factors[block.indices]
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
             key = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
         else:
             key = np.einsum("ij,j->i", _bits(block), factors)
-        key = key + offset
+        return self._mixed(key)
+
+    def _mixed(self, key: np.ndarray) -> np.ndarray:
+        """Sums of rows with their bits mixed."""
+        key = key + self._hash[1]
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         return key ^ (key >> np.uint64(31))
@@ -199,6 +220,23 @@ def _selected(pieces: list[Any], index: np.ndarray) -> Any:
     for at, part in zip(places, taken, strict=True):
         rows[at] = part
     return rows
+
+
+def _sums_on_device(block: Array, factors: np.ndarray) -> np.ndarray:
+    """The sums of the entries of rows on a device, as integers times the factors, modulo 2^64. One number for each row
+    is copied to the host, or the rows themselves where their library cannot take floats as integers."""
+    xp = namespace(block)
+    if float_bits(astype(block[:1, :1], xp.float64)) is None:
+        return np.einsum("ij,j->i", _bits(to_numpy(block)), factors)
+    there = asarray_like(factors.view(np.int64), block)
+    step = max(1, _DEVICE_BYTES // (8 * block.shape[1]))
+    sums = []
+    for i in range(0, block.shape[0], step):
+        bits = float_bits(astype(block[i : i + step, :], xp.float64) + 0.0)
+        # A shift of a signed integer copies its sign, which is cut off.
+        bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
+        sums.append(to_numpy(xp.sum(bits * there[None, :], axis=1)).view(np.uint64))
+    return np.concatenate(sums)
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

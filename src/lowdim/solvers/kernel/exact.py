@@ -90,6 +90,7 @@ class DenseKernel(ExactKernel):
     """
 
     name = "dense"
+    on_host = "a sample of the rows and a corner of the kernel matrix"
     # LAPACK is fast enough in float64 for all jobs for which it is chosen.
     in_float64 = True
 
@@ -178,6 +179,7 @@ class KrylovKernel(ExactKernel):
     """
 
     name = "krylov"
+    on_host = "a sample of the rows, a corner of the kernel matrix and small matrices of the iteration"
     block: int | None = None
     tol: float = 1e-8
     steps: int | None = None

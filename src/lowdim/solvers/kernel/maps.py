@@ -39,6 +39,7 @@ _HELD_OUT = 500
 class MapSolver(KernelSolver):
     """A solver that applies a feature map to the rows, followed by PCA."""
 
+    on_host = "a sample of the rows"
     #: Whether phi(x) . phi(y) equals the kernel.
     exact: ClassVar[bool] = False
     #: The reason why "auto" chooses it, if it does.

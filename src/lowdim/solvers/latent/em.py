@@ -101,6 +101,7 @@ class EM(LatentSolver):
     """
 
     name = "em"
+    on_host = "the start and small vectors of the iteration"
     takes_prior = True
     takes_holes = True
     tol: float = 1e-5

@@ -79,6 +79,7 @@ class Krylov(Solver):
     """
 
     name = "krylov"
+    on_host = "small matrices of the iteration"
     one_pass = False
     finds_all = False
     block: int | None = None

@@ -27,6 +27,7 @@ class Reduction(AnySolver):
     {'covariance': True, 'triangle': True, 'gram': True}
     """
 
+    on_host = "the solve"
     #: The class of the summary that the reduction computes from the rows, or None if it needs more than one.
     starts_from: ClassVar[type[Summary] | None] = None
     #: Passes over the rows.

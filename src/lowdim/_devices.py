@@ -1,0 +1,300 @@
+"""Rows on their way from main memory to a device: with `_xp`, the only module that names array libraries.
+
+rows -> page-locked memory -> the device. Several threads copy pieces of a block into page-locked memory, and from there
+a CUDA device fetches them in a stream of its own, while it computes in another one. On all other devices, a block is
+copied by the array library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from queue import SimpleQueue
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from ._xp import Array, Beside, asarray_like, device, has_columns_in_one_piece, namespace, wide_dtype
+from .errors import no_device_library, no_such_device, not_a_device
+
+#: The size of a piece, and of the page-locked memory for it. Each piece costs some calls of Python.
+_PIECE_BYTES = 16 << 20
+#: The largest number of threads that copy into page-locked memory. One alone reaches a fraction of the speed at which
+#: a device fetches from there.
+_MOST_THREADS = 12
+#: So many more pieces than threads are in page-locked memory: these are on their way to the device.
+_UNDER_WAY = 4
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A device of an array library, to which rows are sent."""
+
+    #: The name of the library, and of the device.
+    library: str
+    name: str
+    #: An empty array on the device.
+    like: Array = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def dtype(self, dtype: Any) -> Any:
+        """The dtype of the library for rows of `dtype`: float32 stays float32, and float64 too where it exists."""
+        if np.dtype(dtype) == np.float32:
+            return namespace(self.like).float32
+        return wide_dtype(namespace(self.like), device(self.like))
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """An uninitialised array on the device."""
+        return namespace(self.like).empty(shape, dtype=dtype, device=device(self.like))
+
+
+def find_destination(name: Any) -> Destination:
+    """The device of this name ("cuda", "cuda:1", "mps", "cpu"), of torch or, where torch is not installed, of CuPy; or
+    a device object of any array library, such as `torch.device("cuda")`."""
+    if isinstance(name, str):
+        library, wanted = _library_for(name)
+    else:
+        library, wanted = type(name).__module__.partition(".")[0], name
+        if library in ("builtins", "numpy") or not hasattr(sys.modules.get(library), "empty"):
+            raise not_a_device(name)
+    module = import_module(library)
+    try:
+        like = compat.array_namespace(module.empty(0)).empty(0, device=wanted)
+    except Exception as error:  # Libraries raise errors of many kinds.
+        raise no_such_device(name, error) from error
+    return Destination(library, _name(like), like)
+
+
+def name_of_device(x: Array) -> str:
+    """The name of the device of an array, such as "cuda:0"; "the host" for NumPy arrays and SciPy sparse matrices."""
+    where = device(x)
+    return "the host" if where is None else _name(x)
+
+
+def in_main_memory(x: Array) -> bool:
+    """Whether an array is in main memory, also if it is one of another library than NumPy."""
+    return name_of_device(x) in ("the host", "cpu", "CPU_DEVICE")
+
+
+def _name(like: Array) -> str:
+    where = device(like)
+    if compat.is_cupy_array(like):
+        return f"cuda:{where.id}"
+    # array-api-strict prints its devices with the class.
+    return str(getattr(where, "_device", where))
+
+
+def _library_for(name: str) -> tuple[str, Any]:
+    """The library that sends rows to the device of this name, and what it calls the device."""
+    if find_spec("torch") is not None:
+        return "torch", name
+    kind, _, number = name.partition(":")
+    if find_spec("cupy") is None or kind != "cuda":
+        raise no_device_library(name)
+    try:
+        return "cupy", import_module("cupy").cuda.Device(int(number or 0))
+    except Exception as error:  # CuPy has errors of its own.
+        raise no_such_device(name, error) from error
+
+
+class Sender:
+    """Copies blocks of rows to a device.
+
+    `send` starts a copy and returns a function; that function waits until the block can be used, and returns it. It has
+    to be called in the thread that made the sender.
+    """
+
+    def __init__(self, to: Destination, dtype: Any) -> None:
+        self._to, self._dtype = to, dtype
+
+    def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
+        """Start to copy a dense block."""
+        sent = asarray_like(block.joined() if isinstance(block, Beside) else block, self._to.like, dtype=self._dtype)
+        return lambda: sent
+
+    def close(self) -> None:
+        """Wait for all copies that were started."""
+
+
+class PinnedSender(Sender):
+    """Copies blocks to a CUDA device through page-locked memory.
+
+    Notes
+    -----
+    The memory of a block belongs to the stream that copies, and is used again when the computations with the block have
+    ended. Copies never wait for computations that were started later than that. At most `threads + 4` pieces of 16 MiB
+    are in page-locked memory.
+    """
+
+    def __init__(self, to: Destination, dtype: Any) -> None:
+        super().__init__(to, dtype)
+        self._streams: Any = (_TorchStreams if to.library == "torch" else _CupyStreams)(to.like)
+        self._host_dtype = np.dtype(np.float32 if dtype == namespace(to.like).float32 else np.float64)
+        threads = min(_MOST_THREADS, _cores())
+        self._threads = ThreadPoolExecutor(threads, "lowdim-sender")
+        #: Page-locked memory that may be filled once the event, if any, has occurred.
+        self._free: SimpleQueue[tuple[np.ndarray, Any]] = SimpleQueue()
+        self._to_make, self._lock = threads + _UNDER_WAY, threading.Lock()
+
+    def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
+        if has_columns_in_one_piece(block) and isinstance(block, np.ndarray):
+            transposed = self.send(block.T)
+            return lambda: transposed().T
+        n, p = block.shape
+        target = self._streams.empty((n, p), self._dtype)
+        rows = max(1, _PIECE_BYTES // (p * self._host_dtype.itemsize))
+        n_bytes = max(_PIECE_BYTES, p * self._host_dtype.itemsize)
+        pieces = [
+            self._threads.submit(self._send_piece, target, block, i, min(i + rows, n), n_bytes)
+            for i in range(0, n, rows)
+        ]
+
+        def arrived() -> Array:
+            self._streams.hand_over(target, [piece.result() for piece in pieces])
+            return target
+
+        return arrived
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._streams.finish()
+
+    def _send_piece(self, target: Array, block: np.ndarray | Beside, i: int, j: int, n_bytes: int) -> Any:
+        """Copy rows i to j into page-locked memory, and start to send them; the event of their arrival."""
+        room, event = self._room(n_bytes)
+        try:
+            if event is not None:
+                event.synchronize()
+            p = block.shape[1]
+            piece = room[: (j - i) * p * self._host_dtype.itemsize].view(self._host_dtype).reshape(j - i, p)
+            with np.errstate(over="ignore", under="ignore"):
+                _fill(piece, block, i, j)
+            event = self._streams.send(target[i:j, :], piece)
+        finally:
+            self._free.put((room, event))
+        return event
+
+    def _room(self, n_bytes: int) -> tuple[np.ndarray, Any]:
+        """Page-locked memory for one piece: new one as long as there is little of it."""
+        with self._lock:
+            make = self._to_make > 0 and self._free.empty()
+            self._to_make -= make
+        room, event = (self._streams.page_locked(n_bytes), None) if make else self._free.get()
+        if room.nbytes < n_bytes:
+            room = self._streams.page_locked(n_bytes)
+        return room, event
+
+
+def _fill(piece: np.ndarray, block: np.ndarray | Beside, i: int, j: int) -> None:
+    """Rows i to j of a block, in the dtype of the piece."""
+    if not isinstance(block, Beside):
+        np.copyto(piece, block[i:j])
+        return
+    start = 0
+    for table in block.pieces:
+        stop = start + table.shape[1]
+        np.copyto(piece[:, start:stop], table[i:j])
+        start = stop
+
+
+class _TorchStreams:
+    """A stream of torch that computes, and one that copies."""
+
+    def __init__(self, like: Array) -> None:
+        self._torch = import_module("torch")
+        cuda = self._torch.cuda
+        self._device, self._compute, self._copy = (
+            like.device,
+            cuda.current_stream(like.device),
+            cuda.Stream(like.device),
+        )
+
+    def page_locked(self, n_bytes: int) -> np.ndarray:
+        found: np.ndarray = self._torch.empty(n_bytes, dtype=self._torch.uint8, pin_memory=True).numpy()
+        return found
+
+    def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
+        with self._torch.cuda.stream(self._copy):
+            return self._torch.empty(shape, dtype=dtype, device=self._device)
+
+    def send(self, rows: Array, piece: np.ndarray) -> Any:
+        with self._torch.cuda.stream(self._copy):
+            rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
+            event = self._torch.cuda.Event(blocking=True)
+            event.record(self._copy)
+        return event
+
+    def hand_over(self, block: Array, events: list[Any]) -> None:
+        """Let the computations wait for these events; torch uses the memory again when they have ended."""
+        for event in events:
+            self._compute.wait_event(event)
+        block.record_stream(self._compute)
+
+    def finish(self) -> None:
+        self._copy.synchronize()
+
+
+class _CupyStreams:
+    """A stream of CuPy that computes, and one that copies.
+
+    CuPy uses the memory of a block again as soon as nobody holds the block, whatever is computed with it meanwhile. So
+    the last two blocks are held, and copies into the memory of the one before wait for the computations with it.
+    """
+
+    def __init__(self, like: Array) -> None:
+        self._cupy = import_module("cupy")
+        self._device = like.device
+        with self._device:
+            self._compute = self._cupy.cuda.get_current_stream()
+            self._copy = self._cupy.cuda.Stream(non_blocking=True)
+        #: The last blocks that were handed over, each with an event: computations with the blocks before it have ended.
+        self._held: deque[tuple[Array, Any]] = deque()
+
+    def page_locked(self, n_bytes: int) -> np.ndarray:
+        return np.frombuffer(self._cupy.cuda.alloc_pinned_memory(n_bytes), np.uint8, n_bytes)
+
+    def empty(self, shape: tuple[int, int], dtype: Any) -> Array:
+        with self._device, self._copy:
+            return self._cupy.empty(shape, dtype=dtype)
+
+    def send(self, rows: Array, piece: np.ndarray) -> Any:
+        with self._device:
+            rows.set(piece, stream=self._copy)
+            event = self._cupy.cuda.Event(block=True, disable_timing=True)
+            event.record(self._copy)
+        return event
+
+    def hand_over(self, block: Array, events: list[Any]) -> None:
+        """Let the computations wait for these events, and copies for the computations with an earlier block."""
+        with self._device:
+            self._held.append((block, self._compute.record()))
+            for event in events:
+                self._compute.wait_event(event)
+            if len(self._held) > 2:
+                self._held.popleft()
+                self._copy.wait_event(self._held[0][1])
+
+    def finish(self) -> None:
+        self._copy.synchronize()
+        self._compute.synchronize()
+        self._held.clear()
+
+
+def sender_to(to: Destination, dtype: Any) -> Sender:
+    """The fastest way to a device."""
+    return (PinnedSender if to.name.startswith("cuda") else Sender)(to, dtype)
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

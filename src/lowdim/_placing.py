@@ -1,0 +1,116 @@
+"""Objects with their arrays somewhere else: summaries, functions of rows and fitted models on another device.
+
+The arrays of an object are found by going through its attributes, the items of lists and dictionaries, and what
+functions have taken from where they were defined. Only objects of lowdim's own classes are gone through. What holds no
+array stays the same object, and nothing is changed in place.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ._xp import Array, asarray_like, dtype_like, is_array, namespace, to_numpy
+
+
+def placed_like(value: Any, like: Array) -> Any:
+    """`value` with its arrays of floating-point numbers on the device of `like`, and with the functions of its library
+    in place of NumPy's. Other arrays, such as indices and names, are used by the host."""
+
+    def move(array: Array) -> Array:
+        floats = isinstance(array, np.ndarray) and array.dtype.kind == "f"
+        return asarray_like(array, like) if floats else array
+
+    return _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like)).of(value)
+
+
+def placed_on_host(value: Any) -> Any:
+    """`value` with NumPy arrays in place of all other arrays."""
+    return _Placing(to_numpy, _numpy_dtype, np).of(value)
+
+
+class _Placing:
+    """One object being moved; what occurs several times in it is moved once."""
+
+    def __init__(self, move: Callable[[Array], Array], dtype: Callable[[Any], Any], xp: Any) -> None:
+        self._move, self._dtype, self._xp = move, dtype, xp
+        #: What became of each object, by its identity; the object is kept so that its identity is not used again.
+        self._done: dict[int, tuple[Any, Any]] = {}
+
+    def of(self, value: Any) -> Any:
+        """`value`, with its arrays moved."""
+        if value is None or isinstance(value, str | bytes | int | float):
+            return value
+        known = self._done.get(id(value))
+        if known is None:
+            # An object inside of itself is left as it is there.
+            self._done[id(value)] = value, value
+            known = self._done[id(value)] = value, self._moved(value)
+        return known[1]
+
+    def _moved(self, value: Any) -> Any:
+        if value is np:
+            return self._xp
+        if is_float_dtype(value):
+            return self._dtype(value)
+        if is_array(value):
+            return self._move(value)
+        if isinstance(value, dict):
+            items = {key: self.of(item) for key, item in value.items()}
+            return value if _same(items.values(), value.values()) else items
+        if isinstance(value, list | tuple):
+            moved = [self.of(item) for item in value]
+            if _same(moved, value):
+                return value
+            return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
+        if isinstance(value, partial):
+            return partial(self.of(value.func), *self.of(value.args), **self.of(value.keywords))
+        if isinstance(value, MethodType):
+            return MethodType(value.__func__, self.of(value.__self__))
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if type(value).__module__.partition(".")[0] == "lowdim" and hasattr(value, "__dict__"):
+            return self._object(value)
+        return value
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        """A function with the values moved that it has taken from where it was defined."""
+        cells = function.__closure__ or ()
+        contents = [self.of(cell.cell_contents) for cell in cells]
+        if _same(contents, [cell.cell_contents for cell in cells]):
+            return function
+        closure = tuple(map(CellType, contents))
+        moved = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
+        moved.__kwdefaults__, moved.__dict__ = function.__kwdefaults__, dict(function.__dict__)
+        return moved
+
+    def _object(self, value: Any) -> Any:
+        attributes = {name: self.of(item) for name, item in vars(value).items()}
+        if _same(attributes.values(), vars(value).values()):
+            return value
+        moved = copy.copy(value)
+        moved.__dict__.update(attributes)
+        return moved
+
+
+def is_float_dtype(value: Any) -> bool:
+    """Whether `value` is float32 or float64 of an array library, all of which print them so."""
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return np.dtype(value).kind == "f"
+    return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    if isinstance(dtype, type | np.dtype):
+        return dtype
+    return np.dtype(str(dtype).rpartition(".")[2]).type
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether both hold the same objects."""
+    return all(a is b for a, b in zip(first, second, strict=True))
