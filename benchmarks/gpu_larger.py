@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from lowdim import PCA, on_device
-from lowdim._devices import _MOST_THREADS, _PIECE_BYTES, _cores
 
 COLUMNS, K, REPEATS = 256, 16, 3
 #: Rows are made, and compared, in blocks of this many.
@@ -42,7 +41,7 @@ def rows(n: int) -> np.ndarray:
         X[i : i + m] = np.roll(base[:m], k, axis=1)
         X[i : i + m] += 5.0 + np.float32(k % 7)
 
-    with ThreadPoolExecutor(_cores()) as threads:
+    with ThreadPoolExecutor() as threads:
         list(threads.map(fill, range(0, n, BLOCK)))
     return X
 
@@ -89,36 +88,6 @@ def bare_rate(device: str, n_bytes: int) -> float:
     return 4 * n_bytes / median_time(copy)[0] / 1e9
 
 
-def staging_rate(X: np.ndarray, device: str, threads: int) -> float:
-    """GB/s at which so many threads copy rows into page-locked memory, with no device at work."""
-    import torch
-
-    pieces = [torch.empty(_PIECE_BYTES, dtype=torch.uint8, pin_memory=device != "cpu").numpy() for _ in range(threads)]
-    step = _PIECE_BYTES // (4 * COLUMNS)
-    starts = list(range(0, min(len(X) - step, 256 * step), step)) or [0]
-
-    def fill(job: tuple[int, int]) -> None:
-        number, i = job
-        part = X[i : i + step]
-        np.copyto(pieces[number % threads][: part.nbytes].view(np.float32).reshape(part.shape), part)
-
-    with ThreadPoolExecutor(threads) as pool:
-        spent, _ = median_time(lambda: list(pool.map(fill, enumerate(starts))))
-    return len(starts) * step * 4 * COLUMNS / spent / 1e9
-
-
-def registering_rate(X: np.ndarray) -> float:
-    """GB/s at which memory of the rows themselves is page-locked."""
-    import torch
-
-    n_bytes = min(X.nbytes, 4 << 30)
-    start = time.perf_counter()
-    torch.cuda.cudart().cudaHostRegister(X.ctypes.data, n_bytes, 0)
-    spent = time.perf_counter() - start
-    torch.cuda.cudart().cudaHostUnregister(X.ctypes.data)
-    return n_bytes / spent / 1e9
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gb", type=float, default=40.0, help="size of the rows in units of 10^9 bytes")
@@ -143,10 +112,6 @@ def main() -> None:
     spent, _ = median_time(lambda: pca.transform(on_device(X, device)))
     print(f"| transform to {K} | {spent:.2f} s | {size / spent:.1f} GB/s | {size / spent / bare:.2f} | - |", flush=True)
     print(f"\n{pca.plan_}")
-    for threads in sorted({1, 4, 8, min(_MOST_THREADS, _cores())}):
-        print(f"into page-locked memory, {threads} threads: {staging_rate(X, asked.device, threads):.1f} GB/s")
-    if asked.device != "cpu":
-        print(f"page-locking the rows themselves: {registering_rate(X):.1f} GB/s")
 
 
 if __name__ == "__main__":

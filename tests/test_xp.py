@@ -7,6 +7,7 @@ from lowdim._xp import (
     Beside,
     Scratch,
     affine_product,
+    copy_to_numpy,
     count_true,
     cumulative_sum,
     empty_columns,
@@ -105,3 +106,11 @@ def test_numbers_out_of_range_keep_their_dtype_on_a_device(library, size):
         x = np.ones(size)
         x[1] = bad
         assert in_range(xp.asarray(x), xp.float32).dtype == xp.float64
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+def test_arrays_are_copied_into_numpy_arrays(library):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    out = np.zeros((4, 3))
+    copy_to_numpy(xp.asarray(np.arange(6.0).reshape(2, 3)), out[1:3])
+    np.testing.assert_array_equal(out, [[0, 0, 0], [0, 1, 2], [3, 4, 5], [0, 0, 0]])

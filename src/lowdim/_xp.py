@@ -170,6 +170,16 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def copy_to_numpy(x: Array, out: np.ndarray) -> None:
+    """Copy `x` into a contiguous NumPy array of the same shape and dtype, from a device without a copy in between."""
+    if compat.is_torch_array(x):
+        namespace(x).from_numpy(out).copy_(x)
+    elif compat.is_cupy_array(x):
+        x.get(out=out)
+    else:
+        out[...] = to_numpy(x)
+
+
 def to_host(arrays: Sequence[Array | None]) -> list[np.ndarray | None]:
     """Small arrays of one library and dtype, some of which may be None, as NumPy arrays. They leave a device together,
     since it takes as long to begin a copy as to copy thousands of numbers."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _blas, _threads
 from .._placing import placed_like
-from .._xp import Array, all_finite, concat_rows, to_numpy
+from .._xp import Array, all_finite, concat_rows, copy_to_numpy, to_numpy
 from ..errors import NonFiniteBlock
 from ..sources import (
     Source,
@@ -112,11 +112,12 @@ def _mapped_and_returned(there: RowMap) -> np.ndarray:
         return np.concatenate([to_numpy(piece) for piece in blocks])
     out: np.ndarray | None = None
     i = 0
-    for piece in map(to_numpy, blocks):
+    for piece in blocks:
         if out is None:
-            out = np.empty((n, *piece.shape[1:]), dtype=piece.dtype)
-        out[i : i + len(piece)] = piece
-        i += len(piece)
+            out = np.empty((n, *piece.shape[1:]), dtype=to_numpy(piece[:0, ...]).dtype)
+        j = i + piece.shape[0]
+        copy_to_numpy(piece, out[i:j])
+        i = j
     return np.empty(0) if out is None else out
 
 
