@@ -11,8 +11,9 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -143,6 +144,7 @@ class PinnedSender(Sender):
         self._threads = ThreadPoolExecutor(self._n_threads, "lowdim-copies")
         #: Page-locked memory that may be filled once the event, if any, has occurred; what was used first comes first.
         self._rooms: deque[tuple[np.ndarray, Any]] = deque()
+        self._n_rooms = 0
 
     def send(self, block: np.ndarray | Beside) -> Callable[[], Array]:
         if has_columns_in_one_piece(block) and isinstance(block, np.ndarray):
@@ -167,32 +169,42 @@ class PinnedSender(Sender):
         n, p = block.shape
         itemsize, event = self._host_dtype.itemsize, None
         rows = max(1, _PIECE_BYTES // (p * itemsize))
+        filled: Callable[[], Any] | None = None
         for i in range(0, n, rows):
-            j = min(i + rows, n)
+            part = slice(i, min(i + rows, n))
             room = self._room(max(_PIECE_BYTES, p * itemsize))
-            piece = room[: (j - i) * p * itemsize].view(self._host_dtype).reshape(j - i, p)
-            self._fill(piece, block[i:j, :])
-            event = self._streams.send(target[i:j, :], piece)
-            self._rooms.append((room, event))
+            piece = room[: (part.stop - i) * p * itemsize].view(self._host_dtype).reshape(-1, p)
+            next_one = partial(self._send_piece, room, piece, target[part, :], self._fill(piece, block[part, :]))
+            # The threads that copy the last piece finish while others begin with this one.
+            event = filled() if filled is not None else None
+            filled = next_one
+        return event if filled is None else filled()
+
+    def _send_piece(self, room: np.ndarray, piece: np.ndarray, target: Array, copies: list[Future[None]]) -> Any:
+        """Send a piece as soon as the copies into it have ended; the event of its arrival."""
+        for copy in copies:
+            copy.result()
+        event = self._streams.send(target, piece)
+        self._rooms.append((room, event))
         return event
 
     def _room(self, n_bytes: int) -> np.ndarray:
         """Page-locked memory for one piece: new one as long as there is little of it."""
-        if len(self._rooms) < _PIECES:
+        if self._n_rooms < _PIECES:
+            self._n_rooms += 1
             room: np.ndarray = self._streams.page_locked(n_bytes)
             return room
         room, event = self._rooms.popleft()
         event.synchronize()
         return room if room.nbytes >= n_bytes else self._streams.page_locked(n_bytes)
 
-    def _fill(self, piece: np.ndarray, rows: np.ndarray | Beside) -> None:
-        """Copy rows into a piece, in its dtype."""
+    def _fill(self, piece: np.ndarray, rows: np.ndarray | Beside) -> list[Future[None]]:
+        """Copy rows into a piece, in its dtype; the copies that threads were told to make."""
         if isinstance(rows, np.ndarray) and self._streams.copied(piece, rows):
-            return
+            return []
         step = -(-len(piece) // self._n_threads)
         parts = [slice(i, i + step) for i in range(0, len(piece), step)]
-        for _ in self._threads.map(lambda part: _copy(piece[part], rows[part, :]), parts):
-            pass
+        return [self._threads.submit(_copy, piece[part], rows[part, :]) for part in parts]
 
 
 def _copy(out: np.ndarray, rows: np.ndarray | Beside) -> None:
@@ -238,7 +250,7 @@ class _TorchStreams:
     def send(self, rows: Array, piece: np.ndarray) -> Any:
         with self._torch.cuda.stream(self._copy):
             rows.copy_(self._torch.from_numpy(piece), non_blocking=True)
-            event = self._torch.cuda.Event(blocking=True)
+            event = self._torch.cuda.Event()
             event.record(self._copy)
         return event
 
