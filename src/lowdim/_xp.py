@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import array_api_compat as compat
 import numpy as np
@@ -41,6 +40,8 @@ def is_array(x: Any) -> bool:
 def namespace(x: Array) -> Any:
     """The array-API namespace of `x`; NumPy for NumPy arrays and SciPy sparse matrices."""
     kind = type(x)
+    if kind is np.ndarray:
+        return np
     if kind is Beside:
         return namespace(x.pieces[0])
     found = _namespaces.get(kind)
@@ -50,7 +51,7 @@ def namespace(x: Array) -> Any:
 
 
 #: The namespaces of the classes of arrays that have been seen: the search takes as long as a small operation.
-_namespaces: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
+_namespaces: dict[type, Any] = {}
 
 
 def _namespace(x: Array) -> Any:
@@ -62,9 +63,11 @@ def _namespace(x: Array) -> Any:
 
 def device(x: Array) -> Any:
     """The device of `x`, or None for NumPy arrays and SciPy sparse matrices."""
+    if isinstance(x, np.ndarray):
+        return None
     if isinstance(x, Beside):
-        x = x.pieces[0]
-    return None if isinstance(x, np.ndarray) or sparse.issparse(x) else compat.device(x)
+        return device(x.pieces[0])
+    return None if sparse.issparse(x) else compat.device(x)
 
 
 def working_dtype(x: Array) -> Any:

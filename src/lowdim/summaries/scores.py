@@ -159,7 +159,7 @@ class ScoreMoments(Summary):
         if self.measured:
             sums["energy"], sums["fourth"] = energy, column_sums(_squared(squares, room), w)
         # If one of the sums is not finite, neither is the sum of all of them.
-        if not math.isfinite(float(xp.sum(xp.concat([xp.reshape(part, (-1,)) for part in sums.values()])))):
+        if not math.isfinite(_total(list(sums.values()))):
             raise self._reason(block)
         wide = wide_dtype(xp, device(Y))
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
@@ -253,6 +253,14 @@ class ScoreMoments(Summary):
     def _made_from(cls, stored: dict[str, Any]) -> Self:
         stored["density"] = parse_density(stored.pop("density_in_words"))
         return super()._made_from(stored)
+
+
+def _total(sums: list[Array]) -> float:
+    """The sum of all entries. A device is asked for one number only."""
+    if isinstance(sums[0], np.ndarray):
+        return sum(float(part.sum()) for part in sums)
+    xp = namespace(sums[0])
+    return float(xp.sum(xp.concat([xp.reshape(part, (-1,)) for part in sums])))
 
 
 def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:

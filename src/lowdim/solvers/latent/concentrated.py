@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -304,7 +304,7 @@ def _pairs(omega: Array, vectors: Array, factors: Array) -> Array:
     xp = namespace(omega)
     p, k = omega.shape
     step = max(1, _PAIRS // p**2)
-    total = xp.zeros_like(vectors)
+    total: Any = 0.0 if k else xp.zeros_like(vectors)
     for i in range(0, k, step):
         part = slice(i, min(i + step, k))
         B = xp.reshape(omega[:, part][:, :, None] * vectors[:, None, :], (p, -1))
