@@ -58,8 +58,8 @@ PUBLIC = {
         no_checkpoint_with_holes no_columns_left no_device_library no_inner_name no_kept_columns no_lowdim
         no_match no_maximum no_order no_partial_fit no_permission_to_write no_positive_eigenvalue no_row_draws
         no_rows_in_files no_rows_seen no_spark_columns no_splits_without_order no_such_array no_such_device
-        no_such_file no_such_table no_variance not_a_device not_a_path not_a_stored_class not_computed not_finite not_for_csv
-        not_html not_in_onnx not_iterable not_loadable not_local not_numbers not_numeric not_one_for_each_row
+        no_such_file no_such_table no_variance not_a_device not_a_path not_a_stored_class not_computed not_finite
+        not_for_csv not_html not_in_onnx not_iterable not_loadable not_local not_numbers not_numeric not_one_for_each_row
         not_permitted not_representable not_so_many_components not_storable not_symmetric not_symmetric_kernel
         not_written nothing_missing objects_in_npy objects_on_device older_lowdim one_column_with_holes one_row
         open_quote other_kept_type other_length other_names other_namespace other_partition other_pass
