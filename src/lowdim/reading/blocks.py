@@ -23,7 +23,7 @@ _MADE_BYTES = 16 << 20
 _DEVICE_BYTES = 128 << 20
 #: Blocks that are summed up in slices are larger, since the host waits for the device at the end of each: first the
 #: size of parts of an array that is there, then of blocks that have to be made.
-_SLICED_VIEWS_BYTES, _SLICED_BYTES = 4 << 30, 512 << 20
+_SLICED_VIEWS_BYTES, _SLICED_BYTES = 4 << 30, 1 << 30
 
 
 def rows_to_map(source: Source, function: Callable[[Array], Array] | None = None) -> int:

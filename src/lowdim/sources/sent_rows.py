@@ -55,7 +55,7 @@ def on_device(X: Any, device: Any) -> OnDevice:
     -----
     Each pass over the rows sends all of them once. On a CUDA device, threads copy pieces of the next block into
     page-locked memory, from where the device fetches them while it computes with the block before. The device holds
-    about four blocks of at most 512 MiB, and the host up to 256 MiB of page-locked memory. A model that needs all rows
+    about four blocks of at most 1 GiB, and the host up to 256 MiB of page-locked memory. A model that needs all rows
     at once, such as an exact kernel PCA, has them all on the device.
 
     Examples

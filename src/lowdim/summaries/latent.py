@@ -6,12 +6,12 @@ import math
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from .._xp import Array, asarray_like, namespace
+from .._xp import Array, namespace
 from ..errors import NonFiniteBlock
 from .base import CACHE_BYTES, Changes, Layout, Summary, check_columns, row_weights
 from .entries import observed_entries
 from .moments import Moments
-from .packed import invert_positive, multiplicity, pack, pack_outer, pairs, unpack, with_one
+from .packed import invert_positive, multiplicity, pack, pack_outer, pairs_like, unpack, with_one
 
 #: The k x k tables of a block of rows take about this many bytes.
 _TABLE_BYTES = 1 << 20
@@ -67,7 +67,7 @@ class LatentGaussian:
     def squares(self) -> Array:
         """E[w_d w_d^T] / noise_d, packed: (k(k+1)/2, p)."""
         xp = namespace(self.loadings)
-        i, j = (asarray_like(a, self.loadings) for a in pairs(self.k))
+        i, j = pairs_like(self.k, self.loadings)
         table = xp.take(self.weighted, i, axis=0) * xp.take(self.loadings, j, axis=0)
         return table if self.spread is None else table + self.spread[: table.shape[0], :] / self.noise
 
@@ -117,7 +117,7 @@ class LatentGaussian:
     def predictive_tables(self) -> Array:
         """Tables whose products with `predictive_terms` are the variances of unobserved entries, in the units of x."""
         xp = namespace(self.loadings)
-        i, j = (asarray_like(a, self.loadings) for a in pairs(self.k))
+        i, j = pairs_like(self.k, self.loadings)
         outer = xp.take(self.loadings, i, axis=0) * xp.take(self.loadings, j, axis=0)
         parts = [outer * multiplicity(self.k, outer)[:, None], self.noise[None, :]]
         if self.spread is not None:

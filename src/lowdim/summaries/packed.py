@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,20 @@ def _places(k: int) -> np.ndarray:
     return high * (high + 1) // 2 + low
 
 
+def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
+    """`pairs` in the namespace and on the device of `like`."""
+    xp, there = namespace(like), device(like)
+    return pairs(k) if xp is np else (_sent("rows", k, xp, there), _sent("columns", k, xp, there))
+
+
+@lru_cache(maxsize=64)
+def _sent(which: str, k: int, xp: Any, there: Any) -> Array:
+    """Indices of a table on a device. They are sent once, because that takes as long as an operation that uses them."""
+    i, j = pairs(k)
+    indices = {"rows": i, "columns": j, "halves": i * k + j, "places": _places(k)}[which]
+    return xp.asarray(indices, device=there)
+
+
 def multiplicity(k: int, like: Array) -> Array:
     """How often each pair of a packed k x k table occurs in the full one: 1 on the diagonal, else 2."""
     i, j = pairs(k)
@@ -33,20 +48,22 @@ def multiplicity(k: int, like: Array) -> Array:
 def unpack(packed: Array, k: int) -> Array:
     """(k(k+1)/2, b) -> (k, k, b)."""
     xp = namespace(packed)
-    return xp.reshape(xp.take(packed, asarray_like(_places(k), packed), axis=0), (k, k, packed.shape[1]))
+    places = _places(k) if xp is np else _sent("places", k, xp, device(packed))
+    return xp.reshape(xp.take(packed, places, axis=0), (k, k, packed.shape[1]))
 
 
 def pack(full: Array) -> Array:
     """(k, k, b) -> (k(k+1)/2, b)."""
     xp, k = namespace(full), full.shape[0]
     i, j = pairs(k)
-    return xp.take(xp.reshape(full, (k * k, full.shape[2])), asarray_like(i * k + j, full), axis=0)
+    halves = i * k + j if xp is np else _sent("halves", k, xp, device(full))
+    return xp.take(xp.reshape(full, (k * k, full.shape[2])), halves, axis=0)
 
 
 def pack_outer(v: Array) -> Array:
     """v v^T of each column, packed: (k, b) -> (k(k+1)/2, b)."""
     xp = namespace(v)
-    i, j = (asarray_like(a, v) for a in pairs(v.shape[0]))
+    i, j = pairs_like(v.shape[0], v)
     return xp.take(v, i, axis=0) * xp.take(v, j, axis=0)
 
 
@@ -67,14 +84,13 @@ def invert_positive(A: Array) -> tuple[Array, Array]:
     [1] Goodnight (1979), A tutorial on the SWEEP operator.
     """
     xp, k = namespace(A), A.shape[0]
-    log_determinant = xp.zeros((A.shape[2],), dtype=A.dtype, device=device(A))
+    pivots = xp.empty((k, A.shape[2]), dtype=A.dtype, device=device(A))
     for j in range(k):
-        pivot = xp.asarray(A[j, j, :], copy=True)
-        log_determinant += xp.log(pivot)
         column = xp.asarray(A[:, j, :], copy=True)
-        row = column / pivot
+        pivots[j, :] = column[j, :]
+        row = column / column[j, :]
         A -= column[:, None, :] * row[None, :, :]
         A[j, :, :] = row
         A[:, j, :] = row
-        A[j, j, :] = -1.0 / pivot
-    return -A, log_determinant
+        A[j, j, :] = -1.0 / pivots[j, :]
+    return -A, xp.sum(xp.log(pivots), axis=0)
