@@ -8,6 +8,7 @@ vectors is computed there, because a device takes as long to begin with an opera
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -173,13 +174,21 @@ def _products(Z: Array, widest: Any) -> list[Array]:
 def tall_product(X: Array, Y: Array, dtype: Any = None) -> Array:
     """X^T Y for long and narrow matrices. On a device it is the sum, in `dtype`, of products of a thousand rows."""
     xp, n = namespace(X), X.shape[0]
-    k = n // _STACKED_ROWS
+    rows = _stacked_rows(n)
+    k = n // rows
     if xp is np or k < 2:
         return X.T @ Y if dtype is None else astype(X.T @ Y, dtype)
-    m = k * _STACKED_ROWS
-    left, right = (xp.reshape(A[:m, :], (k, _STACKED_ROWS, A.shape[1])) for A in (X, Y))
+    m = k * rows
+    left, right = (xp.reshape(A[:m, :], (k, rows, A.shape[1])) for A in (X, Y))
     found = xp.sum(xp.matrix_transpose(left) @ right, axis=0, dtype=dtype)
     return found if m == n else found + astype(X[m:, :].T @ Y[m:, :], found.dtype)
+
+
+@lru_cache(maxsize=64)
+def _stacked_rows(n: int) -> int:
+    """The number of rows of each product of a stack: one that leaves no rows over, if there is one that is near."""
+    near = range(_STACKED_ROWS, _STACKED_ROWS // 2, -1)
+    return next((rows for rows in near if n % rows == 0), _STACKED_ROWS)
 
 
 def _joined(P: list[Array]) -> Array:

@@ -27,16 +27,26 @@ def _places(k: int) -> np.ndarray:
 
 def pairs_like(k: int, like: Array) -> tuple[Array, Array]:
     """`pairs` in the namespace and on the device of `like`."""
-    xp, there = namespace(like), device(like)
-    return pairs(k) if xp is np else (_sent("rows", k, xp, there), _sent("columns", k, xp, there))
+    return _sent("rows", k, like), _sent("columns", k, like)
 
 
-@lru_cache(maxsize=64)
-def _sent(which: str, k: int, xp: Any, there: Any) -> Array:
-    """Indices of a table on a device. They are sent once, because that takes as long as an operation that uses them."""
-    i, j = pairs(k)
-    indices = {"rows": i, "columns": j, "halves": i * k + j, "places": _places(k)}[which]
-    return xp.asarray(indices, device=there)
+def _sent(which: str, k: int, like: Array) -> Array:
+    """Indices of a table in the namespace and on the device of `like`. They are sent to a device once, because that
+    takes as long as an operation that uses them."""
+    xp, where = namespace(like), str(device(like))
+    found = _kept.get((which, k, xp, where))
+    if found is None:
+        i, j = pairs(k)
+        found = asarray_like({"rows": i, "columns": j, "halves": i * k + j, "places": _places(k)}[which], like)
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[which, k, xp, where] = found
+    return found
+
+
+#: Indices by their name, the size of the table, the namespace, and the name of the device; at most so many.
+_kept: dict[tuple[str, int, Any, str], Array] = {}
+_MOST_KEPT = 64
 
 
 def multiplicity(k: int, like: Array) -> Array:
@@ -48,16 +58,13 @@ def multiplicity(k: int, like: Array) -> Array:
 def unpack(packed: Array, k: int) -> Array:
     """(k(k+1)/2, b) -> (k, k, b)."""
     xp = namespace(packed)
-    places = _places(k) if xp is np else _sent("places", k, xp, device(packed))
-    return xp.reshape(xp.take(packed, places, axis=0), (k, k, packed.shape[1]))
+    return xp.reshape(xp.take(packed, _sent("places", k, packed), axis=0), (k, k, packed.shape[1]))
 
 
 def pack(full: Array) -> Array:
     """(k, k, b) -> (k(k+1)/2, b)."""
     xp, k = namespace(full), full.shape[0]
-    i, j = pairs(k)
-    halves = i * k + j if xp is np else _sent("halves", k, xp, device(full))
-    return xp.take(xp.reshape(full, (k * k, full.shape[2])), halves, axis=0)
+    return xp.take(xp.reshape(full, (k * k, full.shape[2])), _sent("halves", k, full), axis=0)
 
 
 def pack_outer(v: Array) -> Array:
