@@ -275,6 +275,9 @@ class Gaussian(Kernel):
         most = -xp.min(squares)
 
         def columns(X: Array, out: Array | None = None) -> Array:
+            if isinstance(X, np.ndarray):
+                # The function, and with it Y, has been brought to the host.
+                return self._between(X, Y)
             Z, squares, ones = extended(X)
             if not float(most - xp.min(squares)) < farthest:
                 wide = wide_dtype(xp, device(X))

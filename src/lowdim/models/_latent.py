@@ -126,9 +126,8 @@ class LatentModel(ChosenByRule):
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
-        there = fit.mean if fit.there is None else fit.there
         on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
-        unpack_to(there, self, partial(self._unpack, on_host), dtype)
+        unpack_to(fit.mean, self, partial(self._unpack, on_host), dtype)
         if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "

@@ -109,5 +109,4 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         residual=spectrum.residual,
         passes=spectrum.passes,
         axes=spectrum.vectors,
-        there=spectrum.there,
     )

@@ -48,9 +48,7 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
     def run(solver: Solver) -> Spectrum:
         found = solver.solve(rows, request)
         doubtful = auto and found.status is Status.UNRESOLVED and rows.traits.rereadable
-        if doubtful and isinstance(solver, Covariance):
-            return with_certain_zeros(found.placed(), rows, request)
-        return found
+        return with_certain_zeros(found, rows, request) if doubtful and isinstance(solver, Covariance) else found
 
     spectrum, the_plan, passes = escalate(the_plan, run, job, allowed=auto)
     return with_passes(spectrum, passes), with_passes(the_plan, passes)
