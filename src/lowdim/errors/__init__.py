@@ -164,6 +164,14 @@ from .names import (
     names_difference,
     rows_in_another_order,
 )
+from .neural import (
+    many_latent,
+    not_a_module,
+    own_module_not_stored,
+    too_many_latent,
+    training_diverged,
+    wrong_module_width,
+)
 from .onnx import (
     bad_opset,
     beyond_onnx_arithmetic,
@@ -303,6 +311,7 @@ __all__ = [
     "kernel_not_finite",
     "list_names",
     "list_of_paths",
+    "many_latent",
     "missing_chunks",
     "missing_columns",
     "missing_extra",
@@ -346,6 +355,7 @@ __all__ = [
     "no_such_file",
     "no_such_table",
     "no_variance",
+    "not_a_module",
     "not_a_path",
     "not_a_stored_class",
     "not_finite",
@@ -391,6 +401,7 @@ __all__ = [
     "output_is_no_path",
     "output_is_special",
     "over_budget",
+    "own_module_not_stored",
     "ragged_blocks",
     "ragged_column",
     "ragged_line",
@@ -409,7 +420,9 @@ __all__ = [
     "too_few_rows",
     "too_large",
     "too_large_for_onnx",
+    "too_many_latent",
     "too_small",
+    "training_diverged",
     "undetermined_covariance",
     "units_too_far",
     "unknown_column",
@@ -429,6 +442,7 @@ __all__ = [
     "write_with_spark",
     "wrong_features",
     "wrong_image_shape",
+    "wrong_module_width",
     "wrong_number_of_components",
     "wrong_onnx_inputs",
 ]

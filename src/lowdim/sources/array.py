@@ -30,7 +30,7 @@ class ArraySource(Source):
             raise empty(n, p, (n, p))
         self._X = X
         self.shape = (n, p)
-        self.kind = _kind(type(X).__module__, X.dtype)
+        self.kind = _kind(type(X).__module__, X.dtype, "" if isinstance(X, np.ndarray) else str(device(X)))
         self.dtype = working_dtype(X)
         itemsize = 4 if self.dtype == namespace(X).float32 else 8
         host, views = isinstance(X, np.ndarray), X.dtype == self.dtype
@@ -60,9 +60,11 @@ class ArraySource(Source):
 
 
 @lru_cache(maxsize=32)
-def _kind(module: str, dtype: Any) -> str:
-    """The name of the library and of the dtype. It is cached, since NumPy takes long to name a dtype."""
-    return f"{module.partition('.')[0]} {dtype}"
+def _kind(module: str, dtype: Any, where: str) -> str:
+    """The names of the library, of the dtype, and of a device beside the main memory. It is cached, since NumPy takes
+    long to name a dtype."""
+    place = f" on {where}" if where not in ("", "cpu") else ""
+    return f"{module.partition('.')[0]} {dtype}{place}"
 
 
 def _numeric(X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,208 @@
+"""The loop that trains an auto-encoder, with its schedule."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._threads import check_stop
+from ...errors import training_diverged
+from ..base import RowsLike
+from ..results import Status
+from .examples import Examples
+from .network import Network, cubature_points
+from .neural_solver import NeuralFit, NeuralRequest
+from .supply import Supply
+from .torch_modules import CoderModule, as_tensor, check_modules
+
+#: With few rows, an epoch has at least so many steps.
+_STEPS = 10
+#: A smaller decrease of the loss, relative to it (of a bound: absolute, for each entry), counts as none.
+_LEAST = 1e-4
+#: How the rate decreases when there is no progress, how often, and what happens when the loss is no number.
+_SLOWER, _TIMES, _MUCH_SLOWER, _FAILURES = 0.3, 3, 0.1, 5
+#: Rows that are evaluated together.
+_TOGETHER = 4096
+
+
+def train(rows: RowsLike, request: NeuralRequest, options: Any, size: int, later: Iterable[Any] = ()) -> NeuralFit:
+    """Train the network of the request on rows, in windows of `size`, and then on `later` windows of a stream."""
+    start = request.start
+    assert start is not None, "a request without a start can be planned but not solved"
+    like = as_tensor(rows.empty(0))
+    check_modules(request.design, rows.shape[1], like)
+    supply = Supply(rows, start, options.held_out, size, request.seed, like)
+    coder = CoderModule(start, request.design, like)
+    training = _Training(coder, supply, start, options, request.seed, like)
+    with _seeded(request, like):
+        status = training.run(later)
+    network = coder_network(coder, start, rows.empty(0), rows.dtype) if training.moved else start
+    return NeuralFit(
+        network, training.loss, training.training_loss, status, supply.passes, supply.n_held_out, training.n_later
+    )
+
+
+def coder_network(coder: CoderModule, start: Network, like: Any, dtype: Any) -> Network:
+    """The network with the parameters of a coder, in the library of the rows."""
+    log_noise = None if coder.log_noise is None else float(coder.log_noise)
+    encoder, decoder = coder.encoder.path(like, dtype), coder.decoder.path(like, dtype)
+    return replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
+
+
+class _Training:
+    """A coder that is trained, its best state so far, and the rate of its steps."""
+
+    def __init__(
+        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: torch.Tensor
+    ) -> None:
+        self._coder, self._supply, self._options, self._like = coder, supply, options, like
+        self._p, self._unit = int(start.mean.shape[0]), start.unit
+        self._random = np.random.default_rng((seed, 4))
+        self._noise = torch.Generator(device=like.device).manual_seed(seed)
+        self._points = as_tensor(cubature_points(coder.k), like)
+        self._rate = float(options.rate)
+        self._failures = self._reductions = self._waited = 0
+        self.moved, self.n_later = False, 0
+        self._best = self._evaluate()
+        self._keep_state()
+        self._restart()
+        self.loss, self.training_loss = [self._in_units(self._best)], []
+
+    def run(self, later: Iterable[Any]) -> Status:
+        """Train until held-out rows are no longer described better; leave the coder in its best state."""
+        following = iter(later)
+        window = next(following, None)
+        epochs = self._options.max_epochs if window is None else self._options.epochs_per_window
+        try:
+            status = self._epochs(epochs)
+            while window is not None:
+                self._supply.go_on(window)
+                self.n_later += int(window.X.shape[0])
+                self._epochs(self._options.epochs_per_window, ends=False)
+                window, status = next(following, None), Status.FIXED_STEPS
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        self._coder.load_state_dict(self._state)
+        self._coder.eval()
+        return status
+
+    def _epochs(self, count: int, ends: bool = True) -> Status:
+        """So many epochs, or fewer if there is no progress."""
+        for _ in range(count):
+            training_loss = self._epoch()
+            value = self._evaluate()
+            if not math.isfinite(training_loss) or not math.isfinite(value):
+                self._recover()
+                continue
+            self.loss.append(self._in_units(value))
+            self.training_loss.append(self._in_units(training_loss))
+            least = _LEAST * (1.0 if self._coder.log_noise is not None else self._best)
+            self._waited = 0 if value < self._best - least else self._waited + 1
+            if value < self._best:
+                self._best, self.moved = value, True
+                self._keep_state()
+            if self._waited >= self._options.patience:
+                if self._reductions == _TIMES and ends:
+                    return Status.HELD_OUT
+                self._slow_down(_SLOWER)
+                self._reductions += 1
+        return Status.NOT_CONVERGED
+
+    def _epoch(self) -> float:
+        """One epoch; returns the mean loss of its rows, for each entry, while the parameters changed."""
+        self._coder.train()
+        total = torch.zeros((), dtype=torch.float64, device=self._like.device)
+        weight = 0.0
+        for examples in self._supply.epoch():
+            for index in self._batches(examples):
+                check_stop()
+                V, known, counts = examples.take(index)
+                losses = self._coder.losses(V, known, self._draw(V.shape[0])) / self._p
+                of_all = float(V.shape[0]) if counts is None else counts.sum()
+                loss = losses.sum() if counts is None else (losses * counts).sum()
+                self._optimizer.zero_grad(set_to_none=True)
+                (loss / of_all).backward()
+                self._optimizer.step()
+                total += loss.detach()
+                weight = weight + of_all
+        return float(total) / float(weight) if float(weight) > 0.0 else math.nan
+
+    def _batches(self, examples: Examples) -> Iterator[Any]:
+        """Rows for each step: all of them if they are few, otherwise in random order."""
+        n, b = examples.length, int(self._options.batch)
+        if n <= 2 * b:
+            for _ in range(_STEPS if n else 0):
+                yield slice(None)
+            return
+        order = self._random.permutation(n)
+        steps = n // b
+        for i in range(steps):
+            yield order[n * i // steps : n * (i + 1) // steps]
+
+    def _draw(self, n: int) -> torch.Tensor | None:
+        """Noise of the latent variables of n rows."""
+        if self._coder.log_noise is None:
+            return None
+        shape, like = (n, self._coder.k), self._like
+        return torch.randn(shape, generator=self._noise, dtype=like.dtype, device=like.device)
+
+    def _evaluate(self) -> float:
+        """The mean loss, for each entry, of the rows that decide."""
+        self._coder.eval()
+        total, weight = 0.0, 0.0
+        points: Iterable[Any] = (None,) if self._coder.log_noise is None else self._points
+        with torch.no_grad():
+            for examples in self._supply.judges:
+                weight += examples.total
+                for i in range(0, examples.length, _TOGETHER):
+                    V, known, counts = examples.take(slice(i, i + _TOGETHER))
+                    losses = sum(self._coder.losses(V, known, point) for point in points).double()
+                    total += float(losses.sum() if counts is None else losses @ counts.double())
+        return total / weight / self._p / (1 if self._coder.log_noise is None else len(self._points))
+
+    def _in_units(self, value: float) -> float:
+        """A loss for each entry of v as the loss of a row of x."""
+        if self._coder.log_noise is not None:
+            return self._p * (value + math.log(self._unit))
+        return self._p * value * self._unit**2
+
+    def _keep_state(self) -> None:
+        self._state = copy.deepcopy(self._coder.state_dict())
+
+    def _restart(self) -> None:
+        """Steps without memory of those before, at the present rate."""
+        self._optimizer = torch.optim.Adam(self._coder.parameters(), lr=self._rate)
+
+    def _slow_down(self, factor: float) -> None:
+        """Go back to the best state, with a smaller rate."""
+        self._coder.load_state_dict(self._state)
+        self._rate *= factor
+        self._waited = 0
+        self._restart()
+
+    def _recover(self) -> None:
+        """Go back after a loss that is no number, or give up."""
+        self._failures += 1
+        if self._failures > _FAILURES:
+            raise training_diverged(self._rate, self._options.rate)
+        self._slow_down(_MUCH_SLOWER)
+
+
+@contextmanager
+def _seeded(request: NeuralRequest, like: torch.Tensor) -> Iterator[None]:
+    """Context in which modules of the user, such as dropout, draw from a generator of this seed; the generator of the
+    process is then as it was. Without such modules nothing is drawn from it."""
+    if request.design.encoder is None and request.design.decoder is None:
+        yield
+        return
+    devices = [like.device] if like.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(request.seed)
+        yield
