@@ -47,9 +47,9 @@ def many_latent(k: int, p: int) -> str:
     )
 
 
-def own_module_not_stored(name: str) -> str:
+def own_module_not_stored() -> str:
     """The advice for a model with a module of the user, which files do not hold."""
     return (
-        f"Files hold numbers, and no code. Keep the class of the {name} in your program, store its parameters with "
-        f"torch.save(model.{name}_.state_dict(), path), or use hidden=(...) in place of a module."
+        "Files hold numbers, and no code. Use hidden=(...) in place of your own module, or keep its class in your "
+        "program and store its parameters yourself: torch.save(model.encoder_.state_dict(), path)."
     )

@@ -52,7 +52,7 @@ class AutoEncoder(Model):
     n_components : int
         Number of latent variables.
     hidden : sequence of int
-        Widths of the hidden layers of the encoder, and of the decoder. Without hidden layers, `()`, the optimum is the
+        Widths of the hidden layers of the encoder; the decoder has the same in reverse. Without hidden layers, `()`, the optimum is the
         solution of PCA (or of probabilistic PCA), which is computed without training and without torch.
     activation : {"silu", "tanh", "relu"}
         The function of each hidden unit.
@@ -151,7 +151,7 @@ class AutoEncoder(Model):
         self,
         n_components: Any = 2,
         *,
-        hidden: Sequence[int] = (128,),
+        hidden: Sequence[int] = (256,),
         activation: str = "silu",
         variational: bool = False,
         encoder: Any = None,
@@ -216,12 +216,11 @@ class AutoEncoder(Model):
         return LatentRequest(k, tied=True, floor=_FLOOR, by_column=False, seed=self._seed())
 
     def _fit_rows(self, rows: Rows) -> None:
-        design, later = self._design(rows.shape[1]), iter(())
+        design, later = self._design(rows.shape[1]), None
         # This raises an error for a fit that is not possible, before rows are read.
         solver = self._plan_rows(rows).solver
         size = solver.window_rows(neural.NeuralJob(*rows.shape, design.k, rows.traits, design))
-        windowed = size > 0 and not rows.traits.rereadable
-        if windowed:
+        if size > 0 and not rows.traits.rereadable:
             later = rows.windows(size)
             first = next(later)
             rows = rows.of(first.X, first.weights, rows.progress)
@@ -285,13 +284,13 @@ class AutoEncoder(Model):
     def encoder_(self) -> Any:
         """The encoder as a torch module, from rows to scores."""
         check_is_fitted(self)
-        return neural.torch_modules(self._network)[0]
+        return neural.as_modules(self._network)[0]
 
     @property
     def decoder_(self) -> Any:
         """The decoder as a torch module, from scores to rows."""
         check_is_fitted(self)
-        return neural.torch_modules(self._network)[1]
+        return neural.as_modules(self._network)[1]
 
     def _scoring(self) -> Any:
         network, k = self._network, self.n_components_

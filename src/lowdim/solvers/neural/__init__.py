@@ -33,15 +33,15 @@ def plan(rows: RowsLike, design: Design, asked: Any = "auto") -> Plan:
 
 
 def solve(
-    rows: RowsLike, request: NeuralRequest, asked: Any = "auto", later: Iterable[Any] = ()
+    rows: RowsLike, request: NeuralRequest, asked: Any = "auto", later: Iterable[Any] | None = None
 ) -> tuple[NeuralFit, Plan]:
-    """The trained network; `later` are further windows of a stream whose first window is `rows`."""
+    """The trained network; `later` are further windows of a stream whose first window is `rows`; None if it is no stream."""
     the_plan = plan(rows, request.design, asked)
     fit = the_plan.solver.train(rows, request, later)
     return fit, replace(the_plan, passes=fit.passes)
 
 
-def torch_modules(network: Network) -> tuple[Any, Any]:
+def as_modules(network: Network) -> tuple[Any, Any]:
     """Encoder and decoder as torch modules, from rows to scores and back."""
     require_torch()
     from .torch_modules import DecoderModule, EncoderModule
@@ -63,11 +63,11 @@ __all__ = [
     "NeuralRequest",
     "NeuralSolver",
     "Path",
+    "as_modules",
     "evaluate",
     "plan",
     "require_torch",
     "solve",
     "start_network",
-    "torch_modules",
     "with_passes",
 ]

@@ -67,7 +67,7 @@ class Adam(NeuralSolver):
     patience: int = 5
     held_out: float = 0.1
     window: int | None = None
-    epochs_per_window: int = 3
+    epochs_per_window: int = 10
 
     def __post_init__(self) -> None:
         for name in ("batch", "max_epochs", "patience", "epochs_per_window"):
@@ -104,12 +104,14 @@ class Adam(NeuralSolver):
             passes, why = 4, f"each epoch reads the rows again and shuffles windows of {rows}"
         return Cost(6.0 * job.rows * parameters * self.max_epochs, passes, n_bytes, why)
 
-    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] = ()) -> NeuralFit:
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         require_torch()
         from .training import train
 
         job = NeuralJob(*rows.shape, request.design.k, rows.traits, request.design)
-        return train(rows, request, self, self.window_rows(job), later)
+        # The first window of a stream is one window, whatever its size is.
+        size = self.window_rows(job) if later is None else int(rows.shape[0] or 0)
+        return train(rows, request, self, size, () if later is None else later)
 
 
 def require_torch() -> None:

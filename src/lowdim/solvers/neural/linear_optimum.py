@@ -52,6 +52,6 @@ class LinearOptimum(NeuralSolver):
         n_bytes = job.design.count(job.p) * job.traits.itemsize
         return Cost(0.0, 0, n_bytes, "without hidden layers the optimum is the solution of PCA")
 
-    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] = ()) -> NeuralFit:
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         assert request.start is not None, "a request without a start can be planned but not solved"
         return NeuralFit(request.start, [], [], Status.EXACT, 0, 0)

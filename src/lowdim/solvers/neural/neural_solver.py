@@ -66,7 +66,7 @@ class NeuralSolver(AnySolver):
     trains: ClassVar[bool] = True
 
     @abstractmethod
-    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] = ()) -> NeuralFit:
+    def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         """The network, from the one at the linear solution; `later` are further windows of a stream."""
 
     def window_rows(self, job: NeuralJob) -> int:

@@ -49,7 +49,7 @@ class Design:
     def count(self, p: int) -> int:
         """The number of parameters of hidden layers and linear maps."""
         outputs = 2 * self.k if self.variational else self.k
-        ways = ((p, *self.hidden, outputs), (self.k, *self.hidden, p))
+        ways = ((p, *self.hidden, outputs), (self.k, *self.hidden[::-1], p))
         layers = sum(i * o for way in ways for i, o in zip(way[:-1], way[1:], strict=True)) if self.hidden else 0
         return layers + (outputs + self.k) * p
 
@@ -77,7 +77,7 @@ def start_network(design: Design, linear: LinearSolution, seed: int, like: Array
         decode = np.vstack([widths[:k0, None] * axes, np.zeros((extra, p))])
         widths = widths * unit
     encoder = path_at(matrix, offset, () if design.encoder else design.hidden, design.activation, random)
-    decoder = path_at(decode, np.zeros(p), () if design.decoder else design.hidden, design.activation, random)
+    decoder = path_at(decode, np.zeros(p), () if design.decoder else design.hidden[::-1], design.activation, random)
     return Network(
         mean=asarray_like(linear.gaussian.mean, like, dtype=dtype),
         unit=unit,

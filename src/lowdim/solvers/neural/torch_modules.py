@@ -97,6 +97,11 @@ class CoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
         variational = network.log_noise is not None
         self.log_noise = _parameter(torch.tensor(network.log_noise), like) if variational else None
 
+    def parameter_groups(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        """The gains of modules of the user, and all other parameters."""
+        gains = [path.gain for path in (self.encoder, self.decoder) if path.gain is not None]
+        return gains, [each for each in self.parameters() if not any(each is gain for gain in gains)]
+
     def losses(self, V: torch.Tensor, known: torch.Tensor | None, noise: torch.Tensor | None) -> torch.Tensor:
         """The loss of each row, in units of v: squared errors over the known entries or, if variational, minus the
         evidence bound at u = mean + deviation * noise."""

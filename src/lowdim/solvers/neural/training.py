@@ -28,6 +28,10 @@ _STEPS = 10
 _LEAST = 1e-4
 #: How the rate decreases when there is no progress, how often, and what happens when the loss is no number.
 _SLOWER, _TIMES, _MUCH_SLOWER, _FAILURES = 0.3, 3, 0.1, 5
+#: Until the start is improved on, this many times the patience is allowed.
+_AT_START = 4
+#: The gains of modules of the user grow faster than other parameters change, since all of a module waits for them.
+_GAIN_RATE = 30.0
 #: Rows that are evaluated together.
 _TOGETHER = 4096
 
@@ -51,7 +55,7 @@ def train(rows: RowsLike, request: NeuralRequest, options: Any, size: int, later
 
 def coder_network(coder: CoderModule, start: Network, like: Any, dtype: Any) -> Network:
     """The network with the parameters of a coder, in the library of the rows."""
-    log_noise = None if coder.log_noise is None else float(coder.log_noise)
+    log_noise = None if coder.log_noise is None else float(coder.log_noise.detach())
     encoder, decoder = coder.encoder.path(like, dtype), coder.decoder.path(like, dtype)
     return replace(start, encoder=encoder, decoder=decoder, log_noise=log_noise)
 
@@ -108,12 +112,18 @@ class _Training:
             if value < self._best:
                 self._best, self.moved = value, True
                 self._keep_state()
-            if self._waited >= self._options.patience:
+            if self._waited >= self._patience():
                 if self._reductions == _TIMES and ends:
                     return Status.HELD_OUT
                 self._slow_down(_SLOWER)
                 self._reductions += 1
         return Status.NOT_CONVERGED
+
+    def _patience(self) -> int:
+        """Epochs without progress before steps become smaller. At the start, which is the best linear solution, the
+        loss rises before it falls."""
+        at_start = not self.moved and self._reductions == 0
+        return int(self._options.patience) * (_AT_START if at_start else 1)
 
     def _epoch(self) -> float:
         """One epoch; returns the mean loss of its rows, for each entry, while the parameters changed."""
@@ -178,7 +188,9 @@ class _Training:
 
     def _restart(self) -> None:
         """Steps without memory of those before, at the present rate."""
-        self._optimizer = torch.optim.Adam(self._coder.parameters(), lr=self._rate)
+        gains, others = self._coder.parameter_groups()
+        groups = [{"params": others, "lr": self._rate}, {"params": gains, "lr": _GAIN_RATE * self._rate}]
+        self._optimizer = torch.optim.Adam([group for group in groups if group["params"]])
 
     def _slow_down(self, factor: float) -> None:
         """Go back to the best state, with a smaller rate."""
