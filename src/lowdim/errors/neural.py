@@ -50,6 +50,6 @@ def many_latent(k: int, p: int) -> str:
 def own_module_not_stored() -> str:
     """The advice for a model with a module of the user, which files do not hold."""
     return (
-        "Files hold numbers, and no code. Use hidden=(...) in place of your own module, or keep its class in your "
+        "Use hidden=(...) in place of your own module, or keep its class in your "
         "program and store its parameters yourself: torch.save(model.encoder_.state_dict(), path)."
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..errors import (
 )
 from ..reading import Rows
 from ..solvers import LatentFit, Plan, Status, latent, neural, spectra
-from ..solvers.base import repeated_rows
+from ..solvers.base import counted_rows, repeated_rows
 from ..solvers.latent import LatentRequest
 from ..solvers.neural import ACTIVATIONS, Design, LinearSolution, Network, NeuralFit, NeuralRequest
 from ..sources import mean_of_results
@@ -221,9 +222,11 @@ class AutoEncoder(Model):
         solver = self._plan_rows(rows).solver
         size = solver.window_rows(neural.NeuralJob(*rows.shape, design.k, rows.traits, design))
         if size > 0 and not rows.traits.rereadable:
-            later = rows.windows(size)
-            first = next(later)
-            rows = rows.of(first.X, first.weights, rows.progress)
+            rows, later = _first_window(rows, size)
+        n = counted_rows(rows)
+        if later is None and n is not None and 1 < n <= solver.few_rows:
+            window = next(rows.windows(int(rows.shape[0] or 0)))
+            rows = rows.of(*neural.merged(window.X, window.weights), rows.progress)
         if design.k >= rows.shape[1]:
             warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
@@ -232,11 +235,10 @@ class AutoEncoder(Model):
         fit, the_plan = neural.solve(rows, NeuralRequest(design, self._seed(), start), self.solver, later)
         self.plan_, self.solver_ = _whole_plan(start_plan, the_plan), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
+        self.n_samples_ = (found.n_rows if n is None else n) + fit.n_later
         self._warn(fit)
 
-    def _unpack(
-        self, rows: Rows, fit: NeuralFit, found: LatentFit, linear: LinearSolution, start: Network
-    ) -> None:
+    def _unpack(self, rows: Rows, fit: NeuralFit, found: LatentFit, linear: LinearSolution, start: Network) -> None:
         """Set the fitted attributes, after a pass over the rows if the network was trained."""
         k, p, unit = start.k, int(start.mean.shape[0]), start.unit
         network, status, passes = fit.network, fit.status, self.plan_.passes
@@ -255,7 +257,7 @@ class AutoEncoder(Model):
             mean, covariance, error = seen.mean * unit, seen.covariance * unit**2, seen.error * unit**2
             linear_loss = seen.other_loss * (1.0 if start.log_noise is not None else unit**2)
         self._network, self.mean_ = network, network.mean
-        self.n_components_, self.n_samples_ = k, found.n_rows + fit.n_later
+        self.n_components_ = k
         self.status_, self.n_passes_, self.n_held_out_ = status, passes, fit.n_held_out
         self.plan_ = neural.with_passes(self.plan_, passes)
         self.loss_, self.training_loss_, self.n_iter_ = fit.loss, fit.training_loss, len(fit.training_loss)
@@ -383,6 +385,14 @@ class AutoEncoder(Model):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _first_window(rows: Rows, size: int) -> tuple[Rows, Iterator[Any] | None]:
+    """The first window of a stream, and the others; None if there are no others."""
+    windows = rows.windows(size)
+    first, second = next(windows), next(windows, None)
+    later = None if second is None else chain([second], windows)
+    return rows.of(first.X, first.weights, rows.progress), later
 
 
 def _linear_solution(found: LatentFit) -> LinearSolution:

@@ -16,6 +16,7 @@ from ..plan import make_plan
 from .activations import ACTIVATIONS
 from .adam import Adam, require_torch
 from .evaluation import Evaluation, evaluate
+from .few_rows import merged
 from .linear_optimum import LinearOptimum
 from .network import Network
 from .neural_solver import NeuralFit, NeuralJob, NeuralRequest, NeuralSolver
@@ -65,6 +66,7 @@ __all__ = [
     "Path",
     "as_modules",
     "evaluate",
+    "merged",
     "plan",
     "require_torch",
     "solve",

@@ -33,7 +33,7 @@ class Adam(NeuralSolver):
         See `rate`.
     held_out : float
         The share of rows that are held out to decide when to stop, at most 10,000. They are chosen by a digest of their
-        numbers. With 0, or if there would be fewer than five of them, the training rows decide.
+        numbers. With 0, the training rows decide; if there would be fewer than five of them, 20 epochs are enough.
     window : int, optional
         Rows that are in memory and shuffled together. The default is as many as fit into 256 MiB. If there are more,
         each epoch reads all rows again, window by window; rows that can be read only once are trained on for
@@ -82,6 +82,11 @@ class Adam(NeuralSolver):
             raise ValueError(f"rate={self.rate!r} must be a positive number.")
         if not isinstance(self.held_out, Real) or not 0.0 <= self.held_out < 1.0:
             raise ValueError(f"held_out={self.held_out!r} must be at least 0 and less than 1.")
+
+    @property
+    def few_rows(self) -> int:
+        """The largest number of rows of which each step uses all."""
+        return 2 * int(self.batch)
 
     def window_rows(self, job: NeuralJob) -> int:
         """The number of rows of a window."""

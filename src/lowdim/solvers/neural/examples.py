@@ -30,6 +30,11 @@ class Examples:
         """The sum of the weights."""
         return float(self.length) if self.weights is None else float(self.weights.sum())
 
+    @property
+    def repeated(self) -> float:
+        """The number of rows, each repeated as often as its weight says."""
+        return max(float(self.length), self.total)
+
     def take(self, index: np.ndarray | slice) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
         """v, which entries are known (None: all), and the weights (None: one) of these rows."""
         if self._sparse:

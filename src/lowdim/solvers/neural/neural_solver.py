@@ -69,6 +69,11 @@ class NeuralSolver(AnySolver):
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         """The network, from the one at the linear solution; `later` are further windows of a stream."""
 
+    @property
+    def few_rows(self) -> int:
+        """Up to this number, rows are put in order and equal ones are merged; see `merged`."""
+        return 0
+
     def window_rows(self, job: NeuralJob) -> int:
         """The number of rows of a stream that are read before training begins; 0 if it need not be cut."""
         return 0

@@ -34,17 +34,17 @@ class Supply:
         windows = iter(rows.windows(size))
         first = next(windows)
         self.judges = [self._examples(first, True)]
-        count, n_windows = self.judges[0].length, 1
+        count, n_windows = self.judges[0].repeated, 1
         for window in windows:
             n_windows += 1
             if count < _MOST_HELD_OUT:
                 self.judges.append(self._examples(window, True))
-                count += self.judges[-1].length
-        self.n_held_out = count if count >= _FEWEST_HELD_OUT else 0
-        if not self.n_held_out:
+                count += self.judges[-1].repeated
+        self.n_held_out = sum(each.length for each in self.judges)
+        if count < _FEWEST_HELD_OUT:
             # Nothing is held out, and the training rows (of a large table, the first of them) decide.
             self._choice = HeldOut(0.0, rows.shape[1], seed)
-            self.judges = [self._examples(first, False)]
+            self.judges, self.n_held_out = [self._examples(first, False)], 0
         self._kept = self._examples(first, False) if n_windows == 1 else None
 
     def epoch(self) -> Iterator[Examples]:

@@ -24,10 +24,12 @@ from .torch_modules import CoderModule, as_tensor, check_modules
 
 #: With few rows, an epoch has at least so many steps.
 _STEPS = 10
-#: A smaller decrease of the loss, relative to it (of a bound: absolute, for each entry), counts as none.
-_LEAST = 1e-4
+#: There is progress while the loss decreases by this share (a bound: by this much for each entry) within the patience.
+_LEAST = 1e-3
 #: How the rate decreases when there is no progress, how often, and what happens when the loss is no number.
 _SLOWER, _TIMES, _MUCH_SLOWER, _FAILURES = 0.3, 3, 0.1, 5
+#: Epochs if there are too few rows to hold some of them out, so that nobody can say when to stop.
+_BLIND = 20
 #: Until the start is improved on, this many times the patience is allowed.
 _AT_START = 4
 #: The gains of modules of the user grow faster than other parameters change, since all of a module waits for them.
@@ -72,9 +74,9 @@ class _Training:
         self._noise = torch.Generator(device=like.device).manual_seed(seed)
         self._points = as_tensor(cubature_points(coder.k), like)
         self._rate = float(options.rate)
-        self._failures = self._reductions = self._waited = 0
+        self._failures = self._reductions = self._waited = self._turn = 0
         self.moved, self.n_later = False, 0
-        self._best = self._evaluate()
+        self._best = self._reference = self._evaluate()
         self._keep_state()
         self._restart()
         self.loss, self.training_loss = [self._in_units(self._best)], []
@@ -83,9 +85,8 @@ class _Training:
         """Train until held-out rows are no longer described better; leave the coder in its best state."""
         following = iter(later)
         window = next(following, None)
-        epochs = self._options.max_epochs if window is None else self._options.epochs_per_window
         try:
-            status = self._epochs(epochs)
+            status = self._first_epochs() if window is None else self._epochs(self._options.epochs_per_window)
             while window is not None:
                 self._supply.go_on(window)
                 self.n_later += int(window.X.shape[0])
@@ -97,6 +98,14 @@ class _Training:
         self._coder.eval()
         return status
 
+    def _first_epochs(self) -> Status:
+        """The epochs of rows that can be read again."""
+        most = int(self._options.max_epochs)
+        if self._supply.n_held_out or not self._options.held_out or most <= _BLIND:
+            return self._epochs(most)
+        self._epochs(_BLIND)
+        return Status.FIXED_STEPS
+
     def _epochs(self, count: int, ends: bool = True) -> Status:
         """So many epochs, or fewer if there is no progress."""
         for _ in range(count):
@@ -107,8 +116,10 @@ class _Training:
                 continue
             self.loss.append(self._in_units(value))
             self.training_loss.append(self._in_units(training_loss))
-            least = _LEAST * (1.0 if self._coder.log_noise is not None else self._best)
-            self._waited = 0 if value < self._best - least else self._waited + 1
+            least = _LEAST * (1.0 if self._coder.log_noise is not None else self._reference)
+            progress = value < self._reference - least
+            self._waited = 0 if progress else self._waited + 1
+            self._reference = value if progress else self._reference
             if value < self._best:
                 self._best, self.moved = value, True
                 self._keep_state()
@@ -134,7 +145,7 @@ class _Training:
             for index in self._batches(examples):
                 check_stop()
                 V, known, counts = examples.take(index)
-                losses = self._coder.losses(V, known, self._draw(V.shape[0])) / self._p
+                losses = self._coder.losses(V, known, self._draw(V.shape[0], isinstance(index, slice))) / self._p
                 of_all = float(V.shape[0]) if counts is None else counts.sum()
                 loss = losses.sum() if counts is None else (losses * counts).sum()
                 self._optimizer.zero_grad(set_to_none=True)
@@ -147,7 +158,7 @@ class _Training:
     def _batches(self, examples: Examples) -> Iterator[Any]:
         """Rows for each step: all of them if they are few, otherwise in random order."""
         n, b = examples.length, int(self._options.batch)
-        if n <= 2 * b:
+        if n <= self._options.few_rows:
             for _ in range(_STEPS if n else 0):
                 yield slice(None)
             return
@@ -156,10 +167,14 @@ class _Training:
         for i in range(steps):
             yield order[n * i // steps : n * (i + 1) // steps]
 
-    def _draw(self, n: int) -> torch.Tensor | None:
-        """Noise of the latent variables of n rows."""
+    def _draw(self, n: int, all_rows: bool) -> torch.Tensor | None:
+        """Noise of the latent variables of n rows. If each step is taken with all rows, it is one point after the other
+        of those by which bounds are computed, so that equal rows have equal noise."""
         if self._coder.log_noise is None:
             return None
+        if all_rows:
+            self._turn = (self._turn + 1) % len(self._points)
+            return self._points[self._turn]
         shape, like = (n, self._coder.k), self._like
         return torch.randn(shape, generator=self._noise, dtype=like.dtype, device=like.device)
 
@@ -196,7 +211,7 @@ class _Training:
         """Go back to the best state, with a smaller rate."""
         self._coder.load_state_dict(self._state)
         self._rate *= factor
-        self._waited = 0
+        self._waited, self._reference = 0, self._best
         self._restart()
 
     def _recover(self) -> None:
