@@ -64,6 +64,7 @@ CASES: dict[str, Case] = {
     "KernelPCA, dense": Case("KernelPCA", {**_GAUSSIAN, "solver": "dense"}, gathers=True),
     "KernelPCA, nystrom": Case("KernelPCA", {**_GAUSSIAN, "solver": Nystrom(20)}),
     "KernelPCA, fourier": Case("KernelPCA", {**_GAUSSIAN, "solver": FourierFeatures(20)}),
+    "AutoEncoder": Case("AutoEncoder", {"hidden": ()}),
     "ICA": Case("ICA", {"random_state": 0, "tol": 0.01}),
     "PCR": Case("PCR", {}, two_tables=True),
     "PLSRegression": Case("PLSRegression", {}, two_tables=True),

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of auto-encoders that are trained; those without hidden layers are in test_estimators.py."""
+"""scikit-learn's checks of auto-encoders that are trained; test_estimators.py has those without hidden layers."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

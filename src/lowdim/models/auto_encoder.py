@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._xp import Array, asarray_like, in_range, to_numpy
-from ..attributes import Flag, Instance, ListOf, Numbers, Real, Sometimes, Whole
+from ..attributes import Instance, ListOf, Numbers, Real, Whole
 from ..errors import (
     ConvergenceWarning,
     RankWarning,
@@ -53,8 +53,9 @@ class AutoEncoder(Model):
     n_components : int
         Number of latent variables.
     hidden : sequence of int
-        Widths of the hidden layers of the encoder; the decoder has the same in reverse. Without hidden layers, `()`, the optimum is the
-        solution of PCA (or of probabilistic PCA), which is computed without training and without torch.
+        Widths of the hidden layers of the encoder; the decoder has the same in reverse. Without hidden layers, `()`,
+        the optimum is the solution of PCA (or of probabilistic PCA), which is computed without training and without
+        torch.
     activation : {"silu", "tanh", "relu"}
         The function of each hidden unit.
     variational : bool
@@ -65,8 +66,8 @@ class AutoEncoder(Model):
         to (n, n_features). A copy is trained. What a module returns is multiplied by a factor for each column, at first
         zero, and added to the linear map.
     solver : {"auto", "linear", "adam"} or solver object
-        "adam" trains, by default if there are hidden layers; `Adam(...)` from `lowdim.solvers` has options: rate, batch,
-        epochs, held-out rows, window.
+        "adam" trains, by default if there are hidden layers; `Adam(...)` from `lowdim.solvers` has options: rate,
+        batch, epochs, held-out rows, window.
     random_state : int, RandomState or None
         Seed of first weights, order of rows and samples; None is a fixed seed. On a CPU, the same seed gives the same
         numbers.
@@ -97,16 +98,16 @@ class AutoEncoder(Model):
 
     Notes
     -----
-    With v = (x - mean) / unit, f(v) = v A + a + W_m act(... act(v W_1 + b_1)), and g has the same form. A is that of PCA
-    at the start, and W_m is zero. Scores are in the units of PCA's; with `variational`, they are posterior means, in
-    units of the prior N(0, I). Without hidden layers every local minimum is global, and is found on the principal
+    With v = (x - mean) / unit, f(v) = v A + a + act(... act(v W_1 + b_1) ...) W_m, and g has the same form. A is that
+    of PCA at the start, and W_m is zero. Scores are in the units of PCA's; with `variational`, they are posterior means,
+    in units of the prior N(0, I). Without hidden layers every local minimum is global, and is found on the principal
     subspace [1]_; the evidence bound then reaches the likelihood of PPCA [2]_. The latent variables are those of the
     network, and not ordered by variance once it is trained.
 
     The start takes the passes and the memory of PCA, or of PPCA by EM if there are missing values. Training reads the
-    rows once if they fit into a window (256 MiB), and otherwise once for each epoch; a stream that can be read only once
-    starts at the PCA of its first window. One pass follows, for errors and scores. Memory is that of the window and
-    about five times the parameters.
+    rows once if they fit into a window (256 MiB), and otherwise once for each epoch; a stream that can be read only
+    once starts at the PCA of its first window. One pass follows, for errors and scores. Memory is that of the window
+    and about five times the parameters.
 
     A missing entry is encoded as its expectation given the others under the linear model, and does not count in the
     loss.
@@ -185,11 +186,13 @@ class AutoEncoder(Model):
     def _hidden(self) -> tuple[int, ...]:
         """The widths of the hidden layers."""
         try:
-            widths = tuple(self.hidden)
+            widths: tuple[Any, ...] = tuple(self.hidden)
         except TypeError:
             widths = (None,)
-        if not all(isinstance(h, numbers.Integral) and not isinstance(h, bool) and h >= 1 for h in widths):
-            raise ValueError(f"hidden={self.hidden!r} must be a sequence of whole numbers of at least 1, such as (64,).")
+        if not all(isinstance(h, numbers.Integral) and not isinstance(h, bool) and int(h) >= 1 for h in widths):
+            raise ValueError(
+                f"hidden={self.hidden!r} must be a sequence of whole numbers of at least 1, such as (64,)."
+            )
         return tuple(int(h) for h in widths)
 
     def _design(self, p: int) -> Design:
@@ -270,8 +273,8 @@ class AutoEncoder(Model):
     def _warn(self, fit: NeuralFit) -> None:
         if fit.status is Status.NOT_CONVERGED:
             warn_user(
-                f"solver={self.solver_!r} stopped after {self.n_iter_} epochs, while held-out rows were still described "
-                "better. Raise max_epochs: solver=Adam(max_epochs=...).",
+                f"solver={self.solver_!r} stopped after {self.n_iter_} epochs, while rows were still described better "
+                "after each. Raise max_epochs: solver=Adam(max_epochs=...).",
                 ConvergenceWarning,
             )
         if fit.status is Status.INTERRUPTED:
@@ -325,7 +328,7 @@ class AutoEncoder(Model):
         return self._map(X, self._network.bounds, "score_samples")
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean `reconstruction_error` of the rows of `X` or, with `variational`, their mean evidence bound."""
+        """Minus the mean `reconstruction_error` of the rows of `X` or, with `variational`, the mean evidence bound."""
         X, _ = self._by_name(X, y, fitted=True)
         if self.variational:
             return mean_of_results(self.score_samples(X))

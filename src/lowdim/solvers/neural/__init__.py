@@ -14,7 +14,7 @@ from typing import Any
 from ..base import Plan, RowsLike, with_passes
 from ..plan import make_plan
 from .activations import ACTIVATIONS
-from .adam import Adam, require_torch
+from .adam import Adam
 from .evaluation import Evaluation, evaluate
 from .few_rows import merged
 from .linear_optimum import LinearOptimum
@@ -36,7 +36,7 @@ def plan(rows: RowsLike, design: Design, asked: Any = "auto") -> Plan:
 def solve(
     rows: RowsLike, request: NeuralRequest, asked: Any = "auto", later: Iterable[Any] | None = None
 ) -> tuple[NeuralFit, Plan]:
-    """The trained network; `later` are further windows of a stream whose first window is `rows`; None if it is no stream."""
+    """The trained network. If `rows` are the first window of a stream, `later` are the others."""
     the_plan = plan(rows, request.design, asked)
     fit = the_plan.solver.train(rows, request, later)
     return fit, replace(the_plan, passes=fit.passes)
@@ -44,6 +44,8 @@ def solve(
 
 def as_modules(network: Network) -> tuple[Any, Any]:
     """Encoder and decoder as torch modules, from rows to scores and back."""
+    from .optional_torch import require_torch
+
     require_torch()
     from .torch_modules import DecoderModule, EncoderModule
 
@@ -68,7 +70,6 @@ __all__ = [
     "evaluate",
     "merged",
     "plan",
-    "require_torch",
     "solve",
     "start_network",
     "with_passes",

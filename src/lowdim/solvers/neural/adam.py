@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from ...errors import missing_extra
 from ..base import Cost, RowsLike
 from .neural_solver import NeuralFit, NeuralJob, NeuralRequest, NeuralSolver
 
@@ -23,8 +22,8 @@ class Adam(NeuralSolver):
     Parameters
     ----------
     rate : float
-        The size of the first steps. Whenever the loss of held-out rows has not decreased for `patience` epochs, training
-        goes back to the best state, with 0.3 times the rate; when that has happened three times, it ends.
+        The size of the first steps. Whenever the loss of held-out rows has not decreased for `patience` epochs,
+        training goes back to the best state, with 0.3 times the rate; when that has happened three times, it ends.
     batch : int
         Rows of a step; all rows if there are at most twice as many.
     max_epochs : int
@@ -110,6 +109,8 @@ class Adam(NeuralSolver):
         return Cost(6.0 * job.rows * parameters * self.max_epochs, passes, n_bytes, why)
 
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
+        from .optional_torch import require_torch
+
         require_torch()
         from .training import train
 
@@ -117,11 +118,3 @@ class Adam(NeuralSolver):
         # The first window of a stream is one window, whatever its size is.
         size = self.window_rows(job) if later is None else int(rows.shape[0] or 0)
         return train(rows, request, self, size, () if later is None else later)
-
-
-def require_torch() -> None:
-    """Raise an error that says how to install torch, if it is missing."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise missing_extra("training an AutoEncoder with hidden layers", "torch", "torch") from None

@@ -24,8 +24,6 @@ class Evaluation:
     loss: float
     #: The mean loss of the other network.
     other_loss: float
-    n_rows: int
-    weight: float
 
 
 def evaluate(rows: RowsLike, network: Network, other: Network) -> Evaluation:
@@ -48,6 +46,4 @@ def evaluate(rows: RowsLike, network: Network, other: Network) -> Evaluation:
         mean[:k],
         scatter[:k, :k] / moments.weight,
         *(float(value) for value in mean[k:]),
-        n_rows=moments.n_rows,
-        weight=float(moments.weight),
     )

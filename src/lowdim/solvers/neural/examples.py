@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..._xp import Array, is_sparse, namespace, to_numpy
 from .network import Network
+from .optional_torch import Tensor, torch
 from .torch_modules import as_tensor
 
 
 class Examples:
     """Rows of a window. Dense rows are kept as tensors; sparse ones become dense batch by batch."""
 
-    def __init__(self, network: Network, X: Array, weights: Array | None, keep: np.ndarray, like: torch.Tensor) -> None:
+    def __init__(self, network: Network, X: Array, weights: Array | None, keep: np.ndarray, like: Tensor) -> None:
         if weights is not None:
             keep = keep & (to_numpy(weights) > 0)
         index = np.flatnonzero(keep)
@@ -35,7 +35,7 @@ class Examples:
         """The number of rows, each repeated as often as its weight says."""
         return max(float(self.length), self.total)
 
-    def take(self, index: np.ndarray | slice) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    def take(self, index: np.ndarray | slice) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """v, which entries are known (None: all), and the weights (None: one) of these rows."""
         if self._sparse:
             V, known = self._tensors(self._rows[index])
@@ -47,7 +47,7 @@ class Examples:
         at = index if isinstance(index, slice) else torch.from_numpy(index).to(self._like.device)
         return V[at], None if known is None else known[at], None if self.weights is None else self.weights[at]
 
-    def _tensors(self, X: Array) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _tensors(self, X: Array) -> tuple[Tensor, Tensor | None]:
         V, known = self._network.standardized(X)
         return as_tensor(V, self._like), None if known is None else as_tensor(known).to(self._like)
 

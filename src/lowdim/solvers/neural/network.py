@@ -119,7 +119,9 @@ class Network:
         mean, log_variance = found[:, :k], found[:, k:]
         deviation = xp.exp(0.5 * log_variance)
         points = asarray_like(cubature_points(k), V, dtype=V.dtype)
-        squares = sum(_squares(V - self.decoder(mean + deviation * points[i, :]), known) for i in range(2 * k)) / (2 * k)
+        squares = sum(_squares(V - self.decoder(mean + deviation * points[i, :]), known) for i in range(2 * k)) / (
+            2 * k
+        )
         count = V.shape[1] if known is None else xp.sum(astype(known, V.dtype), axis=1)
         constant = math.log(2.0 * math.pi) + self.log_noise + 2.0 * math.log(self.unit)
         divergence = 0.5 * xp.sum(xp.exp(log_variance) + mean * mean - 1.0 - log_variance, axis=1)

@@ -1,6 +1,6 @@
 """One direction of an auto-encoder, from rows to latent variables or back: a linear map plus hidden layers.
 
-    f(v) = v A + a + W_m act(... act(v W_1 + b_1) ...)
+    f(v) = v A + a + act(... act(v W_1 + b_1) ...) W_m
 
 The linear map begins at the solution of PCA and the last weights W_m at zero, so that the sum begins there too.
 """
@@ -8,6 +8,7 @@ The linear map begins at the solution of PCA and the last weights W_m at zero, s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,7 +65,7 @@ class Path:
     def check(self) -> None:
         """Raise a ValueError if the shapes do not fit together."""
         widths = [self.matrix.shape[0], *(b.shape[0] for b in self.biases), self.matrix.shape[1]]
-        expected = list(zip(widths[:-1], widths[1:], strict=True)) if self.weights else []
+        expected = list(pairwise(widths)) if self.weights else []
         if [tuple(W.shape) for W in self.weights] != expected or (self.biases and not self.weights):
             raise ValueError("the layers of the network do not fit together")
         if self.offset.shape[0] != self.matrix.shape[1] or self.activation not in ACTIVATIONS:
@@ -79,9 +80,7 @@ def path_at(
     if not hidden:
         return Path(matrix, offset, activation=activation)
     widths = (matrix.shape[0], *hidden)
-    weights = [
-        random.standard_normal((i, o)) / np.sqrt(max(i, 1)) for i, o in zip(widths[:-1], widths[1:], strict=True)
-    ]
+    weights = [random.standard_normal((i, o)) / np.sqrt(i) for i, o in pairwise(widths)]
     biases = [0.1 * random.standard_normal(h) for h in hidden]
     weights.append(np.zeros((hidden[-1], matrix.shape[1])))
     return Path(matrix, offset, tuple(weights), tuple(biases), activation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Design:
         """The number of parameters of hidden layers and linear maps."""
         outputs = 2 * self.k if self.variational else self.k
         ways = ((p, *self.hidden, outputs), (self.k, *self.hidden[::-1], p))
-        layers = sum(i * o for way in ways for i, o in zip(way[:-1], way[1:], strict=True)) if self.hidden else 0
+        layers = sum(i * o for way in ways for i, o in pairwise(way)) if self.hidden else 0
         return layers + (outputs + self.k) * p
 
 

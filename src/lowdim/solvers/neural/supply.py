@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..base import RowsLike
 from .examples import Examples
 from .held_out import HeldOut
 from .network import Network
+from .optional_torch import Tensor
 
 #: At most this many rows are held out; fewer than the second number decide nothing.
 _MOST_HELD_OUT, _FEWEST_HELD_OUT = 10_000, 5
@@ -23,9 +23,7 @@ class Supply:
     If all rows are in one window, they are read once and kept.
     """
 
-    def __init__(
-        self, rows: RowsLike, network: Network, share: float, size: int, seed: int, like: torch.Tensor
-    ) -> None:
+    def __init__(self, rows: RowsLike, network: Network, share: float, size: int, seed: int, like: Tensor) -> None:
         self._rows, self._network, self._size, self._like = rows, network, size, like
         self._random = np.random.default_rng((seed, 3))
         n = rows.shape[0]

@@ -7,18 +7,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import nn
-
 from ..._xp import Array, asarray_like, astype, to_numpy
 from ...errors import wrong_module_width
 from .activations import ACTIVATIONS
 from .network import Network
+from .optional_torch import Module, Tensor, torch
 from .paths import Path
 from .start import Design
 
 
-def as_tensor(x: Any, like: torch.Tensor | None = None) -> torch.Tensor:
+def as_tensor(x: Any, like: Tensor | None = None) -> Tensor:
     """An array of any library as a tensor: on its own device if it is a tensor, otherwise on that of `like`."""
     if isinstance(x, torch.Tensor):
         found = x.detach()
@@ -30,28 +28,30 @@ def as_tensor(x: Any, like: torch.Tensor | None = None) -> torch.Tensor:
     return found if like is None else found.to(device=like.device, dtype=like.dtype)
 
 
-class PathModule(nn.Module):  # type: ignore[misc] # torch has no types here
+class PathModule(Module):
     """f(v) = v A + a + the hidden layers, or + gain times a module of the user; see `paths`."""
 
-    def __init__(self, path: Any, module: nn.Module | None, like: torch.Tensor) -> None:
+    def __init__(self, path: Any, module: Module | None, like: Tensor) -> None:
         super().__init__()
         self.matrix = _parameter(path.matrix, like)
         self.offset = _parameter(path.offset, like)
-        self.weights = nn.ParameterList([_parameter(W, like) for W in getattr(path, "weights", ())])
-        self.biases = nn.ParameterList([_parameter(b, like) for b in getattr(path, "biases", ())])
+        self.weights = torch.nn.ParameterList([_parameter(W, like) for W in getattr(path, "weights", ())])
+        self.biases = torch.nn.ParameterList([_parameter(b, like) for b in getattr(path, "biases", ())])
         self.activation: str = getattr(path, "activation", "silu")
         self.module = None if module is None else copy.deepcopy(module).to(device=like.device, dtype=like.dtype)
         # What the module adds is zero at first, so that it begins at the linear solution too.
         gain = getattr(path, "gain", None)
-        self.gain = None if module is None else _parameter(torch.zeros(path.offset.shape[0]) if gain is None else gain, like)
+        self.gain = (
+            None if module is None else _parameter(torch.zeros(path.offset.shape[0]) if gain is None else gain, like)
+        )
 
-    def forward(self, V: torch.Tensor) -> torch.Tensor:
+    def forward(self, V: Tensor) -> Tensor:
         found = torch.addmm(self.offset, V, self.matrix)
         if self.module is not None:
             return found + self.gain * self.module(V)
         if not len(self.weights):
             return found
-        act, H = getattr(nn.functional, ACTIVATIONS[self.activation].in_torch, None) or torch.tanh, V
+        act, H = getattr(torch.nn.functional, ACTIVATIONS[self.activation].in_torch, None) or torch.tanh, V
         for W, b in zip(self.weights[:-1], self.biases, strict=True):
             H = act(torch.addmm(b, H, W))
         return torch.addmm(found, H, self.weights[-1])
@@ -59,8 +59,10 @@ class PathModule(nn.Module):  # type: ignore[misc] # torch has no types here
     def path(self, like: Array, dtype: Any) -> Any:
         """The path with these parameters, as arrays of the library of the rows."""
 
-        def array(x: torch.Tensor) -> Array:
-            return asarray_like(x.detach().clone() if isinstance(like, torch.Tensor) else to_numpy(x).copy(), like, dtype)
+        def array(x: Tensor) -> Array:
+            return asarray_like(
+                x.detach().clone() if isinstance(like, torch.Tensor) else to_numpy(x).copy(), like, dtype
+            )
 
         matrix, offset = array(self.matrix), array(self.offset)
         if self.module is not None:
@@ -86,10 +88,10 @@ class GivenPath:
         return linear + asarray_like(added, V, dtype=V.dtype) * astype(self.gain, V.dtype)
 
 
-class CoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
+class CoderModule(Module):
     """Encoder and decoder of a network during training; `log_noise` is learnt with them if it is variational."""
 
-    def __init__(self, network: Network, design: Design, like: torch.Tensor) -> None:
+    def __init__(self, network: Network, design: Design, like: Tensor) -> None:
         super().__init__()
         self.encoder = PathModule(network.encoder, design.encoder, like)
         self.decoder = PathModule(network.decoder, design.decoder, like)
@@ -97,12 +99,12 @@ class CoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
         variational = network.log_noise is not None
         self.log_noise = _parameter(torch.tensor(network.log_noise), like) if variational else None
 
-    def parameter_groups(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    def parameter_groups(self) -> tuple[list[Any], list[Any]]:
         """The gains of modules of the user, and all other parameters."""
         gains = [path.gain for path in (self.encoder, self.decoder) if path.gain is not None]
         return gains, [each for each in self.parameters() if not any(each is gain for gain in gains)]
 
-    def losses(self, V: torch.Tensor, known: torch.Tensor | None, noise: torch.Tensor | None) -> torch.Tensor:
+    def losses(self, V: Tensor, known: Tensor | None, noise: Tensor | None) -> Tensor:
         """The loss of each row, in units of v: squared errors over the known entries or, if variational, minus the
         evidence bound at u = mean + deviation * noise."""
         found = self.encoder(V)
@@ -116,7 +118,7 @@ class CoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
         return likelihood + 0.5 * (spread**2 + mean**2 - 1.0 - log_variance).sum(1)
 
 
-class EncoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
+class EncoderModule(Module):
     """Scores of rows, as a torch module: what `transform` computes, with gradients."""
 
     def __init__(self, network: Network) -> None:
@@ -127,11 +129,11 @@ class EncoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
         self.unit, self.k = network.unit, network.k
         self.path = PathModule(network.encoder, getattr(network.encoder, "module", None), like)
 
-    def forward(self, X: torch.Tensor) -> torch.Tensor:
+    def forward(self, X: Tensor) -> Tensor:
         return self.path((X - self.mean) / self.unit)[:, : self.k] * self.widths
 
 
-class DecoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
+class DecoderModule(Module):
     """Rows from scores, as a torch module: what `inverse_transform` computes, with gradients."""
 
     def __init__(self, network: Network) -> None:
@@ -142,11 +144,11 @@ class DecoderModule(nn.Module):  # type: ignore[misc] # torch has no types here
         self.unit = network.unit
         self.path = PathModule(network.decoder, getattr(network.decoder, "module", None), like)
 
-    def forward(self, Z: torch.Tensor) -> torch.Tensor:
+    def forward(self, Z: Tensor) -> Tensor:
         return self.mean + self.unit * self.path(Z / self.widths)
 
 
-def check_modules(design: Design, p: int, like: torch.Tensor) -> None:
+def check_modules(design: Design, p: int, like: Tensor) -> None:
     """Refuse modules of the user that are no modules, or whose results have the wrong shape."""
     outputs = 2 * design.k if design.variational else design.k
     for name, module, inputs, wanted in (
@@ -166,10 +168,10 @@ def check_modules(design: Design, p: int, like: torch.Tensor) -> None:
             raise wrong_module_width(name, inputs, wanted, f"it returns shape {shape} for 2 rows", design.variational)
 
 
-def _parameter(x: Any, like: torch.Tensor) -> nn.Parameter:
-    return nn.Parameter(as_tensor(x, like).clone())
+def _parameter(x: Any, like: Tensor) -> Any:
+    return torch.nn.Parameter(as_tensor(x, like).clone())
 
 
-def _squares(residual: torch.Tensor, known: torch.Tensor | None) -> torch.Tensor:
+def _squares(residual: Tensor, known: Tensor | None) -> Tensor:
     squares = residual * residual
     return (squares if known is None else squares * known).sum(1)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..._threads import check_stop
 from ...errors import training_diverged
@@ -19,6 +18,7 @@ from ..results import Status
 from .examples import Examples
 from .network import Network, cubature_points
 from .neural_solver import NeuralFit, NeuralRequest
+from .optional_torch import Tensor, torch
 from .supply import Supply
 from .torch_modules import CoderModule, as_tensor, check_modules
 
@@ -66,7 +66,7 @@ class _Training:
     """A coder that is trained, its best state so far, and the rate of its steps."""
 
     def __init__(
-        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: torch.Tensor
+        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor
     ) -> None:
         self._coder, self._supply, self._options, self._like = coder, supply, options, like
         self._p, self._unit = int(start.mean.shape[0]), start.unit
@@ -79,7 +79,7 @@ class _Training:
         self._best = self._reference = self._evaluate()
         self._keep_state()
         self._restart()
-        self.loss, self.training_loss = [self._in_units(self._best)], []
+        self.loss, self.training_loss = [self._in_units(self._best)], list[float]()
 
     def run(self, later: Iterable[Any]) -> Status:
         """Train until held-out rows are no longer described better; leave the coder in its best state."""
@@ -167,7 +167,7 @@ class _Training:
         for i in range(steps):
             yield order[n * i // steps : n * (i + 1) // steps]
 
-    def _draw(self, n: int, all_rows: bool) -> torch.Tensor | None:
+    def _draw(self, n: int, all_rows: bool) -> Tensor | None:
         """Noise of the latent variables of n rows. If each step is taken with all rows, it is one point after the other
         of those by which bounds are computed, so that equal rows have equal noise."""
         if self._coder.log_noise is None:
@@ -223,7 +223,7 @@ class _Training:
 
 
 @contextmanager
-def _seeded(request: NeuralRequest, like: torch.Tensor) -> Iterator[None]:
+def _seeded(request: NeuralRequest, like: Tensor) -> Iterator[None]:
     """Context in which modules of the user, such as dropout, draw from a generator of this seed; the generator of the
     process is then as it was. Without such modules nothing is drawn from it."""
     if request.design.encoder is None and request.design.decoder is None:
