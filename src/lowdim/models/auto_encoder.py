@@ -99,7 +99,7 @@ class AutoEncoder(Model):
     Notes
     -----
     With v = (x - mean) / unit, f(v) = v A + a + act(... act(v W_1 + b_1) ...) W_m, and g has the same form. A is that
-    of PCA at the start, and W_m is zero. Scores are in the units of PCA's; with `variational`, they are posterior means,
+    of PCA at the start, and W_m is zero. Scores are in the units of PCA; with `variational`, they are posterior means,
     in units of the prior N(0, I). Without hidden layers every local minimum is global, and is found on the principal
     subspace [1]_; the evidence bound then reaches the likelihood of PPCA [2]_. The latent variables are those of the
     network, and not ordered by variance once it is trained.
