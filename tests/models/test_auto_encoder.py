@@ -95,7 +95,9 @@ def test_training_from_elsewhere_finds_the_principal_subspace():
     away = replace(start.encoder, matrix=random.standard_normal((6, 2))), random.standard_normal((2, 6))
     moved = replace(start, encoder=away[0], decoder=replace(start.decoder, matrix=away[1]))
     request = neural.NeuralRequest(neural.Design(2), start=moved)
-    fit, _ = neural.solve(Rows(open_source(X)), request, Adam(rate=1e-2, batch=400, held_out=0.0, max_epochs=400, patience=25))
+    fit, _ = neural.solve(
+        Rows(open_source(X)), request, Adam(rate=1e-2, batch=400, held_out=0.0, max_epochs=400, patience=25)
+    )
     pca = PCA(2).fit(X)
     assert subspace_angles(np.asarray(fit.network.decoder.matrix).T, pca.components_.T).max() < 1e-3
     np.testing.assert_allclose(fit.network.errors(X).mean(), pca.reconstruction_error(X).mean(), rtol=1e-4)

@@ -42,26 +42,32 @@ def windows(
     random places of the table. NaN is a missing value; infinity is refused.
     """
     progress = watcher(progress)
-    if progress is not None:
-        progress.begin("Window", None, size)
-    held: list[Array] = []
-    along: list[Array] = []
+    blocks = _blocks(source, weights, size, random)
+    while (window := _next_window(blocks, size, progress)) is not None:
+        yield window
+
+
+def _next_window(blocks: Iterator[tuple[Array, Array | None]], size: int, progress: Progress | None) -> Window | None:
+    """The next window, or None if there are no more blocks. Each window is told as a pass of its own, since other
+    passes may come between two of them."""
+    held: list[tuple[Array, Array | None]] = []
     count = 0
-    for block, counts in _blocks(source, weights, size, random):
+    for block, counts in blocks:
         check_stop()
-        held.append(block)
-        if counts is not None:
-            along.append(counts)
-        count += block.shape[0]
         if progress is not None:
+            if not held:
+                progress.begin("Window", None, size)
             progress.step()
+        held.append((block, counts))
+        count += int(block.shape[0])
         if count >= size:
-            yield Window(concat_rows(held), concat_rows(along) if along else None)
-            held, along, count = [], [], 0
-    if held:
-        yield Window(concat_rows(held), concat_rows(along) if along else None)
+            break
+    if not held:
+        return None
     if progress is not None:
         progress.end()
+    weights = None if held[0][1] is None else concat_rows([counts for _, counts in held])
+    return Window(concat_rows([block for block, _ in held]), weights)
 
 
 def _blocks(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._progress import watcher
 from ..._threads import check_stop
 from ...errors import training_diverged
 from ..base import RowsLike
@@ -46,7 +47,7 @@ def train(rows: RowsLike, request: NeuralRequest, options: Any, size: int, later
     check_modules(request.design, rows.shape[1], like)
     supply = Supply(rows, start, options.held_out, size, request.seed, like)
     coder = CoderModule(start, request.design, like)
-    training = _Training(coder, supply, start, options, request.seed, like)
+    training = _Training(coder, supply, start, options, request.seed, like, rows.progress)
     with _seeded(request, like):
         status = training.run(later)
     network = coder_network(coder, start, rows.empty(0), rows.dtype) if training.moved else start
@@ -66,9 +67,10 @@ class _Training:
     """A coder that is trained, its best state so far, and the rate of its steps."""
 
     def __init__(
-        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor
+        self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor, progress: Any
     ) -> None:
         self._coder, self._supply, self._options, self._like = coder, supply, options, like
+        self._progress = progress
         self._p, self._unit = int(start.mean.shape[0]), start.unit
         self._random = np.random.default_rng((seed, 4))
         self._noise = torch.Generator(device=like.device).manual_seed(seed)
@@ -142,7 +144,7 @@ class _Training:
         total = torch.zeros((), dtype=torch.float64, device=self._like.device)
         weight = 0.0
         for examples in self._supply.epoch():
-            for index in self._batches(examples):
+            for index in self._told(list(self._batches(examples))):
                 check_stop()
                 V, known, counts = examples.take(index)
                 losses = self._coder.losses(V, known, self._draw(V.shape[0], isinstance(index, slice))) / self._p
@@ -154,6 +156,18 @@ class _Training:
                 total += loss.detach()
                 weight = weight + of_all
         return float(total) / float(weight) if float(weight) > 0.0 else math.nan
+
+    def _told(self, batches: list[Any]) -> Iterator[Any]:
+        """The batches, of which each is told to whoever watches."""
+        progress = watcher(self._progress)
+        if progress is None:
+            yield from batches
+            return
+        progress.begin("Adam", len(batches), int(self._options.batch))
+        for batch in batches:
+            yield batch
+            progress.step()
+        progress.end()
 
     def _batches(self, examples: Examples) -> Iterator[Any]:
         """Rows for each step: all of them if they are few, otherwise in random order."""
