@@ -55,7 +55,7 @@ def split(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure(data: str, k: int, method: str) -> tuple[float, float]:
-    """The share of the squares of held-out rows about the mean that is not reconstructed, and the seconds of the fit."""
+    """The share of the squares of held-out rows about the mean that is lost, and the seconds of the fit."""
     train, test = split(DATA[data]())
     model = METHODS[method](k)
     begin = time.perf_counter()

@@ -227,8 +227,16 @@ def test_parameters_that_are_refused(options, message):
 
 @pytest.mark.parametrize(
     "options",
-    [{"rate": 0.0}, {"rate": "fast"}, {"batch": 0}, {"max_epochs": 1.5}, {"patience": True}, {"held_out": 1.0}]
-    + [{"window": 1}, {"epochs_per_window": 0}],
+    [
+        {"rate": 0.0},
+        {"rate": "fast"},
+        {"batch": 0},
+        {"max_epochs": 1.5},
+        {"patience": True},
+        {"held_out": 1.0},
+        {"window": 1},
+        {"epochs_per_window": 0},
+    ],
 )
 def test_options_that_are_refused(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))}="):

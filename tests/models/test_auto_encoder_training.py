@@ -13,11 +13,11 @@ from sklearn import datasets
 import lowdim
 from inputs import INPUTS, on_disk, to_numpy
 from lowdim import PCA, AutoEncoder
+from lowdim._progress import watched_by
 from lowdim.errors import ConvergenceWarning
 from lowdim.solvers import Adam, Status
 from lowdim.solvers.neural.activations import ACTIVATIONS
 from lowdim.solvers.neural.held_out import HeldOut
-from lowdim._progress import watched_by
 from recorder import RecordedProgress
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
@@ -284,7 +284,7 @@ def test_files_hold_weights_and_graphs_compute_the_same(activation, variational,
 
 def test_a_module_of_the_user_is_not_stored(tmp_path):
     encoder, decoder = modules()
-    model = quick(encoder=encoder, decoder=decoder).fit(X)
+    model = quick(encoder=encoder, decoder=decoder, solver=Adam(max_epochs=20)).fit(X)
     with pytest.raises(TypeError, match=r"the parameter decoder of this AutoEncoder is a module of torch.*hidden="):
         lowdim.save(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
