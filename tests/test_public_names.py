@@ -116,7 +116,8 @@ PUBLIC = {
         FixedPoint FixedPointICA FourierFeatures Gram GramReduction ICA_SOLVERS IcaSolver Job KERNEL_SOLVERS
         KernelFit KernelSolver Krylov KrylovKernel LATENT_SOLVERS LatentFit LatentSolver
         LinearOptimum Misfit NEURAL_SOLVERS NeuralSolver Newton NewtonCG Nystrom Oblimin PREIMAGES PairFit
-        Plan Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike SOLVERS Solver Spectrum Status Tail Triangle
+        Plan Promax Quartimax QuasiNewtonICA REDUCTIONS ROTATIONS Reduction Request Ridge Rotation RowsLike
+        SOLVERS Solver Spectrum Status Tail Triangle
         TriangleReduction Unmixing Varimax ica kernel latent neural spectra tables
     """,
     "lowdim.sources": """

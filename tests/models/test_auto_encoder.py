@@ -204,7 +204,7 @@ def test_as_many_components_as_columns_are_warned_of():
 
 @pytest.mark.parametrize("k", [0, 9, 2.5, True, None, "two"])
 def test_other_numbers_of_components_are_refused(k):
-    with pytest.raises(ValueError, match="n_components=.* must be a whole number between 1 and 8, twice the number"):
+    with pytest.raises(ValueError, match=r"n_components=.* must be a whole number between 1 and 8, twice the number"):
         AutoEncoder(k, hidden=()).fit(IRIS)
 
 

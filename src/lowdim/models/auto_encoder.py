@@ -285,17 +285,12 @@ class AutoEncoder(Model):
 
     # ---- The fitted network
 
-    @property
-    def encoder_(self) -> Any:
-        """The encoder as a torch module, from rows to scores."""
-        check_is_fitted(self)
-        return neural.as_modules(self._network)[0]
-
-    @property
-    def decoder_(self) -> Any:
-        """The decoder as a torch module, from scores to rows."""
-        check_is_fitted(self)
-        return neural.as_modules(self._network)[1]
+    def __getattr__(self, name: str) -> Any:
+        """`encoder_` and `decoder_`, as torch modules. They are no properties, which scikit-learn would look at when it
+        shows a model: torch is imported only if somebody asks for them."""
+        if name in ("encoder_", "decoder_") and "_network" in self.__dict__:
+            return neural.as_modules(self._network)[name == "decoder_"]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _scoring(self) -> Any:
         network, k = self._network, self.n_components_
