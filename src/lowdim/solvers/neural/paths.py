@@ -9,27 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..._xp import Array, asarray_like, astype
 from .activations import ACTIVATIONS
-
-
-class PathLike(Protocol):
-    """One direction of an auto-encoder: a function of standardised rows or of latent variables."""
-
-    def __call__(self, V: Array) -> Array:
-        """The results for the rows of V."""
-
-    @property
-    def matrix(self) -> Array:
-        """A, of the linear part."""
-
-    @property
-    def offset(self) -> Array:
-        """a, of the linear part."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ def as_tensor(x: Any, like: Tensor | None = None) -> Tensor:
         found = torch.from_dlpack(x)
     else:
         host = to_numpy(x)
-        found = torch.from_numpy(host if host.flags.writeable and host.strides >= (0,) * host.ndim else host.copy())
+        found = torch.from_numpy(host if host.flags.writeable and min(host.strides, default=0) >= 0 else host.copy())
     return found if like is None else found.to(device=like.device, dtype=like.dtype)
 
 
