@@ -49,7 +49,7 @@ def test_without_hidden_layers_scores_are_those_of_pca():
     pca = PCA(3).fit(WINE)
     np.testing.assert_allclose(model.transform(WINE), pca.transform(WINE), atol=1e-9 * np.abs(WINE).max())
     np.testing.assert_allclose(np.diag(model.latent_covariance_), PCA(3, ddof=0).fit(WINE).explained_variance_)
-    assert model.status_ is Status.EXACT and model.solver_ == "linear" and model.loss_ == []
+    assert model.status_ is Status.EXACT and model.solver_ == "linear" and model.loss_ == [model.linear_error_]
     np.testing.assert_allclose(model.reconstruction_error_, pca.reconstruction_error(WINE).mean())
     np.testing.assert_allclose(model.score(WINE), -model.reconstruction_error_)
 
@@ -78,6 +78,9 @@ def test_without_hidden_layers_missing_values_are_those_of_ppca():
     # Rows are encoded with expectations in place of what is missing, and decoded again.
     np.testing.assert_allclose(model.impute(X)[missing], ppca.impute(X)[missing], rtol=0.1)
     np.testing.assert_array_equal(model.impute(X)[~missing], X[~missing])
+    np.testing.assert_allclose(model.reconstruction_error(X).mean(), model.reconstruction_error_)
+    np.testing.assert_allclose(model.latent_mean_, model.transform(X).mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(-model.linear_error_, model.score(X))
 
 
 def test_training_from_elsewhere_finds_the_principal_subspace():

@@ -63,6 +63,20 @@ def test_tensors_are_trained_on_their_device_and_stay_tensors():
     np.testing.assert_allclose(to_numpy(scores), quick().fit(X).transform(X), atol=1e-3)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU that torch can use")
+@pytest.mark.parametrize("variational", [False, True])
+def test_tensors_on_a_gpu_are_trained_there(variational):
+    rows = torch.from_numpy(X).cuda()
+    model = quick(variational=variational).fit(rows)
+    scores = model.transform(rows)
+    assert scores.is_cuda and model.inverse_transform(scores).is_cuda and model.sample(2).is_cuda
+    expected = quick(variational=variational).fit(X)
+    np.testing.assert_allclose(model.linear_error_, expected.linear_error_, rtol=1e-9)
+    np.testing.assert_allclose(model.reconstruction_error_, expected.reconstruction_error_, rtol=0.05)
+    with pytest.raises(ValueError, match="block 1 of the stream"):
+        quick().fit([rows, torch.from_numpy(X)])
+
+
 def test_rows_on_two_devices_are_refused():
     there = torch.empty((300, 20), dtype=torch.float64, device="meta")
     with pytest.raises(ValueError, match=r"block 1 of the stream is torch torch.float64 on meta.*one dtype, kind and"):

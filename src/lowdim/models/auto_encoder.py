@@ -78,7 +78,7 @@ class AutoEncoder(Model):
         From rows to scores, and from scores to rows, as torch modules.
     loss_ : list of n_iter_ + 1 numbers
         Mean loss of the held-out rows (or, if none are held out, of all rows) at the start and after each epoch: the
-        squared error of a row or, with `variational`, minus its evidence bound. Empty if nothing was trained.
+        squared error of a row or, with `variational`, minus its evidence bound.
     training_loss_ : list of n_iter_ numbers
         The same for the training rows, during each epoch.
     reconstruction_error_ : float
@@ -234,23 +234,23 @@ class AutoEncoder(Model):
             warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
         linear = _linear_solution(found)
-        start = neural.start_network(design, linear, self._seed(), rows.empty(0), rows.dtype)
-        fit, the_plan = neural.solve(rows, NeuralRequest(design, self._seed(), start), self.solver, later)
+        seed = self._seed()
+        start = neural.start_network(design, linear, seed, rows.empty(0), rows.dtype)
+        fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
         self.plan_, self.solver_ = _whole_plan(start_plan, the_plan), the_plan.solver.name
         self._unpack(rows, fit, found, linear, start)
         self.n_samples_ = (found.n_rows if n is None else n) + fit.n_later
         self._warn(fit)
 
     def _unpack(self, rows: Rows, fit: NeuralFit, found: LatentFit, linear: LinearSolution, start: Network) -> None:
-        """Set the fitted attributes, after a pass over the rows if the network was trained."""
+        """Set the fitted attributes, after a pass over the rows unless they follow from eigenpairs."""
         k, p, unit = start.k, int(start.mean.shape[0]), start.unit
-        network, status, passes = fit.network, fit.status, self.plan_.passes
-        if fit.status is Status.EXACT:
-            status = found.status
+        network, passes = fit.network, self.plan_.passes
+        exact = fit.status is Status.EXACT
+        if exact and found.axes is not None:
             mean, covariance = np.zeros(k), np.diag(_score_variances(linear, start))
             error = linear.noise * (p - len(linear.lengths))
-            loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
-            linear_loss = loss
+            linear_loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
         else:
             seen = neural.evaluate(rows, network, start)
             if seen.loss > seen.other_loss:
@@ -261,9 +261,11 @@ class AutoEncoder(Model):
             linear_loss = seen.other_loss * (1.0 if start.log_noise is not None else unit**2)
         self._network, self.mean_ = network, network.mean
         self.n_components_ = k
-        self.status_, self.n_passes_, self.n_held_out_ = status, passes, fit.n_held_out
+        self.status_, self.n_passes_ = found.status if exact else fit.status, passes
+        self.n_held_out_ = fit.n_held_out
         self.plan_ = neural.with_passes(self.plan_, passes)
-        self.loss_, self.training_loss_, self.n_iter_ = fit.loss, fit.training_loss, len(fit.training_loss)
+        self.loss_ = fit.loss or [float(linear_loss)]
+        self.training_loss_, self.n_iter_ = fit.training_loss, len(fit.training_loss)
         self.reconstruction_error_, self.linear_error_ = float(error), float(linear_loss)
         self.noise_variance_ = error / p if network.log_noise is None else math.exp(network.log_noise) * unit**2
         like, dtype = self.mean_, self.mean_.dtype

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._progress import watcher
 from ..._threads import check_stop
+from ..._xp import wide_dtype
 from ...errors import training_diverged
 from ..base import RowsLike
 from ..results import Status
@@ -70,7 +71,7 @@ class _Training:
         self, coder: CoderModule, supply: Supply, start: Network, options: Any, seed: int, like: Tensor, progress: Any
     ) -> None:
         self._coder, self._supply, self._options, self._like = coder, supply, options, like
-        self._progress = progress
+        self._progress, self._wide = progress, wide_dtype(torch, like.device)
         self._p, self._unit = int(start.mean.shape[0]), start.unit
         self._random = np.random.default_rng((seed, 4))
         self._noise = torch.Generator(device=like.device).manual_seed(seed)
@@ -141,7 +142,7 @@ class _Training:
     def _epoch(self) -> float:
         """One epoch; returns the mean loss of its rows, for each entry, while the parameters changed."""
         self._coder.train()
-        total = torch.zeros((), dtype=torch.float64, device=self._like.device)
+        total = torch.zeros((), dtype=self._wide, device=self._like.device)
         weight = 0.0
         for examples in self._supply.epoch():
             for index in self._told(list(self._batches(examples))):
@@ -164,10 +165,12 @@ class _Training:
             yield from batches
             return
         progress.begin("Adam", len(batches), int(self._options.batch))
-        for batch in batches:
-            yield batch
-            progress.step()
-        progress.end()
+        try:
+            for batch in batches:
+                yield batch
+                progress.step()
+        finally:
+            progress.end()
 
     def _batches(self, examples: Examples) -> Iterator[Any]:
         """Rows for each step: all of them if they are few, otherwise in random order."""
@@ -202,8 +205,8 @@ class _Training:
                 weight += examples.total
                 for i in range(0, examples.length, _TOGETHER):
                     V, known, counts = examples.take(slice(i, i + _TOGETHER))
-                    losses = sum(self._coder.losses(V, known, point) for point in points).double()
-                    total += float(losses.sum() if counts is None else losses @ counts.double())
+                    losses = sum(self._coder.losses(V, known, point) for point in points).to(self._wide)
+                    total += float(losses.sum() if counts is None else losses @ counts.to(self._wide))
         return total / weight / self._p / (1 if self._coder.log_noise is None else len(self._points))
 
     def _in_units(self, value: float) -> float:
