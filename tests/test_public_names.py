@@ -68,12 +68,12 @@ PUBLIC = {
         output_is_directory output_is_no_path output_is_special over_budget own_module_not_stored
         ragged_blocks ragged_column ragged_line read_once refit_of_weighted_fit rows_exceed_memory
         rows_in_another_order rows_needed_for_test rule_needs_complete_rows rule_needs_rows saved_object
-        sklearn_argument special_file squares_about_zero text_response too_few_rows too_large
-        too_large_for_onnx too_many_latent too_small training_diverged undetermined_covariance units_too_far
-        unknown_column unknown_component unknown_length unknown_number_of_rows unknown_output unknown_suffix
-        unreadable_file virtual_dataset warn_user weights_without_column which_array without_warnings
-        workers_died would_lose_arrays write_with_spark wrong_features wrong_image_shape wrong_module_width
-        wrong_number_of_components wrong_onnx_inputs
+        sklearn_argument special_file squared_error_out_of_range squares_about_zero text_response too_few_rows
+        too_large too_large_for_onnx too_many_latent too_small training_diverged undetermined_covariance
+        units_too_far unknown_column unknown_component unknown_length unknown_number_of_rows unknown_output
+        unknown_suffix unreadable_file virtual_dataset warn_user weights_without_column which_array
+        without_warnings workers_died would_lose_arrays write_with_spark wrong_features wrong_image_shape
+        wrong_module_width wrong_number_of_components wrong_onnx_inputs
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine

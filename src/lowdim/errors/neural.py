@@ -53,3 +53,11 @@ def own_module_not_stored() -> str:
         "Use hidden=(...) in place of your own module, or keep its class in your "
         "program and store its parameters yourself: torch.save(model.encoder_.state_dict(), path)."
     )
+
+
+def squared_error_out_of_range(unit: float) -> ValueError:
+    """The error for rows whose squared errors are no numbers."""
+    return ValueError(
+        f"the rows have a standard deviation of about {unit:.1g}, whose square is outside the range of floating-point "
+        "numbers. Rescale the columns (divide them by a constant)."
+    )

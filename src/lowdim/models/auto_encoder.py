@@ -249,7 +249,7 @@ class AutoEncoder(Model):
         exact = fit.status is Status.EXACT
         if exact and found.axes is not None:
             mean, covariance = np.zeros(k), np.diag(_score_variances(linear, start))
-            error = linear.noise * (p - len(linear.lengths))
+            error = linear.deviation**2 * (p - len(linear.lengths))
             linear_loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
         else:
             seen = neural.evaluate(rows, network, start)
@@ -287,12 +287,21 @@ class AutoEncoder(Model):
 
     # ---- The fitted network
 
-    def __getattr__(self, name: str) -> Any:
-        """`encoder_` and `decoder_`, as torch modules. They are no properties, which scikit-learn would look at when it
-        shows a model: torch is imported only if somebody asks for them."""
-        if name in ("encoder_", "decoder_") and "_network" in self.__dict__:
-            return neural.as_modules(self._network)[name == "decoder_"]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def encoder_(self) -> Any:
+        """The encoder as a torch module, from rows to scores."""
+        check_is_fitted(self)
+        return neural.as_modules(self._network)[0]
+
+    @property
+    def decoder_(self) -> Any:
+        """The decoder as a torch module, from scores to rows."""
+        check_is_fitted(self)
+        return neural.as_modules(self._network)[1]
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn looks at all of these when it shows a model, and should not import torch for that.
+        return [name for name in super().__dir__() if name not in ("encoder_", "decoder_")]
 
     def _scoring(self) -> Any:
         network, k = self._network, self.n_components_
@@ -398,15 +407,14 @@ def _first_window(rows: Rows, size: int) -> tuple[Rows, Iterator[Any] | None]:
 def _linear_solution(found: LatentFit) -> LinearSolution:
     """The principal axes of a latent Gaussian model with isotropic noise."""
     _, lengths, axes = principal_axes(found.loadings * found.scale, found.axes)
-    unit = float(to_numpy(found.scale)[0])
-    noise = float(to_numpy(found.noise)[0]) * unit**2
+    deviation = math.sqrt(float(to_numpy(found.noise)[0])) * float(to_numpy(found.scale)[0])
     gaussian = LatentGaussian(found.mean, found.scale, found.loadings, found.noise)
-    return LinearSolution(np.asarray(axes, dtype=np.float64), lengths, noise, gaussian)
+    return LinearSolution(np.asarray(axes, dtype=np.float64), lengths, deviation, gaussian)
 
 
 def _score_variances(linear: LinearSolution, start: Network) -> np.ndarray:
     """Variances of the scores of the linear solution; zero for latent variables that the rows do not have."""
-    variances = linear.lengths**2 + linear.noise
+    variances = linear.lengths**2 + linear.deviation**2
     if start.log_noise is not None:
         variances = linear.lengths**2 / variances
     return np.concatenate([variances, np.zeros(start.k - len(variances))])

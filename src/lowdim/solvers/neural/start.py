@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._xp import Array, asarray_like
+from ...errors import squared_error_out_of_range
 from ...summaries.latent import LatentGaussian
 from .network import Network
 from .paths import path_at, path_like
@@ -25,8 +26,8 @@ class LinearSolution:
     #: Unit vectors, (k, p), and the lengths of the loadings along them, (k,).
     axes: np.ndarray
     lengths: np.ndarray
-    #: The noise variance.
-    noise: float
+    #: The standard deviation of the noise.
+    deviation: float
     gaussian: LatentGaussian
 
 
@@ -60,8 +61,12 @@ def start_network(design: Design, linear: LinearSolution, seed: int, like: Array
     random = np.random.default_rng(seed)
     k0, p = linear.axes.shape
     extra = design.k - k0
-    unit = math.sqrt((float(np.sum(linear.lengths**2)) + p * linear.noise) / p)
-    axes, lengths, noise = linear.axes, linear.lengths / unit, linear.noise / unit**2
+    # The largest length is divided out first, since its square may overflow.
+    top = max(float(np.max(linear.lengths)), linear.deviation)
+    unit = top * math.sqrt((float(np.sum((linear.lengths / top) ** 2)) + p * (linear.deviation / top) ** 2) / p)
+    if not 0.0 < unit * unit < math.inf:
+        raise squared_error_out_of_range(unit)
+    axes, lengths, noise = linear.axes, linear.lengths / unit, (linear.deviation / unit) ** 2
     variances = lengths**2 + noise
     if design.variational:
         # [2] eqs. 6, 7: the posterior of probabilistic PCA, whose covariance is diagonal for orthogonal loadings.
