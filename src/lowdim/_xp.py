@@ -355,6 +355,11 @@ def _are_contiguous(*arrays: np.ndarray) -> bool:
     return all(array.flags.c_contiguous for array in arrays)
 
 
+def multiplies_parts(x: Array) -> bool:
+    """Whether the library of `x` multiplies some of its columns as they are. CuPy copies them first."""
+    return not compat.is_cupy_array(x)
+
+
 def affine_product(X: Array, A: Array, c: Array) -> Array:
     """X A + c for a row c, in one operation where the library has one."""
     return namespace(X).addmm(c, X, A) if compat.is_torch_array(X) else X @ A + c

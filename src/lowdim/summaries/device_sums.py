@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, column_sums, device, namespace, to_numpy, wide_dtype
+from .._xp import Array, Beside, astype, column_sums, device, multiplies_parts, namespace, to_numpy, wide_dtype
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT32_SQUARES
 
@@ -147,7 +147,7 @@ def _products(Z: Array, widest: Any) -> list[Array]:
     """Z^T Z in the dtype of Z, or the sum of several such products in `widest`. If Z has many columns, only its upper
     half of rows, and the right half of the lower ones: the left half is known from the upper one by symmetry."""
     p = Z.shape[1]
-    if p >= _HALVES_FROM:
+    if p >= _HALVES_FROM and multiplies_parts(Z):
         left, right = Z[:, : p // 2], Z[:, p // 2 :]
         return [left.T @ Z, right.T @ right]
     return [Z.T @ Z if p > _NARROW else tall_product(Z, Z, widest)]
