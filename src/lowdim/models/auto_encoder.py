@@ -290,18 +290,25 @@ class AutoEncoder(Model):
     @property
     def encoder_(self) -> Any:
         """The encoder as a torch module, from rows to scores."""
-        check_is_fitted(self)
-        return neural.as_modules(self._network)[0]
+        return self._modules()[0]
 
     @property
     def decoder_(self) -> Any:
         """The decoder as a torch module, from scores to rows."""
+        return self._modules()[1]
+
+    def _modules(self) -> Any:
         check_is_fitted(self)
-        return neural.as_modules(self._network)[1]
+        try:
+            return neural.as_modules(self._network)
+        except ImportError as error:
+            # Whoever asks whether there is such an attribute is told that there is none.
+            raise AttributeError(str(error)) from error
 
     def __dir__(self) -> list[str]:
         # scikit-learn looks at all of these when it shows a model, and should not import torch for that.
-        return [name for name in super().__dir__() if name not in ("encoder_", "decoder_")]
+        names = (name for name in object.__dir__(self) if name not in ("encoder_", "decoder_"))
+        return [name for name in names if hasattr(self, name)]
 
     def _scoring(self) -> Any:
         network, k = self._network, self.n_components_
