@@ -64,7 +64,7 @@ class ArraySource(Source):
 
 @lru_cache(maxsize=32)
 def _kind(module: str, dtype: Any) -> str:
-    """The names of the library and of the dtype. It is cached, since NumPy takes long to name a dtype."""
+    """The name of the library and of the dtype. It is cached, since NumPy takes long to name a dtype."""
     return f"{module.partition('.')[0]} {dtype}"
 
 
