@@ -44,8 +44,8 @@ PUBLIC = {
         IndefiniteWarning LowdimWarning MissingValues NeedsRowsInMemory NoComponentWarning NoMaximum NoVariance
         NonFiniteBlock RankWarning ResolutionWarning SlowWarning SmallSampleWarning UndeterminedCovariance
         array_columns_out_of_range array_is_no_table array_without_numbers bad_columns bad_keep bad_min_rows
-        bad_ndim bad_opset bad_weights being_read beyond_float beyond_onnx_arithmetic cannot_be_replaced
-        cannot_keep changed_file choice column_exists column_label columns_clash complex_data
+        bad_ndim bad_number_latent bad_opset bad_weights being_read beyond_float beyond_onnx_arithmetic
+        cannot_be_replaced cannot_keep changed_file choice column_exists column_label columns_clash complex_data
         constant_with_holes covariance_not_converged csv_encoding csv_header csv_line_break_in_header
         damaged_checkpoint damaged_file deleted_file density_not_finite different_columns directory_is_missing
         does_not_fit duplicate_columns empty empty_directory executor_memory executors_died exhausted_stream
@@ -71,11 +71,11 @@ PUBLIC = {
         rows_exceed_memory rows_in_another_order rows_needed_for_test rule_needs_complete_rows rule_needs_rows
         saved_object several_devices sklearn_argument sparse_rows_on_device special_file
         squared_error_out_of_range squares_about_zero text_response too_few_rows too_large too_large_for_onnx
-        too_many_latent too_small training_diverged undetermined_covariance units_too_far unknown_column
-        unknown_component unknown_length unknown_number_of_rows unknown_output unknown_suffix unreadable_file
-        virtual_dataset warn_user weights_without_column which_array without_warnings workers_died
-        would_lose_arrays write_with_spark wrong_features wrong_image_shape wrong_module_width
-        wrong_number_of_components wrong_onnx_inputs
+        too_small training_diverged undetermined_covariance units_too_far unknown_column unknown_component
+        unknown_length unknown_number_of_rows unknown_output unknown_suffix unreadable_file virtual_dataset
+        warn_user weights_without_column which_array without_warnings workers_died would_lose_arrays
+        write_with_spark wrong_features wrong_image_shape wrong_module_width wrong_number_of_components
+        wrong_onnx_inputs
     """,
     "lowdim.features": """
         AffineMap FEATURE_MAPS Fourier KernelColumns Polynomial Same Scaled SomeColumns UnitLength affine

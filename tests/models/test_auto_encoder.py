@@ -199,15 +199,33 @@ def test_as_many_components_as_columns_are_warned_of():
     with pytest.warns(RankWarning, match="n_components=4 is not less than the number of columns, 4"):
         model = AutoEncoder(4, hidden=()).fit(IRIS)
     assert model.reconstruction_error_ < 1e-20
-    with pytest.warns(RankWarning, match="n_components=6"):
-        model = AutoEncoder(6, hidden=()).fit(IRIS)
-    assert model.transform(IRIS).shape == (150, 6)
-    np.testing.assert_allclose(model.inverse_transform(model.transform(IRIS)), IRIS, atol=1e-9)
 
 
-@pytest.mark.parametrize("k", [0, 9, 2.5, True, None, "two"])
+@pytest.mark.parametrize("variational", [False, True])
+@pytest.mark.parametrize("k", [6, 9, 50])
+def test_more_components_than_columns_are_warned_of(k, variational):
+    """Those beyond the columns have no effect without hidden layers, and score zero if they have a prior."""
+    with pytest.warns(RankWarning, match=f"n_components={k} is not less than the number of columns, 4"):
+        model = AutoEncoder(k, hidden=(), variational=variational).fit(IRIS)
+    scores = model.transform(IRIS)
+    assert scores.shape == (150, k) and model.latent_covariance_.shape == (k, k)
+    np.testing.assert_allclose(model.inverse_transform(scores), IRIS, atol=1e-3 if variational else 1e-9)
+    assert model.sample(3, random_state=0).shape == (3, 4)
+    if variational:
+        np.testing.assert_array_equal(scores[:, 4:], 0.0)
+
+
+def test_more_components_than_columns_are_trained():
+    needs_torch()
+    with pytest.warns(RankWarning, match="n_components=9"):
+        model = AutoEncoder(9, hidden=(8,)).fit(IRIS)
+    assert model.status_ is Status.HELD_OUT
+    assert model.reconstruction_error_ <= model.linear_error_ < 1e-20 * np.sum(IRIS**2)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, None, "two"])
 def test_other_numbers_of_components_are_refused(k):
-    with pytest.raises(ValueError, match=r"n_components=.* must be a whole number between 1 and 8, twice the number"):
+    with pytest.raises(ValueError, match=r"n_components=.* must be a whole number of at least 1;.*pass 1 to 3\."):
         AutoEncoder(k, hidden=()).fit(IRIS)
 
 

@@ -176,11 +176,11 @@ from .names import (
     rows_in_another_order,
 )
 from .neural import (
+    bad_number_latent,
     many_latent,
     not_a_module,
     own_module_not_stored,
     squared_error_out_of_range,
-    too_many_latent,
     training_diverged,
     wrong_module_width,
 )
@@ -275,6 +275,7 @@ __all__ = [
     "bad_keep",
     "bad_min_rows",
     "bad_ndim",
+    "bad_number_latent",
     "bad_opset",
     "bad_weights",
     "being_read",
@@ -442,7 +443,6 @@ __all__ = [
     "too_few_rows",
     "too_large",
     "too_large_for_onnx",
-    "too_many_latent",
     "too_small",
     "training_diverged",
     "undetermined_covariance",

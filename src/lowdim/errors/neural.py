@@ -31,11 +31,11 @@ def training_diverged(rate: float, first_rate: float) -> ValueError:
     )
 
 
-def too_many_latent(k: Any, p: int) -> ValueError:
-    """The error for a number of latent variables that is no number, or far more than there are columns."""
+def bad_number_latent(k: Any, p: int) -> ValueError:
+    """The error for a number of latent variables that is no number, or less than one."""
     return ValueError(
-        f"n_components={k!r} must be a whole number between 1 and {2 * p}, twice the number of columns "
-        f"(n_features={p}); an auto-encoder is of use with fewer components than columns."
+        f"n_components={k!r} must be a whole number of at least 1; an auto-encoder is of use with fewer components "
+        f"than columns (n_features={p}), so pass 1 to {max(1, p - 1)}."
     )
 
 

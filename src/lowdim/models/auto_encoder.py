@@ -18,11 +18,11 @@ from ..attributes import Instance, ListOf, Numbers, Real, Whole
 from ..errors import (
     ConvergenceWarning,
     RankWarning,
+    bad_number_latent,
     choice,
     many_latent,
     not_a_module,
     one_row,
-    too_many_latent,
     warn_user,
 )
 from ..reading import Rows
@@ -199,8 +199,8 @@ class AutoEncoder(Model):
         """The network that the parameters describe, for p columns."""
         k = self.n_components
         whole = isinstance(k, numbers.Integral) and not isinstance(k, bool | np.bool_)
-        if not whole or not 1 <= int(k) <= 2 * p:
-            raise too_many_latent(k, p)
+        if not whole or int(k) < 1:
+            raise bad_number_latent(k, p)
         both = self.encoder is not None and self.decoder is not None
         hidden = () if both else self._hidden()
         return Design(int(k), hidden, self.activation, bool(self.variational), self.encoder, self.decoder)
@@ -275,8 +275,9 @@ class AutoEncoder(Model):
     def _warn(self, fit: NeuralFit) -> None:
         if fit.status is Status.NOT_CONVERGED:
             warn_user(
-                f"solver={self.solver_!r} stopped after {self.n_iter_} epochs, while rows were still described better "
-                "after each. Raise max_epochs: solver=Adam(max_epochs=...).",
+                f"solver={self.solver_!r} stopped after {self.n_iter_} epochs, before it was sure that the loss of "
+                f"held-out rows decreases no further: it was {self.loss_[0]:.4g} at the start, and {min(self.loss_):.4g} "
+                "at its best. Raise max_epochs: solver=Adam(max_epochs=...).",
                 ConvergenceWarning,
             )
         if fit.status is Status.INTERRUPTED:
