@@ -19,6 +19,7 @@ GALLERY = Path(__file__).parents[2] / "gallery" / "data"
 IRIS = datasets.load_iris().data
 WINE = datasets.load_wine().data
 DIGITS = datasets.load_digits().data
+SPECTRA = Path(__file__).parents[1] / "parity" / "data" / "gasoline.csv"
 TABLES = {"iris": IRIS, "wine": WINE, "digits": DIGITS}
 
 
@@ -129,9 +130,12 @@ OF_THE_GALLERY = {
     "diabetes": lambda: datasets.load_diabetes().data,
     "linnerud": lambda: datasets.load_linnerud().data,
     "OPTDIGITS": lambda: gallery("optdigits.npz"),
-    "MNIST": lambda: gallery("mnist.npz")[:500],
+    "MNIST": lambda: gallery("mnist.npz"),
     "faces": lambda: gallery("faces.npz"),
-    "cells": lambda: gallery("cells.npz", "X")[:300],
+    "cells": lambda: gallery("cells.npz", "X"),
+    "chapters": lambda: gallery("chapters.npz", "english"),
+    "lines of a photograph": lambda: np.mean(datasets.load_sample_images().images[0], axis=2),
+    "spectra": lambda: np.genfromtxt(SPECTRA, delimiter=",", skip_header=1)[:, 1:],
     "genotypes": lambda: np.genfromtxt(GALLERY / "genotypes.csv.gz", delimiter=",", skip_header=1)[:, 2:],
 }
 
@@ -262,6 +266,27 @@ def test_parameters_that_are_refused(options, message):
 def test_options_that_are_refused(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))}="):
         Adam(**options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (IRIS[:0], "0 sample"),
+        (IRIS[:1], "n_samples=1"),
+        (np.ones((20, 3)), "all rows of X are the same"),
+        (np.where(np.arange(4) == 2, np.nan, IRIS), "no entry was observed in column 2"),
+        (np.where(np.arange(150)[:, None] == 7, np.inf, IRIS), "row 7"),
+        (IRIS * 1e200, "too large"),
+        (IRIS + 1j, "Complex data"),
+    ],
+    ids=["no row", "one row", "equal rows", "no entry", "infinity", "large", "complex"],
+)
+@pytest.mark.parametrize("hidden", [(), (8,)])
+def test_rows_that_are_refused(rows, message, hidden):
+    if hidden:
+        needs_torch()
+    with pytest.raises(ValueError, match=message):
+        AutoEncoder(1, hidden=hidden).fit(rows)
 
 
 def test_fewer_scores():

@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from inputs import INPUTS
-from lowdim import PCA, Whitening
-from lowdim.solvers import SOLVERS
+from lowdim import PCA, AutoEncoder, Whitening
+from lowdim.solvers import SOLVERS, Adam
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
 
@@ -65,6 +65,14 @@ def test_each_pass_is_told(solver, passes):
 )
 def test_whitening_too(model):
     assert len(heard(model, X).passes) == 1
+
+
+@pytest.mark.filterwarnings("ignore:solver='adam' stopped after:lowdim.errors.ConvergenceWarning")
+def test_each_epoch_of_an_auto_encoder_is_told():
+    pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
+    recorder = heard(AutoEncoder(2, hidden=(8,), solver=Adam(max_epochs=3)), X)
+    assert recorder.passes.count("Adam") == 3
+    assert recorder.passes[0] == "Moments" == recorder.passes[-1], "the PCA at the start, and errors at the end"
 
 
 def test_each_block_is_told_and_their_number_beforehand():

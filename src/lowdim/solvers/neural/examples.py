@@ -37,15 +37,12 @@ class Examples:
 
     def take(self, index: np.ndarray | slice) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """v, which entries are known (None: all), and the weights (None: one) of these rows."""
+        at: Any = index if isinstance(index, slice) else torch.from_numpy(index).to(self._like.device)
+        weights = None if self.weights is None else self.weights[at]
         if self._sparse:
-            V, known = self._tensors(self._rows[index])
-            at: Any = index if isinstance(index, slice) else torch.from_numpy(index).to(self._like.device)
-            return V, known, None if self.weights is None else self.weights[at]
+            return (*self._tensors(self._rows[index]), weights)
         V, known = self._rows
-        if index == slice(None) if isinstance(index, slice) else False:
-            return V, known, self.weights
-        at = index if isinstance(index, slice) else torch.from_numpy(index).to(self._like.device)
-        return V[at], None if known is None else known[at], None if self.weights is None else self.weights[at]
+        return V[at], None if known is None else known[at], weights
 
     def _tensors(self, X: Array) -> tuple[Tensor, Tensor | None]:
         V, known = self._network.standardized(X)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._xp import to_numpy
 from ..base import RowsLike
 from .examples import Examples
 from .held_out import HeldOut
@@ -54,9 +55,16 @@ class Supply:
         for window in self._rows.windows(self._size, self._random):
             yield self._examples(window, False)
 
-    def go_on(self, window: Any) -> None:
-        """Take the rows of this window as training rows from now on, in place of those before."""
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are training rows; a window of a stream may have none of positive weight."""
+        return self._kept is None or self._kept.length > 0
+
+    def go_on(self, window: Any) -> int:
+        """Take the rows of this window as training rows from now on, in place of those before; returns the number of
+        all its rows of positive weight."""
         self._kept = self._examples(window, False)
+        return int(window.X.shape[0]) if window.weights is None else int(np.sum(to_numpy(window.weights) > 0))
 
     def _examples(self, window: Any, held_out: bool) -> Examples:
         """The rows of a window that are held out, or the others."""

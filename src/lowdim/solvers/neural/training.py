@@ -24,7 +24,7 @@ from .optional_torch import Tensor, torch
 from .supply import Supply
 from .torch_modules import CoderModule, as_tensor, check_modules
 
-#: With few rows, an epoch has at least so many steps.
+#: With few rows, an epoch goes through them several times, so that it has about so many steps.
 _STEPS = 10
 #: There is progress while the loss decreases by this share (a bound: by this much for each entry) within the patience.
 _LEAST = 1e-3
@@ -91,9 +91,9 @@ class _Training:
         try:
             status = self._first_epochs() if window is None else self._epochs(self._options.epochs_per_window)
             while window is not None:
-                self._supply.go_on(window)
-                self.n_later += int(window.X.shape[0])
-                self._epochs(self._options.epochs_per_window, ends=False)
+                self.n_later += self._supply.go_on(window)
+                if self._supply.has_rows:
+                    self._epochs(self._options.epochs_per_window, ends=False)
                 window, status = next(following, None), Status.FIXED_STEPS
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -127,10 +127,14 @@ class _Training:
                 self._best, self.moved = value, True
                 self._keep_state()
             if self._waited >= self._patience():
-                if self._reductions == _TIMES and ends:
+                if self._reductions < _TIMES:
+                    self._slow_down(_SLOWER)
+                    self._reductions += 1
+                elif ends:
                     return Status.HELD_OUT
-                self._slow_down(_SLOWER)
-                self._reductions += 1
+                else:
+                    # There may be more to learn from later windows, so the rate becomes no smaller.
+                    self._slow_down(1.0)
         return Status.NOT_CONVERGED
 
     def _patience(self) -> int:
@@ -179,10 +183,11 @@ class _Training:
             for _ in range(_STEPS if n else 0):
                 yield slice(None)
             return
-        order = self._random.permutation(n)
         steps = n // b
-        for i in range(steps):
-            yield order[n * i // steps : n * (i + 1) // steps]
+        for _ in range(max(1, round(_STEPS / steps))):
+            order = self._random.permutation(n)
+            for i in range(steps):
+                yield order[n * i // steps : n * (i + 1) // steps]
 
     def _draw(self, n: int, all_rows: bool) -> Tensor | None:
         """Noise of the latent variables of n rows. If each step is taken with all rows, it is one point after the other
@@ -225,7 +230,7 @@ class _Training:
         self._optimizer = torch.optim.Adam([group for group in groups if group["params"]])
 
     def _slow_down(self, factor: float) -> None:
-        """Go back to the best state, with a smaller rate."""
+        """Go back to the best state, with the rate times this factor."""
         self._coder.load_state_dict(self._state)
         self._rate *= factor
         self._waited, self._reference = 0, self._best
