@@ -227,6 +227,12 @@ def test_more_components_than_columns_are_trained():
     assert model.reconstruction_error_ <= model.linear_error_ < 1e-20 * np.sum(IRIS**2)
 
 
+@pytest.mark.parametrize("hidden", [(), (8,)])
+def test_components_that_need_too_much_memory_are_refused(hidden):
+    with pytest.raises(MemoryError, match=r"10000000 components of 4 columns would need .* Ask for fewer components"):
+        AutoEncoder(10**7, hidden=hidden).fit(IRIS)
+
+
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, None, "two"])
 def test_other_numbers_of_components_are_refused(k):
     with pytest.raises(ValueError, match=r"n_components=.* must be a whole number of at least 1;.*pass 1 to 3\."):

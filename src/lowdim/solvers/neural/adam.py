@@ -98,16 +98,15 @@ class Adam(NeuralSolver):
 
     def cost(self, job: NeuralJob) -> Cost:
         rows = self.window_rows(job) if job.n is None else min(job.n, self.window_rows(job))
-        parameters = job.design.count(job.p)
         # Adam keeps two numbers for each parameter, and the best state and a gradient are kept too.
-        n_bytes = int(rows * job.row_bytes) + 5 * parameters * job.traits.itemsize
+        n_bytes = int(rows * job.row_bytes) + 5 * job.parameters_bytes + job.scores_bytes
         if not job.traits.rereadable:
             passes, why = 1, f"rows that are read once are shuffled in windows of {rows}"
         elif self.keeps_rows(job):
             passes, why = 2, "all rows are kept in memory and shuffled in each epoch"
         else:
             passes, why = 4, f"each epoch reads the rows again and shuffles windows of {rows}"
-        return Cost(6.0 * job.rows * parameters * self.max_epochs, passes, n_bytes, why)
+        return Cost(6.0 * job.rows * job.design.count(job.p) * self.max_epochs, passes, n_bytes, why)
 
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         from .optional_torch import require_torch

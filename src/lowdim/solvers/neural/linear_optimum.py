@@ -49,7 +49,7 @@ class LinearOptimum(NeuralSolver):
         return job.design.is_linear
 
     def cost(self, job: NeuralJob) -> Cost:
-        n_bytes = job.design.count(job.p) * job.traits.itemsize
+        n_bytes = job.parameters_bytes + job.scores_bytes
         return Cost(0.0, 0, n_bytes, "without hidden layers the optimum is the solution of PCA")
 
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...errors import needs_memory
 from ..base import AnySolver, Job, RowsLike
 from ..results import Status
 from .network import Network
@@ -33,6 +34,16 @@ class NeuralJob(Job):
     def row_bytes(self) -> float:
         """Bytes of a row."""
         return max(1.0, self.p * self.traits.itemsize * self.traits.stored)
+
+    @property
+    def parameters_bytes(self) -> int:
+        """Bytes of the parameters."""
+        return self.design.count(self.p) * self.traits.itemsize
+
+    @property
+    def scores_bytes(self) -> int:
+        """Bytes of the covariance of the scores."""
+        return 8 * self.design.k**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +79,10 @@ class NeuralSolver(AnySolver):
     @abstractmethod
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
         """The network, from the one at the linear solution; `later` are further windows of a stream."""
+
+    def too_large(self, job: NeuralJob, n_bytes: int) -> MemoryError:
+        what = f"solver={self.name!r} with {job.k} components of {job.p} columns"
+        return needs_memory(what, n_bytes, job.memory, "Ask for fewer components, or for narrower hidden layers.")
 
     @property
     def few_rows(self) -> int:
