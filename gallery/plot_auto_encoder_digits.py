@@ -6,8 +6,8 @@ Digits on a curved surface: auto-encoders
 latent variable model". It shows no example.
 
 **Measured** on OPTDIGITS, fitted to 3,823 images: of 1,797 others, two components of PCA lose 73% of the variance, and
-two numbers of an auto-encoder 42%; PCA needs six. With ten numbers they lose 27% and 14%. The auto-encoder costs seconds
-of training where PCA costs milliseconds, and its numbers have no order.
+two numbers of an auto-encoder 42%; PCA needs six. With ten numbers they lose 27% and 14%. The auto-encoder costs
+seconds of training where PCA costs milliseconds, and its numbers have no order.
 """
 
 # sphinx_gallery_thumbnail_number = 2

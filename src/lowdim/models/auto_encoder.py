@@ -51,7 +51,7 @@ class AutoEncoder(Model):
     Parameters
     ----------
     n_components : int
-        Number of latent variables.
+        Number of latent variables, usually less than that of columns; otherwise there is a warning.
     hidden : sequence of int
         Widths of the hidden layers of the encoder; the decoder has the same in reverse. Without hidden layers, `()`,
         the optimum is the solution of PCA (or of probabilistic PCA), which is computed without training and without
@@ -82,16 +82,16 @@ class AutoEncoder(Model):
     training_loss_ : list of n_iter_ numbers
         The same for the training rows, during each epoch.
     reconstruction_error_ : float
-        Mean squared error of the rows of the fit.
+        Mean squared error of the rows of the fit; of a stream that can be read once, of the rows of its first window.
     linear_error_ : float
         The same (with `variational`, minus the evidence bound) for the linear solution at the start.
     noise_variance_ : float
         sigma2, with `variational`; otherwise the mean squared error of an entry.
     latent_mean_, latent_covariance_ : arrays of shapes (n_components_,) and (n_components_, n_components_)
-        Mean and covariance of the scores of the rows of the fit, divisor n.
+        Mean and covariance of the scores of the same rows, divisor n.
     mean_ : array of shape (n_features_in_,)
     n_held_out_ : int
-        The number of rows that were held out.
+        The number of held-out rows that decided when to stop.
     n_components_, n_samples_, n_features_in_, feature_names_in_, n_iter_, n_passes_
     solver_, plan_, status_
         The solver that ran, the plan of the whole fit, and how it ended.
@@ -276,8 +276,8 @@ class AutoEncoder(Model):
         if fit.status is Status.NOT_CONVERGED:
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} epochs, before it was sure that the loss of "
-                f"held-out rows decreases no further: it was {self.loss_[0]:.4g} at the start, and {min(self.loss_):.4g} "
-                "at its best. Raise max_epochs: solver=Adam(max_epochs=...).",
+                f"held-out rows decreases no further: it was {self.loss_[0]:.4g} at the start, and at its best "
+                f"{min(self.loss_):.4g}. Raise max_epochs: solver=Adam(max_epochs=...).",
                 ConvergenceWarning,
             )
         if fit.status is Status.INTERRUPTED:

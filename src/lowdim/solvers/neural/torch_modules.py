@@ -1,4 +1,4 @@
-"""Encoder and decoder as torch modules: for training, and for users. Only this file and training.py import torch."""
+"""Encoder and decoder as torch modules: for training, and for users."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PathModule(Module):
             return found + self.gain * self.module(V)
         if not len(self.weights):
             return found
-        act, H = getattr(torch.nn.functional, ACTIVATIONS[self.activation].in_torch, None) or torch.tanh, V
+        act, H = getattr(torch.nn.functional, ACTIVATIONS[self.activation].in_torch), V
         for W, b in zip(self.weights[:-1], self.biases, strict=True):
             H = act(torch.addmm(b, H, W))
         return torch.addmm(found, H, self.weights[-1])
