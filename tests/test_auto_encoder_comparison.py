@@ -25,6 +25,17 @@ def test_the_numbers_of_pca_are_on_the_page(data, k):
     assert shown["AutoEncoder"] <= shown["PCA"] + 0.002
 
 
+def test_sentences_below_the_table_are_true():
+    share = {(data, k): row_of(data, k)["AutoEncoder"] / row_of(data, k)["PCA"] for data in DATA for k in COMPONENTS}
+    digits = [share[data, k] for data in ("digits", "OPTDIGITS") for k in COMPONENTS]
+    assert 0.39 < min(digits) < 0.405 and 0.72 < max(digits) < 0.73
+    assert all(share["OPTDIGITS", k] < share["digits", k] for k in COMPONENTS)
+    assert [round(1 - share["MNIST", k], 2) for k in COMPONENTS] == [0.09, 0.24, 0.15]
+    assert all(round(share["faces", k], 2) == 1.0 for k in COMPONENTS)
+    assert [round(1 - share["cells", k], 2) for k in COMPONENTS] == [0.04, 0.0, 0.0]
+    assert all(row_of(data, k)["kernel PCA"] > row_of(data, k)["PCA"] - 0.004 for data in DATA for k in COMPONENTS)
+
+
 @pytest.mark.parametrize(("data", "k"), [("digits", 10), ("faces", 10)])
 def test_training_gives_the_numbers_of_the_page(data, k):
     pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")

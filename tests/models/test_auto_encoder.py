@@ -158,7 +158,7 @@ def test_training_only_improves_on_pca(name, variational):
         assert error <= PCA(2).fit(X).reconstruction_error(X).mean() * (1 + rounding)
 
 
-def test_it_halves_the_error_of_pca_on_held_out_digits():
+def test_it_is_better_than_pca_on_held_out_digits():
     needs_torch()
     train, test = DIGITS[::2], DIGITS[1::2]
     model = AutoEncoder(10).fit(train)
