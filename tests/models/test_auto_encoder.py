@@ -1,6 +1,7 @@
 """Auto-encoders: their ground truth, PCA and probabilistic PCA; and what training must never do. See also
 test_auto_encoder_training.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import lowdim
 from inputs import with_holes
 from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.errors import RankWarning
-from lowdim.solvers import Adam, Status
+from lowdim.reading import Rows
+from lowdim.solvers import Adam, Status, neural
 from lowdim.solvers.neural.network import cubature_points
+from lowdim.sources import open_source
 
 GALLERY = Path(__file__).parents[2] / "gallery" / "data"
 IRIS = datasets.load_iris().data
@@ -84,27 +87,31 @@ def test_without_hidden_layers_missing_values_are_those_of_ppca():
     np.testing.assert_allclose(-model.linear_error_, model.score(X))
 
 
-def test_training_from_elsewhere_finds_the_principal_subspace():
-    """The start is moved away from PCA: the optimum of training without hidden layers is PCA nevertheless."""
+@pytest.mark.parametrize("variational", [False, True])
+def test_training_from_elsewhere_finds_the_principal_subspace(variational):
+    """The start is moved away from PCA: the optimum of training without hidden layers is PCA, or PPCA, nevertheless."""
     needs_torch()
-    from dataclasses import replace
-
-    from lowdim.reading import Rows
-    from lowdim.solvers import neural
-    from lowdim.sources import open_source
-
     random = np.random.default_rng(0)
     X = random.standard_normal((400, 6)) @ np.diag([5.0, 4.0, 3.0, 1.0, 0.5, 0.2])
-    start = AutoEncoder(2, hidden=()).fit(X)._network
-    away = replace(start.encoder, matrix=random.standard_normal((6, 2))), random.standard_normal((2, 6))
-    moved = replace(start, encoder=away[0], decoder=replace(start.decoder, matrix=away[1]))
-    request = neural.NeuralRequest(neural.Design(2), start=moved)
+    start = AutoEncoder(2, hidden=(), variational=variational).fit(X)._network
+    matrix = np.zeros_like(start.encoder.matrix)
+    matrix[:, :2] = random.standard_normal((6, 2))
+    moved = replace(
+        start,
+        encoder=replace(start.encoder, matrix=matrix, offset=np.zeros_like(start.encoder.offset)),
+        decoder=replace(start.decoder, matrix=random.standard_normal((2, 6))),
+        log_noise=0.0 if variational else None,
+    )
+    request = neural.NeuralRequest(neural.Design(2, variational=variational), start=moved)
     fit, _ = neural.solve(
-        Rows(open_source(X)), request, Adam(rate=1e-2, batch=400, held_out=0.0, max_epochs=400, patience=25)
+        Rows(open_source(X)), request, Adam(rate=3e-2, batch=400, held_out=0.0, max_epochs=400, patience=25)
     )
     pca = PCA(2).fit(X)
     assert subspace_angles(np.asarray(fit.network.decoder.matrix).T, pca.components_.T).max() < 1e-3
-    np.testing.assert_allclose(fit.network.errors(X).mean(), pca.reconstruction_error(X).mean(), rtol=1e-4)
+    if variational:
+        np.testing.assert_allclose(fit.network.bounds(X).mean(), PPCA(2).fit(X).score(X), rtol=1e-4)
+    else:
+        np.testing.assert_allclose(fit.network.errors(X).mean(), pca.reconstruction_error(X).mean(), rtol=1e-4)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

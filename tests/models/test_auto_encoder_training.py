@@ -2,6 +2,7 @@
 
 import _thread
 import copy
+import importlib
 import pickle
 
 import numpy as np
@@ -20,6 +21,7 @@ from lowdim.solvers.neural.held_out import HeldOut
 from recorder import RecordedProgress
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
+training = importlib.import_module("lowdim.solvers.neural.training")
 
 DIGITS = datasets.load_digits().data[np.random.default_rng(0).permutation(1797)]
 #: Whole numbers, which every kind of input holds exactly.
@@ -225,6 +227,29 @@ def test_a_loss_that_is_no_number_is_recovered_from():
     model = AutoEncoder(3, hidden=(16,), solver=Adam(rate=1e3, max_epochs=60)).fit(X)
     assert np.isfinite(model.loss_).all()
     assert model.reconstruction_error_ <= model.linear_error_
+
+
+def test_after_nan_training_goes_on_from_the_best_state_with_a_smaller_rate(monkeypatch):
+    class SpoiltAtTimes(torch.nn.Module):
+        """Its results are NaN in the third epoch of eight steps."""
+
+        def __init__(self):
+            super().__init__()
+            self.layer, self.steps = torch.nn.Linear(3, 20), 0
+
+        def forward(self, U):
+            self.steps += self.training
+            return self.layer(U) * (np.nan if self.training and 17 <= self.steps <= 24 else 1.0)
+
+    factors = []
+    slow_down = training._Training._slow_down
+    monkeypatch.setattr(
+        training._Training, "_slow_down", lambda self, factor: (factors.append(factor), slow_down(self, factor))
+    )
+    model = quick(decoder=SpoiltAtTimes(), solver=Adam(max_epochs=40)).fit(X)
+    assert factors[0] == 0.1 and 0.1 not in factors[1:]
+    assert np.isfinite(model.loss_).all() and model.n_iter_ > 10
+    assert model.reconstruction_error_ < model.linear_error_
 
 
 def test_a_loss_that_stays_no_number_is_an_error_with_advice():
