@@ -246,7 +246,7 @@ def test_after_nan_training_goes_on_from_the_best_state_with_a_smaller_rate(monk
     monkeypatch.setattr(
         training._Training, "_slow_down", lambda self, factor: (factors.append(factor), slow_down(self, factor))
     )
-    model = quick(decoder=SpoiltAtTimes(), solver=Adam(max_epochs=40)).fit(X)
+    model = quick(decoder=SpoiltAtTimes(), solver=Adam(rate=1e-2, max_epochs=60)).fit(X)
     assert factors[0] == 0.1 and 0.1 not in factors[1:]
     assert np.isfinite(model.loss_).all() and model.n_iter_ > 10
     assert model.reconstruction_error_ < model.linear_error_
