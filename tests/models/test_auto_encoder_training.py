@@ -235,11 +235,11 @@ def test_after_nan_training_goes_on_from_the_best_state_with_a_smaller_rate(monk
 
         def __init__(self):
             super().__init__()
-            self.layer, self.steps = torch.nn.Linear(3, 20), 0
+            self.layers, self.steps = modules()[1], 0
 
         def forward(self, U):
             self.steps += self.training
-            return self.layer(U) * (np.nan if self.training and 17 <= self.steps <= 24 else 1.0)
+            return self.layers(U) * (np.nan if self.training and 17 <= self.steps <= 24 else 1.0)
 
     factors = []
     slow_down = training._Training._slow_down
