@@ -15,13 +15,15 @@ from inputs import INPUTS, on_disk, to_numpy
 from lowdim import PCA, AutoEncoder
 from lowdim._progress import watched_by
 from lowdim.errors import ConvergenceWarning
+from lowdim.reading import Rows
 from lowdim.solvers import Adam, Status
 from lowdim.solvers.neural.activations import ACTIVATIONS
 from lowdim.solvers.neural.held_out import HeldOut
+from lowdim.sources import open_source
 from recorder import RecordedProgress
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
-training = importlib.import_module("lowdim.solvers.neural.training")
+supply, training = (importlib.import_module(f"lowdim.solvers.neural.{name}") for name in ("supply", "training"))
 
 DIGITS = datasets.load_digits().data[np.random.default_rng(0).permutation(1797)]
 #: Whole numbers, which every kind of input holds exactly.
@@ -152,6 +154,18 @@ def test_held_out_rows_depend_on_nothing_but_their_numbers():
     # None of two equal rows is in training while the other one decides.
     twice = choice.chosen(np.vstack([X, -0.0 * X + X]))
     np.testing.assert_array_equal(twice[:600], twice[600:])
+
+
+@pytest.mark.parametrize("size", [200, 1000])
+def test_rows_are_either_trained_on_or_held_out(size):
+    network = AutoEncoder(3, hidden=()).fit(X)._network
+    rows = supply.Supply(Rows(open_source(X)), network, 0.1, size, 0, torch.zeros(0, dtype=torch.float64))
+    chosen = HeldOut(0.1, 20, 0).chosen(X)
+    taken = [torch.vstack([each.take(slice(None))[0] for each in part]) for part in (rows.epoch(), rows.judges)]
+    for V, expected in zip(taken, (X[~chosen], X[chosen]), strict=True):
+        found = V.numpy() * network.unit + network.mean
+        # Windows come from random places of the table.
+        np.testing.assert_allclose(*(np.sort(each.round(6), axis=0) for each in (found, expected)), atol=1e-9)
 
 
 @pytest.mark.parametrize("variational", [False, True])
