@@ -20,7 +20,7 @@ from lowdim.solvers import Adam, Status
 from lowdim.solvers.neural.activations import ACTIVATIONS
 from lowdim.solvers.neural.held_out import HeldOut
 from lowdim.sources import open_source
-from recorder import RecordedProgress
+from recorder import RecordedProgress, heard
 
 torch = pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
 supply, training = (importlib.import_module(f"lowdim.solvers.neural.{name}") for name in ("supply", "training"))
@@ -297,6 +297,13 @@ def test_each_epoch_is_told_to_whoever_watches():
     assert progress.ended == len(told)
     # Few rows are gone through twice: about 540 of them, in batches of 128.
     assert [steps for name, steps in zip(told, progress.steps, strict=True) if name == "Adam"] == [8, 8, 8]
+
+
+def test_callbacks_of_scikit_learn_are_told_of_each_epoch():
+    pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
+    recorder = heard(quick(solver=Adam(max_epochs=3)), X)
+    assert recorder.passes.count("Adam") == 3
+    assert recorder.passes[0] == "Moments" == recorder.passes[-1], "the PCA at the start, and errors at the end"
 
 
 def test_too_few_epochs_are_warned_of():

@@ -9,45 +9,14 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from inputs import INPUTS
-from lowdim import PCA, AutoEncoder, Whitening
-from lowdim.solvers import SOLVERS, Adam
+from lowdim import PCA, Whitening
+from lowdim.solvers import SOLVERS
+from recorder import Recorder, heard
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((5000, 6)) @ np.diag([6.0, 5, 4, 3, 2, 1]))
-
-
-class Recorder:
-    """A callback that writes down what it hears."""
-
-    def __init__(self):
-        self.begun, self.ended, self.set_up, self.torn_down = [], [], 0, 0
-
-    def setup(self, estimator, context):
-        self.set_up += 1
-
-    def teardown(self, estimator, context):
-        self.torn_down += 1
-
-    def on_fit_task_begin(self, estimator, context, **data):
-        self.begun.append((context.task_name, context.max_subtasks))
-
-    def on_fit_task_end(self, estimator, context, **data):
-        self.ended.append((context.task_name, context.max_subtasks))
-
-    @property
-    def passes(self):
-        """Names of the passes over the rows, in order."""
-        return [name for name, _ in self.begun if name not in ("fit", "block")]
-
-
-def heard(model, rows, **options):
-    recorder = Recorder()
-    model.set_callbacks(recorder).fit(rows, **options)
-    assert (recorder.set_up, recorder.torn_down) == (1, 1)
-    assert sorted(map(str, recorder.begun)) == sorted(map(str, recorder.ended)), "each task that begins ends"
-    return recorder
 
 
 @pytest.mark.parametrize(
@@ -65,14 +34,6 @@ def test_each_pass_is_told(solver, passes):
 )
 def test_whitening_too(model):
     assert len(heard(model, X).passes) == 1
-
-
-@pytest.mark.filterwarnings("ignore:solver='adam' stopped after:lowdim.errors.ConvergenceWarning")
-def test_each_epoch_of_an_auto_encoder_is_told():
-    pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
-    recorder = heard(AutoEncoder(2, hidden=(8,), solver=Adam(max_epochs=3)), X)
-    assert recorder.passes.count("Adam") == 3
-    assert recorder.passes[0] == "Moments" == recorder.passes[-1], "the PCA at the start, and errors at the end"
 
 
 def test_each_block_is_told_and_their_number_beforehand():
