@@ -18,20 +18,19 @@ import numpy as np
 from ._xp import Array, asarray_like, dtype_like, is_array, namespace, to_numpy
 
 
-def placed_like(value: Any, like: Array) -> Any:
-    """`value` with its arrays of floating-point numbers on the device of `like`, and with the functions of its library
-    in place of NumPy's. Other arrays, such as indices and names, are used by the host."""
+def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
+    """`value` with its arrays of floating-point numbers, or of these kinds of dtypes, on the device of `like`, and with
+    the functions of its library in place of NumPy's. Other arrays, such as indices and names, are used by the host."""
 
     def move(array: Array) -> Array:
-        floats = isinstance(array, np.ndarray) and array.dtype.kind == "f"
-        return asarray_like(array, like) if floats else array
+        return asarray_like(array, like) if isinstance(array, np.ndarray) and array.dtype.kind in kinds else array
 
     return _Placing(move, lambda dtype: dtype_like(dtype, like), namespace(like)).of(value)
 
 
 def placed_on_host(value: Any) -> Any:
     """`value` with NumPy arrays in place of all other arrays."""
-    return _Placing(to_numpy, _numpy_dtype, np).of(value)
+    return _Placing(to_numpy, numpy_dtype, np).of(value)
 
 
 class _Placing:
@@ -105,7 +104,8 @@ def is_float_dtype(value: Any) -> bool:
     return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
 
 
-def _numpy_dtype(dtype: Any) -> Any:
+def numpy_dtype(dtype: Any) -> Any:
+    """The dtype of the same name in NumPy."""
     if isinstance(dtype, type | np.dtype):
         return dtype
     return np.dtype(str(dtype).rpartition(".")[2]).type

@@ -124,6 +124,12 @@ def in_range(x: Array, dtype: Any) -> Array:
     return cast if bool(xp.all(fits)) else x
 
 
+def in_range_like(x: np.ndarray, like: Array, dtype: Any) -> Array:
+    """A NumPy array in the namespace and on the device of `like`: in `dtype`, a dtype of that namespace, or in its own
+    if values would overflow or underflow there."""
+    return asarray_like(in_range(x, np.dtype(_dtype_name(dtype))), like)
+
+
 #: Arrays of a device with so few numbers are looked at on the host, where operations begin at once.
 _LOOKED_AT_ON_HOST = 1 << 14
 
@@ -183,7 +189,7 @@ def copy_to_numpy(x: Array, out: np.ndarray) -> None:
         out[...] = to_numpy(x)
 
 
-def to_host(arrays: Sequence[Array | None]) -> list[np.ndarray | None]:
+def to_host(arrays: Sequence[Array | None]) -> list[Any]:
     """Small arrays of one library and dtype, some of which may be None, as NumPy arrays. They leave a device together,
     since it takes as long to begin a copy as to copy thousands of numbers."""
     there = [x for x in arrays if x is not None]

@@ -105,8 +105,7 @@ def not_computed(found: str, column: str | None, partition: int | None) -> Value
     """Spark failed to compute the rows; the column and the partition are named if they were found."""
     of = "the data frame" if column is None else f"column {column!r}"
     where = "" if partition is None else f" in partition {partition}"
-    hint = "" if column is not None else " If it is cached, df.unpersist() first lets lowdim find the column."
-    return ValueError(f"Spark could not compute {of}{where}, before lowdim was given the rows: {found}{hint}")
+    return ValueError(f"Spark could not compute {of}{where}, before lowdim was given the rows: {found}")
 
 
 def executors_died(task: str, attempts: str) -> RuntimeError:

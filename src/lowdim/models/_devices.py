@@ -1,12 +1,15 @@
-"""Models whose rows are on a device: which work runs where, and attributes that return to the host."""
+"""Models whose rows are on a device: which work runs where, and attributes that return to the host, or are sent from
+there to the device."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from .._devices import name_of_device
-from .._placing import placed_on_host
+from .._placing import placed_like, placed_on_host
+from .._xp import Array
 from ..solvers import Plan
 from ..solvers.base import ON_HOST
 from ..sources import Source, resident
@@ -33,3 +36,15 @@ def bring_to_host(model: Any) -> None:
     parameters = model.get_params(deep=False)
     fitted = {name: value for name, value in model.__dict__.items() if name not in parameters}
     model.__dict__.update(placed_on_host(fitted))
+
+
+def unpack_to(there: Array, model: Any, unpack: Callable[[], None]) -> None:
+    """Let `unpack` set attributes of a model to NumPy arrays, and send these to the device of `there`.
+
+    Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
+    host needs for all.
+    """
+    before = dict(model.__dict__)
+    unpack()
+    found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
+    model.__dict__.update(placed_like(found, there, kinds="fb"))

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._placing import numpy_dtype, placed_on_host
 from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
 from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
@@ -30,6 +31,7 @@ from ..summaries.entries import observed_entries
 from ..summaries.latent import LatentGaussian
 from ..summaries.packed import unpack
 from ._chosen_by_rule import ChosenByRule
+from ._devices import unpack_to
 from ._draws import draw_imputations
 from ._output import framed, framed_draws
 from ._rule_choice import DENSITY_AXES
@@ -124,7 +126,11 @@ class LatentModel(ChosenByRule):
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
-        self._unpack(fit, dtype)
+        there = fit.mean
+        if isinstance(there, np.ndarray):
+            self._unpack(fit, dtype)
+        else:
+            unpack_to(there, self, partial(self._unpack, placed_on_host(fit), numpy_dtype(dtype)))
         if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "

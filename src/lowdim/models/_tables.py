@@ -11,11 +11,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .._placing import numpy_dtype
 from .._xp import Array, asarray_like, dtype_like, in_range
 from ..attributes import Dtype, Flag, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
@@ -37,6 +39,7 @@ from ..sources import BesideSource, Source
 from ..summaries.base import require_seen
 from ..summaries.names import names_of_tables
 from ._base import Model
+from ._devices import unpack_to
 from ._rule_choice import (
     apply_cv_rule,
     check_cv_rows,
@@ -290,7 +293,10 @@ class TablesModel(Model):
         self.status_, self.n_passes_ = solution.status, solution.passes
         self.n_samples_ = views.n_rows
         self.total_weight_ = views.weight
-        self._unpack(views, fit, dtypes)
+        if views.there is None:
+            self._unpack(views, fit, dtypes)
+        else:
+            unpack_to(views.there, self, partial(self._unpack, views, fit, tuple(map(numpy_dtype, dtypes))))
         self._warn(views, fit)
 
     def _warn(self, views: Views, fit: Any) -> None:

@@ -106,24 +106,24 @@ class Spectrum:
     center: bool = True
 
     @cached_property
-    def _on_host(self) -> np.ndarray:
+    def host_values(self) -> np.ndarray:
         """The eigenvalues in host memory, where single numbers are looked at."""
         return to_numpy(self.values)
 
     @property
     def total(self) -> float:
         """Sum of all eigenvalues."""
-        return float(self._on_host.sum()) + self.tail.total
+        return float(self.host_values.sum()) + self.tail.total
 
     @property
     def rank_cut(self) -> float:
         """Eigenvalues at or below this cannot be distinguished from zero."""
-        return rank_cut(float(self._on_host[0]), int(self.vectors.shape[1]), self.epsilon)
+        return rank_cut(float(self.host_values[0]), int(self.vectors.shape[1]), self.epsilon)
 
     @property
     def rank(self) -> int:
         """The number of eigenvalues above `rank_cut`."""
-        return int(np.count_nonzero(self._on_host > self.rank_cut))
+        return int(np.count_nonzero(self.host_values > self.rank_cut))
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others are added to the tail."""

@@ -1,7 +1,8 @@
 """Sums and products of the rows of a block on a device: a few large products, and one look at the results.
 
 A device works while the host prepares what comes next, unless the host asks for a number: then both wait for each
-other. So what has to be known about the sums is computed on the device, and sent to the host at once.
+other. So the sums of all slices are computed first, and vectors are sent to the host together. What is computed with
+vectors is computed there, because a device takes as long to begin with an operation as the host to finish it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._xp import Array, Beside, astype, column_sums, device, multiplies_parts, namespace, to_numpy, wide_dtype
+from .._xp import (
+    Array,
+    Beside,
+    asarray_like,
+    astype,
+    column_sums,
+    device,
+    multiplies_parts,
+    namespace,
+    to_host,
+    wide_dtype,
+)
 from ..errors import NonFiniteBlock
 from ..linalg import FLOAT32_SQUARES
 
@@ -29,7 +41,7 @@ _STACKED_ROWS = 1024
 #: the multiplications, in two products.
 _HALVES_FROM = 128
 #: The shift of the first block is the mean of this many rows.
-_PILOT_ROWS = 4096
+_PILOT_ROWS = 1024
 #: A better shift is needed if the variance of a column is a smaller part than this of its mean square about the shift:
 #: in float64, and in float32, which has no digits to lose.
 _FAR, _FAR_FLOAT32 = 0.01, 0.2
@@ -46,10 +58,13 @@ class Known(NamedTuple):
     squares: Array
 
 
+@np.errstate(all="ignore")
 def device_sums(
     block: Array, weights: Array | None, weight: float, known: Known | None, groups: Sequence[int], wide: bool
-) -> tuple[Array, Array, Array, float]:
+) -> tuple[np.ndarray, np.ndarray, Array, float]:
     """The shift c of a block, s = sum w (x - c), P = sum w (x - c)(x - c)^T, and the machine epsilon of the products.
+
+    c and s are NumPy arrays; P stays on the device.
 
     Parameters
     ----------
@@ -73,46 +88,47 @@ def device_sums(
     xp = namespace(block)
     widest = wide_dtype(xp, device(block))
     dtype = widest if wide else block.dtype
-    shift, moves = _shift_for(block, known), 0
+    narrow = np.dtype(np.float32 if block.dtype == xp.float32 else np.float64)
+    shift, moves = _shift_for(block, known, narrow), 0
     low, high = FLOAT32_SQUARES
     while True:
-        s, P = _sums_about(shift, block, weights, dtype)
-        largest, least_spread = _look(s, xp.linalg.diagonal(P), weight, groups)
+        there, P = _sums_about(shift, block, weights, dtype)
+        s, squares = to_host([there, xp.linalg.diagonal(P)])
+        largest, least_spread = _look(s, squares, weight, groups)
         if np.isnan(largest).any():
             raise NonFiniteBlock
         if dtype != widest and not np.all((low < largest) & (largest < high)):
             dtype = widest
         elif moves < _MOVES and least_spread < (_FAR if dtype == xp.float64 else _FAR_FLOAT32):
-            shift = astype(s / weight if shift is None else astype(shift, widest) + s / weight, block.dtype)
+            shift = (s / weight if shift is None else shift.astype(s.dtype) + s / weight).astype(narrow)
             moves += 1
         else:
             break
     if largest.max() > float(xp.finfo(widest).max) / 16 / block.shape[1]:
         raise NonFiniteBlock
-    return xp.zeros_like(s) if shift is None else shift, s, P, float(xp.finfo(dtype).eps)
+    return np.zeros_like(s) if shift is None else shift, s, P, float(xp.finfo(dtype).eps)
 
 
-def _shift_for(block: Array, known: Known | None) -> Array | None:
-    """A shift near the mean: that of the rows so far, or of the first rows of the block; None stands for zeros.
+def _shift_for(block: Array, known: Known | None, dtype: np.dtype) -> np.ndarray | None:
+    """A shift near the mean, in `dtype`: that of the rows so far, or of the first rows; None stands for zeros.
 
     A column whose mean is not farther from zero than its rows are from the mean is not shifted: columns of zeros and
     ones, whose sums are exact, stay what they are. A column that is constant in the first rows is shifted by its entry,
     so that its scatter is exactly zero.
     """
-    xp = namespace(block)
     if known is not None:
-        shift, near = known.mean, known.weight * known.mean**2 <= known.squares
+        shift, squares = to_host([known.mean, known.squares])
+        near = known.weight * shift**2 <= squares
     else:
-        first = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
-        mean = xp.mean(first, axis=0)
-        near = mean**2 <= xp.mean((first - mean) ** 2, axis=0)
-        shift = xp.where(xp.max(first, axis=0) == xp.min(first, axis=0), first[0, :], mean)
-    if bool(xp.all(near)):
-        return None
-    return astype(xp.where(near, xp.zeros_like(shift), shift), block.dtype)
+        xp = namespace(block)
+        rows = _rows(block, slice(0, min(_PILOT_ROWS, block.shape[0])), wide_dtype(xp, device(block)))
+        found = [xp.mean(rows, axis=0), xp.var(rows, axis=0), xp.max(rows, axis=0), xp.min(rows, axis=0), rows[0, :]]
+        mean, variance, largest, smallest, one = to_host(found)
+        near, shift = mean**2 <= variance, np.where(largest == smallest, one, mean)
+    return None if near.all() else np.where(near, 0.0, shift).astype(dtype)
 
 
-def _sums_about(shift: Array | None, block: Array, weights: Array | None, dtype: Any) -> tuple[Array, Array]:
+def _sums_about(shift: np.ndarray | None, block: Array, weights: Array | None, dtype: Any) -> tuple[Array, Array]:
     """Sums and products about the shift. Those of a slice are computed in `dtype`, and added up in float64."""
     n, p = block.shape
     xp = namespace(block)
@@ -120,13 +136,14 @@ def _sums_about(shift: Array | None, block: Array, weights: Array | None, dtype:
     rows = max(2 * p, _SLICE_BYTES // (p * (4 if dtype == xp.float32 else 8)))
     if p > _NARROW:
         rows = min(rows, max(2 * p, _SLICE_ROWS))
+    c = None if shift is None else asarray_like(shift, block, dtype=dtype)
     s: Any = None
     P: Any = None
     for i in range(0, n, rows):
         part = slice(i, min(i + rows, n))
         Z = _rows(block, part, dtype)
-        if shift is not None:
-            Z = Z - astype(shift, dtype)
+        if c is not None:
+            Z = Z - c
         w = None if weights is None else astype(weights[part], dtype)
         s_part = astype(column_sums(Z, w), widest)
         if w is not None:
@@ -175,11 +192,9 @@ def _joined(P: list[Array]) -> Array:
     return xp.concat([upper, lower], axis=0)
 
 
-def _look(s: Array, squares: Array, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:
+def _look(s: np.ndarray, squares: np.ndarray, weight: float, groups: Sequence[int]) -> tuple[np.ndarray, float]:
     """The largest sum of squares of each group of columns, and the smallest variance of a column as a part of its mean
-    square about the shift; sent to the host together."""
-    xp = namespace(s)
-    spread = xp.where(squares > 0, (squares - s * s / weight) / squares, xp.ones_like(s))
-    tops = [xp.max(squares[i:j]) for i, j in pairwise(accumulate(groups, initial=0))]
-    found = to_numpy(xp.stack([*tops, xp.min(spread)]))
-    return found[:-1], float(found[-1])
+    square about the shift."""
+    spread = np.where(squares > 0, (squares - s * s / weight) / squares, 1.0)
+    tops = [squares[i:j].max() for i, j in pairwise(accumulate(groups, initial=0))]
+    return np.array(tops), float(spread.min())

@@ -17,12 +17,11 @@ from .._xp import (
     astype,
     column_sums,
     dense,
-    device,
     eps,
     has_columns_in_one_piece,
     is_sparse,
     namespace,
-    wide_dtype,
+    to_host,
 )
 from ..linalg import FLOAT64_EPS, divisor, require_rows
 from .base import (
@@ -181,10 +180,11 @@ class Moments(ScatterSummary):
             shift, s, P, product_eps = self._sparse_sums(block, weights, weight)
         else:
             shift, s, P, product_eps = self._dense_sums(block, weights, weight)
-        wide = wide_dtype(namespace(s), device(s))
-        s = astype(s, wide)
+        if namespace(P) is np:
+            s = astype(s, np.float64)
+        shift = astype(shift, s.dtype)
         loss = s / math.sqrt(weight)
-        rows = self._with_rows(int(block.shape[0]), weight, astype(shift, wide), s / weight, P, loss)
+        rows = self._with_rows(int(block.shape[0]), weight, shift, s / weight, P, loss)
         return rows | {"product_eps": max(self.product_eps, product_eps)}
 
     def _merged(self, other: Self) -> Changes:
@@ -320,27 +320,34 @@ class Moments(ScatterSummary):
     def _with_rows(
         self, n: int, weight: float, shift: Array, step: Array, P: Array, loss: Array | None = None
     ) -> Changes:
-        """What changes with rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None)."""
-        xp = namespace(shift)
+        """What changes with rows of mean `shift + step` and scatter `P - loss loss^T` (`P` if `loss` is None).
+
+        Only matrices stay on a device: vectors come to the host, and the mean is sent back.
+        """
+        xp = namespace(P)
+        shift, step = to_host([shift, step])
         if self.weight == 0.0:
             mean, rest = two_sum(shift, step)
+            loss = None if loss is None else asarray_like(loss, P)
             scatter = xp.asarray(P, copy=True) if loss is None else P - loss[:, None] * loss[None, :]
         else:
-            mean, rest, d, _ = merged_mean(self.weight, self.mean, self.rest, weight, shift, step)
+            own_mean, own_rest = to_host([self.mean, self.rest])
+            mean, rest, d, _ = merged_mean(self.weight, own_mean, own_rest, weight, shift, step)
             gain = d * math.sqrt(between_weight(self.weight, weight))
             # The new scatter is summed up in the memory of its smallest term.
             if loss is None:
+                gain = asarray_like(gain, P)
                 scatter = gain[:, None] * gain[None, :]
             else:
-                scatter = xp.stack([gain, loss], axis=1) @ xp.stack([gain, -loss], axis=0)
+                scatter = asarray_like(np.stack([gain, loss], axis=1), P) @ asarray_like(np.stack([gain, -loss]), P)
             scatter += P
             scatter += self.scatter
             check_squares(xp.linalg.diagonal(scatter))
         return {
             "n_rows": self.n_rows + n,
             "weight": self.weight + weight,
-            "mean": mean,
-            "rest": rest,
+            "mean": asarray_like(mean, P),
+            "rest": asarray_like(rest, P),
             "scatter": scatter,
         }
 

@@ -75,9 +75,17 @@ def test_a_column_that_cannot_be_computed(spark):
     with pytest.raises(ValueError, match=r"could not compute column 'd'.*: ZeroDivisionError"):
         PCA(1).fit(rows.select("a", "c", inverse("id").alias("d")))
     kept = rows.select("a", "b").cache()
-    with pytest.raises(ValueError, match=r"could not compute the data frame, .*Division by zero.*df\.unpersist"):
+    with pytest.raises(ValueError, match=r"could not compute column 'b' in partition 3, .*Division by zero"):
         PCA(1).fit(kept)
+    assert kept.storageLevel.useMemory, "it is to be cached, as before"
     kept.unpersist()
+
+    def no_rows(batches):
+        raise RuntimeError("no rows")
+
+    failing = rows.mapInArrow(no_rows, "a double, b double")
+    with pytest.raises(ValueError, match=r"could not compute the data frame, .*: RuntimeError: no rows"):
+        PCA(1).fit(failing)
 
 
 def test_another_version_of_lowdim(numbers, monkeypatch):

@@ -40,7 +40,7 @@ class IcaSolver(AnySolver):
     """
 
     one_pass = False
-    on_host = "matrices of K x K"
+    on_host = "the whitening and matrices of K x K"
     #: Advice: what to do instead of raising `max_iter` if it was too small, and what to do if no step makes progress.
     _instead: ClassVar[str] = ""
     _stuck: ClassVar[str]

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..._xp import namespace
+import numpy as np
+
+from ..._xp import asarray_like, to_numpy
 from ...errors import no_variance
 from ...linalg import rank_cut
 from ...summaries.moments import Moments
@@ -63,42 +65,43 @@ def _spectral(request: LatentRequest) -> Request:
 
 def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     """The maximum likelihood fit from the eigenpairs of the covariance with divisor n ([1], eqs. 7, 8)."""
-    xp = namespace(spectrum.values)
     k, n = spectrum.values.shape[0], spectrum.weight
     check_components(k, spectrum.n_rows, n, p)
-    largest = float(spectrum.values[0])
+    largest = float(spectrum.host_values[0])
     if largest <= 0.0:
         raise no_variance("a model with noise")
     # The unit is a standard deviation instead of a variance, so that no square overflows.
     unit = math.sqrt(largest / n)
-    values = spectrum.values / largest
+    values = spectrum.host_values / largest
     noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
     # Rows that lie in a k-dimensional subspace have no noise; it is set to the level of rounding.
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
-    W = spectrum.vectors * xp.sqrt(xp.clip(values - noise, 0.0, None))[:, None]
-    kept = xp.clip(values, noise, None)
+    there = spectrum.mean
+    lengths = np.sqrt(np.clip(values - noise, 0.0, None))
+    W = spectrum.vectors * asarray_like(lengths, spectrum.vectors)[:, None]
+    kept = np.clip(values, noise, None)
     log_likelihood = (
         -0.5
         * n
         * (
             p * math.log(2 * math.pi)
             + 2 * p * math.log(unit)
-            + float(xp.sum(xp.log(kept)))
+            + float(np.sum(np.log(kept)))
             + (p - k) * math.log(noise)
-            + float(xp.sum(values / kept))
+            + float(np.sum(values / kept))
             + (spectrum.tail.total / largest / noise if k < p else 0.0)
         )
     )
-    scale = xp.zeros_like(spectrum.mean) + unit
+    scale = asarray_like(np.full(p, unit), there)
     if spectrum.scale is not None:
         # Standardized columns have a size of about one, and their standard deviations remain the units.
-        log_likelihood -= n * float(xp.sum(xp.log(spectrum.scale)))
+        log_likelihood -= n * float(np.sum(np.log(to_numpy(spectrum.scale))))
         scale, W, noise = spectrum.scale, W * unit, noise * unit**2
     return LatentFit(
         mean=spectrum.mean,
         scale=scale,
         loadings=W,
-        noise=xp.zeros_like(scale) + noise,
+        noise=asarray_like(np.full(p, noise), there),
         spread=None,
         weight=n,
         n_rows=spectrum.n_rows,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..._placing import placed_on_host
 from ..._xp import Array, asarray_like, eps, namespace, to_numpy
 from ...linalg import eigh_descending, fix_signs, most_components, quiet_blas, require_rows, require_size
 from ...summaries import Moments
@@ -16,6 +17,9 @@ from .spectral_solver import Solver, is_resolved, scales, wanted_pairs
 
 #: With more columns, the trace of S^3 would cost as much as the eigenproblem.
 _CUBES_UP_TO = 512
+#: Up to this many columns, the scatter of rows on a device is brought to the host: all but the eigenproblem is then so
+#: little work that a device would spend its time on beginning with it.
+_ON_HOST_UP_TO = 1024
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Covariance(Solver):
     """
 
     name = "covariance"
+    on_host = "the solve of up to 1024 columns (of many all but eigenpairs)"
     starts_from = Moments
     wide: bool = False
 
@@ -75,6 +80,9 @@ class Covariance(Solver):
 def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
     require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
+    there = moments.scatter
+    if namespace(there) is not np and moments.n_features <= _ON_HOST_UP_TO:
+        moments = placed_on_host(moments)
     mean = moments.mean
     moments = request.about(moments)
     S = moments.scatter
@@ -88,24 +96,23 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         squares = to_numpy(xp.linalg.diagonal(S))
     unit = float(squares.max()) or 1.0
     S = S / unit
-    found, vectors = eigh_descending(S, at_least=request.k)
+    found, vectors = eigh_descending(S, at_least=request.k, there=there)
     values = np.clip(to_numpy(found), 0.0, None)
     most = most_components(moments.n_rows, moments.weight, moments.n_features)
     k = wanted_pairs(values, float(squares.sum()) / unit, request, most)
     tail = _remaining_tail(S, values, squares / unit).plus(values[k:])
     values, vectors = values[:k], fix_signs(vectors[:k, :])
     n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
-    on_device = asarray_like(values, S)
     return Spectrum(
-        values=on_device * unit,
-        vectors=vectors,
-        mean=moments.mean,
-        scale=scale,
+        values=asarray_like(values * unit, there),
+        vectors=asarray_like(vectors, there),
+        mean=asarray_like(moments.mean, there),
+        scale=None if scale is None else asarray_like(scale, there),
         tail=replace(tail, total=tail.total * unit),
         weight=moments.weight,
         n_rows=moments.n_rows,
         status=Status.EXACT if is_resolved(values, n_free, moments.product_eps) else Status.UNRESOLVED,
-        residual=_residual(S, on_device, vectors, values[0]),
+        residual=_residual(S, asarray_like(values, S), vectors, values[0]),
         epsilon=moments.product_eps,
         center=request.center,
     )

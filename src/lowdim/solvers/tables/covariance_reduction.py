@@ -8,13 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from ..._xp import to_numpy
 from ...linalg import quiet_blas, require_rows
 from ...summaries import Moments
 from ..base import Cost
 from .problem import Tables, TablesJob
 from .reduction import Reduction
-from .side_by_side import views_of_root
+from .side_by_side import summary_on_host, views_of_root
 from .triangle_reduction import TriangleReduction
 from .views import Views, root_of_products
 
@@ -58,7 +57,8 @@ class CovarianceReduction(Reduction):
         self, summary: Moments, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
     ) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
-        S = to_numpy(summary.scatter).astype(np.float64)
+        summary, there = summary_on_host(summary)
+        S = summary.scatter.astype(np.float64)
         lengths = np.sqrt(np.clip(np.diagonal(S), 0.0, None))
         unit = np.where(lengths > 0, lengths, 1.0)
 
@@ -77,6 +77,7 @@ class CovarianceReduction(Reduction):
             epsilon=summary.product_eps,
             squared=True,
             reduction=self.name,
+            there=there,
         )
 
     def cost(self, job: TablesJob) -> Cost:

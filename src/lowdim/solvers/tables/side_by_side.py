@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
-from ..._xp import to_numpy
+from ..._placing import placed_on_host
 from ...linalg import divisor, is_constant, require_size
 from ...summaries import Moments, Triangle
 from .lifting import IdentityLift
@@ -34,10 +35,10 @@ def views_of_root(
     first = np.zeros(0)
     edges = list(accumulate(summary.groups, initial=0))
     for (i, j), name, scaled in zip(pairwise(edges), names, standardize, strict=True):
-        require_size(lengths[i:j] ** 2, to_numpy(summary.mean[i:j]), summary.weight, each=scaled, table=name)
+        require_size(lengths[i:j] ** 2, summary.mean[i:j], summary.weight, each=scaled, table=name)
         deviation = lengths[i:j] / math.sqrt(divisor(summary.weight, ddof))
         # A column that varies only by rounding is constant.
-        deviation = np.where(is_constant(deviation, to_numpy(summary.mean[i:j])), 0.0, deviation)
+        deviation = np.where(is_constant(deviation, summary.mean[i:j]), 0.0, deviation)
         length = np.where(deviation > 0, lengths[i:j], 0.0)
         units = np.where(length > 0, math.sqrt(divisor(summary.weight, ddof)), 1.0) if scaled else length
         unit = float(units.max()) or 1.0
@@ -49,6 +50,12 @@ def views_of_root(
         cross = None if S is None else partial(_scaled_products, S[: edges[1], i:j], first, shrunk)
         views.append(View(make, unit, lift, j - i, products=products, cross=cross))
     return tuple(views)
+
+
+def summary_on_host(summary: Any) -> tuple[Any, Any]:
+    """A summary with NumPy arrays, and an array on the device on which it was; None if it was on the host."""
+    there = summary.mean
+    return (summary, None) if isinstance(there, np.ndarray) else (placed_on_host(summary), there)
 
 
 def _scaled_columns(

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._xp import to_numpy
 from ...linalg import FLOAT64_EPS, column_lengths, require_rows
 from ...summaries import Triangle
 from ..base import Cost
 from .problem import Tables, TablesJob
 from .reduction import Reduction
-from .side_by_side import views_of_root
+from .side_by_side import summary_on_host, views_of_root
 from .views import Views
 
 
@@ -44,7 +43,8 @@ class TriangleReduction(Reduction):
         self, summary: Triangle, names: tuple[str, ...], standardize: Sequence[bool], ddof: int
     ) -> Views:
         require_rows(summary.n_rows, summary.weight, ddof, fixed=True)
-        R = to_numpy(summary.root).astype(np.float64)
+        summary, there = summary_on_host(summary)
+        R = summary.root.astype(np.float64)
         lengths = column_lengths(R)
         root = R / np.where(lengths > 0, lengths, 1.0)
         return Views(
@@ -57,6 +57,7 @@ class TriangleReduction(Reduction):
             epsilon=FLOAT64_EPS,
             squared=summary.squared,
             reduction=self.name,
+            there=there,
         )
 
     def cost(self, job: TablesJob) -> Cost:

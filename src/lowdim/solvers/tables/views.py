@@ -134,6 +134,8 @@ class Views:
     squared: bool
     #: Name of the reduction that computed the coordinates.
     reduction: str
+    #: An array on the device of the rows, if what is lifted is on the host though the rows are not; otherwise None.
+    there: Any = None
 
     @property
     def divisor(self) -> float:

@@ -87,23 +87,42 @@ def _culprit(source: Any) -> tuple[str | None, int | None]:
 
     Spark does not tell them. They are found by bisection: jobs compute some of the columns, then the column in some of
     the partitions. That takes `log2(p) + log2(partitions)` further reads, of which those that fail end early, and it
-    ends after a minute.
+    ends after a minute. A data frame that is cached is computed as a whole, so it is not cached meanwhile; Spark then
+    computes anew what it had kept.
     """
     if source is None:
         return None, None
-    search = _Search(source)
+    with _uncached(source.frame):
+        return _found(_Search(source.frame), list(source.layout.columns))
+
+
+@contextmanager
+def _uncached(frame: Any) -> Iterator[None]:
+    """Context in which a data frame is not cached. Afterwards it is to be cached again if it was."""
+    level = frame.storageLevel
+    cached = level.useMemory or level.useDisk
+    if cached:
+        frame.unpersist()
+    try:
+        yield
+    finally:
+        if cached:
+            frame.persist(level)
+
+
+def _found(search: _Search, names: list[str]) -> tuple[str | None, int | None]:
+    """The column of these, and the first partition, that cannot be computed."""
     column: str | None = None
     partition: int | None = None
     try:
-        names = list(source.layout.columns)
-        # What fails without the columns is not their computation, and a data frame that is cached is computed as one.
+        # What fails without the columns is not their computation.
         if search.fails([], None) or not search.fails(names, None):
             return None, None
         while len(names) > 1:
             half = names[: len(names) // 2]
             names = half if search.fails(half, None) else names[len(half) :]
         column = names[0]
-        first, last = 0, source.n_partitions
+        first, last = 0, search.n_partitions()
         # Where Spark computes columns before it leaves out rows, partitions cannot be told apart.
         if search.fails(names, (last, last)):
             return column, None
@@ -119,8 +138,15 @@ def _culprit(source: Any) -> tuple[str | None, int | None]:
 class _Search:
     """Jobs that compute some columns in some partitions, for at most a minute."""
 
-    def __init__(self, source: Any) -> None:
-        self._frame, self._end = source.frame, time.monotonic() + _SEARCH
+    def __init__(self, frame: Any) -> None:
+        self._frame, self._end = frame, time.monotonic() + _SEARCH
+
+    def n_partitions(self) -> int:
+        """One more than the largest number of a partition that has rows."""
+        from pyspark.sql import functions
+
+        last = self._frame.select(functions.spark_partition_id().alias("part")).agg(functions.max("part"))
+        return 1 + int(collected(last, 1, seconds=self._left())[0][0])
 
     def fails(self, columns: Sequence[str], partitions: tuple[int, int] | None) -> bool:
         """Whether Spark fails to compute columns in the partitions from the first number to before the second."""
@@ -133,14 +159,15 @@ class _Search:
         entries = functions.xxhash64(functions.lit(0), *(_entry(frame, name) for name in columns))
         try:
             with _without_log():
-                collected(frame.agg(functions.max(entries)), 1, seconds=self._end - time.monotonic())
-        except TimeoutError:
-            raise
+                collected(frame.agg(functions.max(entries)), 1, seconds=self._left())
         except Exception as error:
             if not _failed_to_compute(error):
                 raise
             return True
         return False
+
+    def _left(self) -> float:
+        return self._end - time.monotonic()
 
 
 @contextmanager

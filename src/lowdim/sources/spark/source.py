@@ -96,7 +96,7 @@ class SparkSource(Source):
         kind = functions.lit(0) if kind is None else kind
         parts = self.frame.select(functions.spark_partition_id().alias("part"), kind.alias("kind"))
         counted = parts.agg(functions.count("*"), functions.max("part"), functions.min("kind"))
-        with in_plain_words():
+        with in_plain_words(self):
             n, last, least = counted.collect()[0]
         p = self.layout.total_width
         if n == 0:
