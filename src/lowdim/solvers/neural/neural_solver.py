@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...errors import needs_memory
 from ..base import AnySolver, Job, RowsLike
@@ -72,9 +72,6 @@ class NeuralSolver(AnySolver):
     >>> {name: issubclass(solver, NeuralSolver) for name, solver in NEURAL_SOLVERS.items()}
     {'linear': True, 'adam': True}
     """
-
-    #: Whether it needs rows, and not only the linear solution.
-    trains: ClassVar[bool] = True
 
     @abstractmethod
     def train(self, rows: RowsLike, request: NeuralRequest, later: Iterable[Any] | None = None) -> NeuralFit:
