@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._xp import Array, asarray_like, dtype_like, is_array, namespace, to_numpy
+from ._xp import Array, asarray_like, dtype_like, is_array, namespace, numpy_dtype, to_numpy
 
 
 def placed_like(value: Any, like: Array, kinds: str = "f") -> Any:
@@ -102,13 +102,6 @@ def is_float_dtype(value: Any) -> bool:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(value).kind == "f"
     return "dtype" in type(value).__name__.lower() and str(value).rpartition(".")[2] in ("float32", "float64")
-
-
-def numpy_dtype(dtype: Any) -> Any:
-    """The dtype of the same name in NumPy."""
-    if isinstance(dtype, type | np.dtype):
-        return dtype
-    return np.dtype(str(dtype).rpartition(".")[2]).type
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -86,9 +86,12 @@ def wide_dtype(xp: Any, dev: Any) -> Any:
 def dtype_like(dtype: Any, like: Array) -> Any:
     """The dtype of the same name in the namespace of `like`; `dtype` may be that of another library."""
     xp = namespace(like)
-    if xp is np:
-        return dtype
-    return getattr(xp, _dtype_name(dtype))
+    return numpy_dtype(dtype) if xp is np else getattr(xp, _dtype_name(dtype))
+
+
+def numpy_dtype(dtype: Any) -> Any:
+    """The dtype of the same name in NumPy."""
+    return dtype if isinstance(dtype, type | np.dtype) else np.dtype(_dtype_name(dtype)).type
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -122,12 +125,6 @@ def in_range(x: Array, dtype: Any) -> Array:
         cast = astype(x, dtype)
     fits = xp.isfinite(cast) & ((xp.abs(cast) >= xp.finfo(dtype).smallest_normal) | (x == 0))
     return cast if bool(xp.all(fits)) else x
-
-
-def in_range_like(x: np.ndarray, like: Array, dtype: Any) -> Array:
-    """A NumPy array in the namespace and on the device of `like`: in `dtype`, a dtype of that namespace, or in its own
-    if values would overflow or underflow there."""
-    return asarray_like(in_range(x, np.dtype(_dtype_name(dtype))), like)
 
 
 #: Arrays of a device with so few numbers are looked at on the host, where operations begin at once.

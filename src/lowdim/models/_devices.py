@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._devices import name_of_device
 from .._placing import placed_like, placed_on_host
-from .._xp import Array
+from .._xp import Array, numpy_dtype
 from ..solvers import Plan
 from ..solvers.base import ON_HOST
 from ..sources import Source, resident
@@ -38,13 +40,16 @@ def bring_to_host(model: Any) -> None:
     model.__dict__.update(placed_on_host(fitted))
 
 
-def unpack_to(there: Array, model: Any, unpack: Callable[[], None]) -> None:
-    """Let `unpack` set attributes of a model to NumPy arrays, and send these to the device of `there`.
+def unpack_to(there: Array | None, model: Any, unpack: Callable[[Any], None], dtypes: Any) -> None:
+    """Let `unpack(dtypes)` set attributes of a model; if `there` is on a device, to NumPy arrays, which are sent to it.
 
     Attributes are many small arrays. A device would need longer to begin with each operation on one of them than the
-    host needs for all.
+    host needs for all. `dtypes` is one dtype, or a tuple of them.
     """
+    if there is None or isinstance(there, np.ndarray):
+        unpack(dtypes)
+        return
     before = dict(model.__dict__)
-    unpack()
+    unpack(tuple(map(numpy_dtype, dtypes)) if isinstance(dtypes, tuple) else numpy_dtype(dtypes))
     found = {name: value for name, value in model.__dict__.items() if before.get(name) is not value}
     model.__dict__.update(placed_like(found, there, kinds="fb"))

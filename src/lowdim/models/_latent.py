@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._placing import numpy_dtype, placed_on_host
+from .._placing import placed_on_host
 from .._xp import Array, asarray_like, astype, compute_lazy, device, in_range, namespace, to_numpy
 from ..attributes import Dtype, Instance, ListOf, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import (
@@ -126,11 +126,9 @@ class LatentModel(ChosenByRule):
         self.n_iter_ = len(fit.loglike) - 1
         self.n_passes_ = fit.passes
         self.total_weight_, self._dtype = fit.weight, dtype
-        there = fit.mean
-        if isinstance(there, np.ndarray):
-            self._unpack(fit, dtype)
-        else:
-            unpack_to(there, self, partial(self._unpack, placed_on_host(fit), numpy_dtype(dtype)))
+        there = fit.mean if fit.there is None else fit.there
+        on_host = fit if isinstance(fit.mean, np.ndarray) else placed_on_host(fit)
+        unpack_to(there, self, partial(self._unpack, on_host), dtype)
         if fit.status in (Status.NOT_CONVERGED, Status.UNDETERMINED):
             warn_user(
                 f"solver={self.solver_!r} stopped after {self.n_iter_} steps at residual {fit.residual:.1e}, above its "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
@@ -18,6 +19,7 @@ from ..reading import Rows, check_weights, summarize
 from ..solvers import Plan, Request, Solver, Spectrum, spectra
 from ..summaries.base import require_seen
 from ._base import Model
+from ._devices import unpack_to
 from ._principal import count_pairs, count_rows, share_of, warn_of_status
 from ._rule_choice import check_cv_rows, is_cv
 
@@ -194,4 +196,4 @@ class SpectralModel(Model):
         self.status_, self.residual_ = spectrum.status, spectrum.residual
         self.n_samples_ = n
         warn_of_status(spectrum, the_plan, last_chance)
-        self._unpack(spectrum, dtype)
+        unpack_to(spectrum.there, self, partial(self._unpack, spectrum), dtype)

@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._placing import numpy_dtype
 from .._xp import Array, asarray_like, dtype_like, in_range
 from ..attributes import Dtype, Flag, Instance, Real, Sometimes, TupleOf, Whole
 from ..errors import (
@@ -293,10 +292,7 @@ class TablesModel(Model):
         self.status_, self.n_passes_ = solution.status, solution.passes
         self.n_samples_ = views.n_rows
         self.total_weight_ = views.weight
-        if views.there is None:
-            self._unpack(views, fit, dtypes)
-        else:
-            unpack_to(views.there, self, partial(self._unpack, views, fit, tuple(map(numpy_dtype, dtypes))))
+        unpack_to(views.there, self, partial(self._unpack, views, fit), dtypes)
         self._warn(views, fit)
 
     def _warn(self, views: Views, fit: Any) -> None:

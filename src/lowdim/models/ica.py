@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..solvers.base import repeated_rows
 from ..solvers.ica import ICA_SOLVERS, IcaFit, IcaRequest, IcaSolver, Whitener
 from ..sources import mean_of_results
 from ._base import Model
+from ._devices import unpack_to
 from ._principal import principal_request, principal_spectrum
 from ._rule_choice import check_cv_rows, is_cv
 from ._sklearn_arguments import FULL_ACCURACY
@@ -322,26 +324,27 @@ class ICA(Model):
         request = replace(self._request(), seed=self._seed(), whitener=whitener, start=start)
         fit, the_plan = ica.solve(rows, request, solver)
         self.plan_ = _whole_plan(whitening_plan, the_plan)
-        self._unpack(fit, spectrum, whitener, request.density, rows.dtype)
+        unpack = partial(self._unpack, fit, spectrum, whitener, request.density)
+        unpack_to(rows.empty(0), self, unpack, rows.dtype)
         self._warn(fit, spectrum.weight, request.density)
         self.__dict__.pop("sources_", None)
         if self.keep_sources:
             self.sources_ = rows.map(self._scoring())
 
     def _unpack(self, fit: IcaFit, spectrum: Spectrum, whitener: Whitener, density: Density, dtype: Any) -> None:
-        """Set the fitted attributes."""
-        best, lift, n = fit.best, whitener.host_lift, divisor(spectrum.weight, 0)
+        """Set the fitted attributes, to NumPy arrays."""
+        best, lift, n = fit.best, whitener.lift, divisor(spectrum.weight, 0)
         k, p = lift.shape
         self.n_components_, self.n_samples_ = k, spectrum.n_rows
         self.solver_, self.status_, self.n_passes_ = self.plan_.solver.name, fit.status, self.plan_.passes
         self.n_iter_, self.gradient_norm_ = max(1, best.n_iter), best.gradient_norm
-        self.mean_ = like = asarray_like(spectrum.mean, spectrum.values, dtype=dtype)
+        self.mean_ = to_numpy(spectrum.mean).astype(dtype)
 
-        def cast(values: np.ndarray) -> Array:
-            return in_range(asarray_like(values, like, dtype=like.dtype if values.ndim > 1 else None), dtype)
+        def cast(values: np.ndarray) -> np.ndarray:
+            return values.astype(dtype) if values.ndim > 1 else in_range(values, dtype)
 
-        self.whitening_ = astype(whitener.matrix, dtype)
-        K = to_numpy(self.whitening_).astype(float)
+        self.whitening_ = whitener.matrix.astype(dtype)
+        K = self.whitening_.astype(float)
         self.unmixing_, self.components_, self.mixing_ = cast(best.W), cast(best.W @ K), cast(fit.mixing.T)
         self.noise_variance_ = spectrum.tail.total / n / (p - k) if k < p else 0.0
         total = float(np.linalg.norm(lift) ** 2) + self.noise_variance_ * (p - k)

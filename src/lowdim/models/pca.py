@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._xp import Array, asarray_like, astype, dense, device, in_range_like, namespace
+from .._xp import Array, asarray_like, astype, dense, device, in_range, namespace
 from ..attributes import Instance, Maybe, Numbers, Real, Sometimes, Whole
 from ..errors import rule_needs_rows
 from ..linalg import divisor
@@ -302,6 +302,7 @@ class PCA(SpectralModel):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False.")
 
     def _unpack(self, spectrum: Spectrum, dtype: Any) -> None:
+        xp = namespace(spectrum.values)
         p = self.n_features_in_
         k = spectrum.values.shape[0]
         if isinstance(self.n_components, str):
@@ -311,17 +312,16 @@ class PCA(SpectralModel):
         if self.whiten:
             k = self._with_variance(spectrum, k)
         spectrum = spectrum.truncated(k)
-        # Vectors of a device are computed on the host, and sent.
-        values, like = spectrum.host_values, spectrum.values
-        variances = values / divisor(spectrum.weight, self.ddof)
+        variances = spectrum.variances(self.ddof)
         cast = {"dtype": dtype}
         self.n_components_ = k
-        self.mean_ = asarray_like(spectrum.mean, like, **cast)
-        self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, like, **cast)
-        self.components_ = astype(namespace(like).asarray(spectrum.vectors, copy=True), dtype)
-        self.explained_variance_ = in_range_like(variances, like, dtype)
-        self.explained_variance_ratio_ = asarray_like(values / (spectrum.total or 1.0), like, **cast)
-        self.singular_values_ = in_range_like(np.sqrt(values), like, dtype)
+        self.mean_ = asarray_like(spectrum.mean, spectrum.values, **cast)
+        self.scale_ = None if spectrum.scale is None else asarray_like(spectrum.scale, spectrum.values, **cast)
+        self.components_ = astype(xp.asarray(spectrum.vectors, copy=True), dtype)
+        self.explained_variance_ = in_range(variances, dtype)
+        total = spectrum.total or 1.0
+        self.explained_variance_ratio_ = astype(spectrum.values / total, dtype)
+        self.singular_values_ = in_range(xp.sqrt(spectrum.values), dtype)
         self.noise_variance_ = spectrum.tail.total / divisor(spectrum.weight, self.ddof) / (p - k) if k < p else 0.0
         self.tail_ = spectrum.tail
         self.total_weight_ = spectrum.weight

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._xp import Array, count_true, cumulative_sum, to_numpy
+from .._xp import Array, asarray_like, count_true, cumulative_sum, to_numpy
 from ..linalg import FLOAT64_EPS, divisor, rank_cut
 
 
@@ -104,6 +104,8 @@ class Spectrum:
     passes: int = 1
     #: Whether the mean was subtracted; if not, `mean` is zero.
     center: bool = True
+    #: An array on the device of the rows, if the arrays are on the host though the rows are not; otherwise None.
+    there: Any = None
 
     @cached_property
     def host_values(self) -> np.ndarray:
@@ -124,6 +126,14 @@ class Spectrum:
     def rank(self) -> int:
         """The number of eigenvalues above `rank_cut`."""
         return int(np.count_nonzero(self.host_values > self.rank_cut))
+
+    def placed(self) -> Spectrum:
+        """The spectrum with its arrays on the device of the rows."""
+        if self.there is None:
+            return self
+        values, vectors, mean = (asarray_like(x, self.there) for x in (self.values, self.vectors, self.mean))
+        scale = None if self.scale is None else asarray_like(self.scale, self.there)
+        return replace(self, values=values, vectors=vectors, mean=mean, scale=scale, there=None)
 
     def truncated(self, k: int) -> Spectrum:
         """The first `k` pairs; the others are added to the tail."""
@@ -195,6 +205,8 @@ class LatentFit:
     axes: Array | None = None
     #: How far the covariance of the model is from that of complete rows, if each column has its own noise variance.
     misfit: Misfit | None = None
+    #: An array on the device of the rows, if the arrays are on the host though the rows are not; otherwise None.
+    there: Any = None
 
 
 @dataclass(frozen=True)

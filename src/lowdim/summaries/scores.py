@@ -17,6 +17,7 @@ from .._xp import (
     dense,
     device,
     namespace,
+    to_host,
     to_numpy,
     wide_dtype,
 )
@@ -133,7 +134,7 @@ class ScoreMoments(Summary):
         self.energy: Any = None
         self.fourth: Any = None
         self._ready: tuple[Array, Array, Array] | None = None
-        self._on_device: tuple[Array, Array, Array, bool] | None = None
+        self._on_device: tuple[Array, Array, Array | None] | None = None
         self._scratch = Scratch()
         self._room: list[np.ndarray] = []
         self._wide: np.ndarray | None = None
@@ -146,7 +147,6 @@ class ScoreMoments(Summary):
     def _updated(self, block: Array, weights: Array | None) -> Changes:
         check_columns(self.A.shape[0], block)
         Y, room = self._sources(dense(block))
-        xp = namespace(Y)
         w = None if weights is None else astype(weights, Y.dtype)
         psi, slope, energy = self.density.terms(Y, w, room, measured=self.measured)
         if w is not None:
@@ -158,12 +158,13 @@ class ScoreMoments(Summary):
             sums["curvature"] = tall_product(slope, squares)
         if self.measured:
             sums["energy"], sums["fourth"] = energy, column_sums(_squared(squares, room), w)
+        # The sums are small, and a device would take longer to add them than to send them.
+        sums = dict(zip(sums, to_host(list(sums.values())), strict=True))
         # If one of the sums is not finite, neither is the sum of all of them.
-        if not math.isfinite(_total(list(sums.values()))):
+        if not math.isfinite(sum(float(part.sum()) for part in sums.values())):
             raise self._reason(block)
-        wide = wide_dtype(xp, device(Y))
         counts = {"n_rows": int(block.shape[0]), "weight": total_weight(block, weights)}
-        return self._plus(counts | {name: astype(v, wide) for name, v in sums.items()})
+        return self._plus(counts | {name: v.astype(np.float64) for name, v in sums.items()})
 
     def _reason(self, block: Array) -> ValueError:
         """The error for sums that are not finite; the cause is either the rows or the density."""
@@ -238,10 +239,10 @@ class ScoreMoments(Summary):
             # All terms of a product count, since they may cancel in the mean of the sources.
             near = float((np.abs(mean) @ np.abs(A)).max(initial=0.0)) < (_NEAR_FLOAT32 if narrow else _NEAR)
             c: Any = np.zeros_like(mean) if near else mean.astype(np.float32 if narrow else np.float64)
-            sent = (asarray_like(x, block, dtype=block.dtype) for x in (A, c, (c - mean) @ A))
-            self._on_device = (*sent, near)
-        A, c, rest, near = self._on_device
-        return affine_product(block if near else block - c, A, rest)
+            sent = asarray_like(np.vstack([A, (c - mean) @ A]), block, dtype=block.dtype)
+            self._on_device = sent[:-1, :], sent[-1, :], None if near else asarray_like(c, block, dtype=block.dtype)
+        A, rest, c = self._on_device
+        return affine_product(block if c is None else block - c, A, rest)
 
     def _wide_room(self, n: int, k: int) -> np.ndarray:
         """An uninitialised n x k array of float64 that is reused for the next block."""
@@ -253,14 +254,6 @@ class ScoreMoments(Summary):
     def _made_from(cls, stored: dict[str, Any]) -> Self:
         stored["density"] = parse_density(stored.pop("density_in_words"))
         return super()._made_from(stored)
-
-
-def _total(sums: list[Array]) -> float:
-    """The sum of all entries. A device is asked for one number only."""
-    if isinstance(sums[0], np.ndarray):
-        return sum(float(part.sum()) for part in sums)
-    xp = namespace(sums[0])
-    return float(xp.sum(xp.concat([xp.reshape(part, (-1,)) for part in sums])))
 
 
 def _squared(Y: Array, room: list[np.ndarray] | None) -> Array:

@@ -75,7 +75,7 @@ def solve(rows: RowsLike, request: IcaRequest, asked: str | IcaSolver = "quasi-n
         answers, passes = unmixer.run(starts)
     best = min(answers, key=unmixer.loss)
     stability = None if len(answers) == 1 else agreement(best, answers)
-    return sort_sources(best, stability, passes, whitener.host_lift), replace(the_plan, passes=passes)
+    return sort_sources(best, stability, passes, whitener.lift), replace(the_plan, passes=passes)
 
 
 def _plan(job: IcaJob, asked: str | IcaSolver) -> Plan:

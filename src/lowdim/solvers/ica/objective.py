@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._xp import Array, eps, to_host, to_numpy
+from ..._xp import eps, to_numpy
 from ...densities import Density
 from ...features import affine
 from ...linalg import FLOAT32_EPS
 from ...summaries import Moments, Sample
 from ...summaries.scores import ScoreMoments
 from ..base import RowsLike
-from .whitener import symmetric_power
+from .whitener import symmetric_power, whitening_map
 
 #: float32 is accurate enough while the gradient is larger than this.
 NARROW_ABOVE = 1e-5
@@ -101,11 +101,9 @@ class Objective:
     """The map W -> Point, which takes one pass over the rows; if `may_narrow`, float32 may be used."""
 
     def __init__(
-        self, rows: RowsLike, mean: Array, whitening: Array, density: Density, *, may_narrow: bool = False
+        self, rows: RowsLike, mean: np.ndarray, whitening: np.ndarray, density: Density, *, may_narrow: bool = False
     ) -> None:
         self._rows, self._mean, self._whitening = rows, mean, whitening
-        #: The same in host memory.
-        self._host_mean, self._host_whitening = to_numpy(mean), to_numpy(whitening)
         self.density, self.may_narrow = density, may_narrow
         #: Number of passes over the rows so far, and their total weight, known after the first pass.
         self.passes, self.weight = 0, 0.0
@@ -124,7 +122,7 @@ class Objective:
         self.passes += 1
         sample = self._rows.summarize(Sample(self._rows.shape[1], size, seed=seed))
         weights = None if np.all(sample.weights == 1.0) else sample.weights
-        white = affine(self._host_whitening.T, self._host_mean, 1.0)(sample.rows.astype(np.float64))
+        white = affine(self._whitening.T, self._mean, 1.0)(sample.rows.astype(np.float64))
         # Solvers need rows whose own covariance is the identity. If the covariance of the sample is far from it, a few
         # rows have most of the variance of a source, and a sample does not represent all rows.
         moments = self._rows.of(white, weights).summarize(Moments(k))
@@ -137,8 +135,7 @@ class Objective:
 
     def keep_narrow_rows(self) -> None:
         """Keep the whitened rows in float32 from now on, for points that are computed in float32."""
-        K = self._whitening
-        white = to_numpy(self._rows.map(affine(K.T, self._mean, 1.0)))
+        white = to_numpy(self._rows.map(whitening_map(self._whitening, self._mean, self._rows)))
         self._narrow_rows = self._rows.of(white.astype(np.float32), self._rows.weights, self._rows.progress)
 
     def at(self, W: np.ndarray, *, curved: bool, narrow: bool, measured: bool = True) -> Point:
@@ -156,12 +153,12 @@ class Objective:
             zero = np.zeros(len(W))
             sums = self._narrow_rows.summarize(ScoreMoments(W.T, zero, self.density, **options))
         else:
-            A = self._host_whitening.T @ W.T
-            sums = self._rows.summarize(ScoreMoments(A, self._host_mean, self.density, **options))
+            A = self._whitening.T @ W.T
+            sums = self._rows.summarize(ScoreMoments(A, self._mean, self.density, **options))
         self.weight = sums.weight
         names = ("products", "slopes", "energy", "fourth", "curvature")
         products, slopes, energy, fourth, curvature = (
-            None if part is None else part / sums.weight for part in to_host([getattr(sums, name) for name in names])
+            None if part is None else part / sums.weight for part in (getattr(sums, name) for name in names)
         )
         assert products is not None and slopes is not None
         self._last = Point(W, products, slopes, energy, fourth, curvature, narrow, epsilon)

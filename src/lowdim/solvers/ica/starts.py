@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._xp import Array, to_numpy
+from ..._xp import to_numpy
 from ...densities import Density
 from ...errors import NoMaximum
 from ..base import RowsLike
@@ -34,8 +34,8 @@ class Unmixer:
 
     rows: RowsLike
     #: Mean and whitening matrix of the rows: z = whitening (x - mean).
-    mean: Array
-    whitening: Array
+    mean: np.ndarray
+    whitening: np.ndarray
     density: Density
     extended: bool
     solver: IcaSolver

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, astype, device, in_range, namespace, to_numpy, wide_dtype
+from ..._xp import asarray_like, in_range, numpy_dtype, to_numpy
 from ...features import affine
 from ...linalg import divisor
 from ...summaries import Moments
@@ -21,22 +21,17 @@ _WHITE = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Whitener:
-    """z = K (x - mean), with E[z z^T] = I over the rows x (divisor n)."""
+    """z = K (x - mean), with E[z z^T] = I over the rows x (divisor n); all arrays are NumPy's."""
 
-    #: Mean, (p,), and K, (k, p), in the widest dtype available.
-    mean: Array
-    matrix: Array
+    #: Mean, (p,), and K, (k, p), in float64.
+    mean: np.ndarray
+    matrix: np.ndarray
     #: The inverse of K on the space spanned by the components, (k, p): rows are approximately mean + z lift.
-    lift: Array
+    lift: np.ndarray
     #: Divisors of the columns before their components were computed, (p,), or None.
-    scale: Array | None
+    scale: np.ndarray | None
     #: Number of rows.
     n_rows: int
-
-    @cached_property
-    def host_lift(self) -> np.ndarray:
-        """The lift as a NumPy array."""
-        return to_numpy(self.lift)
 
     def log_volume(self, K: np.ndarray) -> float:
         """The logarithm of the factor by which `K` changes volumes in the space spanned by the components.
@@ -45,9 +40,9 @@ class Whitener:
         """
         k, p = K.shape
         if self.scale is None or k < p:
-            return -float(np.log(np.linalg.svd(self.host_lift, compute_uv=False)).sum())
+            return -float(np.log(np.linalg.svd(self.lift, compute_uv=False)).sum())
         # The units of the columns, which may differ by orders of magnitude, are divided out first.
-        units = to_numpy(self.scale).astype(float)
+        units = self.scale.astype(float)
         return float(np.log(np.linalg.svd(K * units, compute_uv=False)).sum() - np.log(units).sum())
 
 
@@ -58,32 +53,33 @@ def make_whitener(rows: RowsLike, spectrum: Spectrum, tol: float) -> Whitener:
     pass over the rows. If the smallest eigenvalue is so small that rounding may change the covariance of z by more than
     a fraction of `tol`, K is multiplied by C^{-1/2}, with C the covariance of z, which takes one pass.
     """
-    dtype, like = rows.dtype, spectrum.values
-    xp = namespace(like)
-    wide = wide_dtype(xp, device(like))
-    n = divisor(spectrum.weight, 0)
-    mean = asarray_like(spectrum.mean, like, dtype=wide)
-    scale = None if spectrum.scale is None else asarray_like(spectrum.scale, like, dtype=dtype)
-    V, variances = astype(spectrum.vectors, dtype), in_range(spectrum.variances(0), dtype)
-    deviations = xp.sqrt(variances)[:, None]
-    K = V / deviations if scale is None else V / scale[None, :] / deviations
-    lift = V * deviations if scale is None else V * deviations * scale[None, :]
-    K, lift = astype(K, wide), astype(lift, wide)
+    dtype, n = numpy_dtype(rows.dtype), divisor(spectrum.weight, 0)
+    mean = to_numpy(spectrum.mean).astype(np.float64)
+    scale = None if spectrum.scale is None else to_numpy(spectrum.scale).astype(dtype)
+    V, variances = to_numpy(spectrum.vectors).astype(dtype), in_range(spectrum.host_values / n, dtype)
+    deviations = np.sqrt(variances)[:, None]
+    K = V / deviations if scale is None else V / scale / deviations
+    lift = V * deviations if scale is None else V * deviations * scale
+    K, lift = K.astype(np.float64), lift.astype(np.float64)
     if spectrum.rank_cut / n > _WHITE * tol * float(variances[-1]):
         # Small variances have few correct digits, so K is corrected by the covariance of the rows that it whitens.
-        moments = rows.mapped(affine(K.T, mean, 1.0)).summarize(Moments(K.shape[0], wide=True))
-        C = to_numpy(moments.covariance(ddof=0))
-        root, inverse = (asarray_like(symmetric_power(C, power), K, dtype=wide) for power in (-0.5, 0.5))
-        K, lift = root @ K, inverse @ lift
+        white = rows.mapped(whitening_map(K, mean, rows))
+        C = to_numpy(white.summarize(Moments(len(K), wide=True)).covariance(ddof=0))
+        K, lift = symmetric_power(C, -0.5) @ K, symmetric_power(C, 0.5) @ lift
     return Whitener(mean, K, lift, scale, spectrum.n_rows)
 
 
-def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, Array, Array]:
+def whitening_map(K: np.ndarray, mean: np.ndarray, rows: RowsLike) -> Any:
+    """The function block -> (block - mean) K^T for blocks of these rows, on their device."""
+    like = rows.empty(0)
+    return affine(asarray_like(K.T, like), asarray_like(mean, like), 1.0)
+
+
+def whiten_rows(rows: RowsLike, whitener: Whitener) -> tuple[RowsLike, np.ndarray, np.ndarray]:
     """All whitened rows as an array in memory, and their mean and whitening matrix, which are zero and I."""
-    white = rows.of(rows.map(affine(whitener.matrix.T, whitener.mean, 1.0)), rows.weights, rows.progress)
-    like = whitener.matrix
-    xp, dev, k = namespace(like), device(like), like.shape[0]
-    return white, xp.zeros((k,), dtype=like.dtype, device=dev), xp.eye(k, dtype=like.dtype, device=dev)
+    white = rows.of(rows.map(whitening_map(whitener.matrix, whitener.mean, rows)), rows.weights, rows.progress)
+    k = len(whitener.matrix)
+    return white, np.zeros(k), np.eye(k)
 
 
 def symmetric_power(C: np.ndarray, power: float) -> np.ndarray:

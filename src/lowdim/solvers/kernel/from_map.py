@@ -45,14 +45,14 @@ def mapped_components(
     request = Request(k=None if job.k is None else min(job.k, width), ddof=1, fixed_ddof=True, seed=seed)
     image: Moments | None = None
     if phi.root is None:
-        spectrum, _ = spectra.solve(mapped, request, "auto")
+        spectrum = spectra.solve(mapped, request, "auto")[0].placed()
         offset, projection = spectrum.mean, spectrum.vectors.T
     else:
         # R may be large in directions in which kernels hardly vary, where products in float32 would be noise.
         moments = mapped.summarize(Moments(phi.root.shape[0], wide=True))
         require_rows(moments.n_rows, moments.weight, 1, fixed=True)
         image = moments.image(phi.root)
-        spectrum, _ = spectra.solve_summary(image, request)
+        spectrum = spectra.solve_summary(image, request)[0].placed()
         root = asarray_like(phi.root, moments.mean, dtype=moments.mean.dtype)
         offset, projection = moments.mean, root @ spectrum.vectors.T
     # If the kernel is not positive semidefinite, the largest eigenvalue may be negative.

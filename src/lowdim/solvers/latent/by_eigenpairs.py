@@ -76,7 +76,6 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
     noise = spectrum.tail.total / largest / (p - k) if k < p else 0.0
     # Rows that lie in a k-dimensional subspace have no noise; it is set to the level of rounding.
     noise = max(noise, rank_cut(1.0, p, spectrum.epsilon))
-    there = spectrum.mean
     lengths = np.sqrt(np.clip(values - noise, 0.0, None))
     W = spectrum.vectors * asarray_like(lengths, spectrum.vectors)[:, None]
     kept = np.clip(values, noise, None)
@@ -92,7 +91,7 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
             + (spectrum.tail.total / largest / noise if k < p else 0.0)
         )
     )
-    scale = asarray_like(np.full(p, unit), there)
+    scale = asarray_like(np.full(p, unit), spectrum.mean)
     if spectrum.scale is not None:
         # Standardized columns have a size of about one, and their standard deviations remain the units.
         log_likelihood -= n * float(np.sum(np.log(to_numpy(spectrum.scale))))
@@ -101,7 +100,7 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         mean=spectrum.mean,
         scale=scale,
         loadings=W,
-        noise=asarray_like(np.full(p, noise), there),
+        noise=asarray_like(np.full(p, noise), spectrum.mean),
         spread=None,
         weight=n,
         n_rows=spectrum.n_rows,
@@ -110,4 +109,5 @@ def closed_form(spectrum: Spectrum, p: int) -> LatentFit:
         residual=spectrum.residual,
         passes=spectrum.passes,
         axes=spectrum.vectors,
+        there=spectrum.there,
     )

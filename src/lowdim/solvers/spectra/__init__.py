@@ -48,7 +48,9 @@ def solve(rows: RowsLike, request: Request, asked: str | Solver = "auto") -> tup
     def run(solver: Solver) -> Spectrum:
         found = solver.solve(rows, request)
         doubtful = auto and found.status is Status.UNRESOLVED and rows.traits.rereadable
-        return with_certain_zeros(found, rows, request) if doubtful and isinstance(solver, Covariance) else found
+        if doubtful and isinstance(solver, Covariance):
+            return with_certain_zeros(found.placed(), rows, request)
+        return found
 
     spectrum, the_plan, passes = escalate(the_plan, run, job, allowed=auto)
     return with_passes(spectrum, passes), with_passes(the_plan, passes)

@@ -80,9 +80,9 @@ class Covariance(Solver):
 def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     """Leading eigenpairs of the scatter, in units of its largest diagonal entry."""
     require_rows(moments.n_rows, moments.weight, request.ddof, request.fixed_ddof)
-    there = moments.scatter
-    if namespace(there) is not np and moments.n_features <= _ON_HOST_UP_TO:
-        moments = placed_on_host(moments)
+    there = None
+    if not isinstance(moments.scatter, np.ndarray) and moments.n_features <= _ON_HOST_UP_TO:
+        there, moments = moments.scatter, placed_on_host(moments)
     mean = moments.mean
     moments = request.about(moments)
     S = moments.scatter
@@ -104,10 +104,10 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
     values, vectors = values[:k], fix_signs(vectors[:k, :])
     n_free = min(int(np.count_nonzero(squares > 0)), request.free(moments.n_rows))
     return Spectrum(
-        values=asarray_like(values * unit, there),
-        vectors=asarray_like(vectors, there),
-        mean=asarray_like(moments.mean, there),
-        scale=None if scale is None else asarray_like(scale, there),
+        values=asarray_like(values * unit, S),
+        vectors=vectors,
+        mean=moments.mean,
+        scale=scale,
         tail=replace(tail, total=tail.total * unit),
         weight=moments.weight,
         n_rows=moments.n_rows,
@@ -115,6 +115,7 @@ def _solve_moments(moments: Moments, request: Request) -> Spectrum:
         residual=_residual(S, asarray_like(values, S), vectors, values[0]),
         epsilon=moments.product_eps,
         center=request.center,
+        there=there,
     )
 
 
