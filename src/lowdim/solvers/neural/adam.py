@@ -60,7 +60,7 @@ class Adam(NeuralSolver):
     """
 
     name: ClassVar[str] = "adam"
-    on_host = "the axes of PCA and a digest of each row"
+    on_host = "the solve of PCA and a digest of each row"
     rate: float = 1e-3
     batch: int = 128
     max_epochs: int = 300

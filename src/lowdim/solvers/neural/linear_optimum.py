@@ -35,7 +35,7 @@ class LinearOptimum(NeuralSolver):
     """
 
     name: ClassVar[str] = "linear"
-    on_host = "the axes of PCA"
+    on_host = "the solve of PCA"
 
     def refusal(self, job: NeuralJob) -> Exception | None:
         if not job.design.is_linear:
