@@ -24,6 +24,7 @@ from ._xp import (
     is_sparse,
     namespace,
     smallest_normal,
+    to_host,
     to_numpy,
     wide_dtype,
 )
@@ -331,33 +332,29 @@ def _in_turn_by_products(rows: Array) -> Array | None:
     return asarray_like(turn, rows, dtype=rows.dtype) @ rows
 
 
-def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array, Array, int]:
+def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, np.ndarray, np.ndarray, int]:
     """Q, R and C with `Z = basis C + Q R`, where Q has orthonormal columns that are orthogonal to `basis`.
 
     Directions that vanish, because the block has reached an invariant subspace, are replaced by random ones with zero
     rows in R, as many as the dimension of the space allows. The fourth result is the number of random directions.
-    Gram-Schmidt is applied twice, which is enough [1].
+    Gram-Schmidt is applied twice, which is enough [1]. R and C, which are small, are NumPy arrays.
 
     References
     ----------
     [1] Giraud, Langou, Rozloznik (2005), The loss of orthogonality in the Gram-Schmidt process.
     """
     xp = namespace(Z)
-    size = math.sqrt(float(xp.sum(Z * Z)))
-    C = basis.T @ Z
-    Q, R = _qr_of_thin(Z - basis @ C)
+    there = basis.T @ Z
+    Q, R, (C, squares) = _qr_of_thin(Z - basis @ there, [there, xp.sum(Z * Z, axis=0)])
+    size = math.sqrt(float(squares.sum()))
     # The remainder of a nearly dependent column is mostly rounding, so it is normalized before the second projection.
-    again = basis.T @ Q
-    Q, turn = _qr_of_thin(Q - basis @ again)
-    kept = np.flatnonzero(
-        (np.abs(to_numpy(xp.linalg.diagonal(R))) > 1e3 * eps(Z) * size)
-        & (np.abs(to_numpy(xp.linalg.diagonal(turn))) > 0.5)
-    )
+    there = basis.T @ Q
+    Q, turn, (again,) = _qr_of_thin(Q - basis @ there, [there])
+    kept = np.flatnonzero((np.abs(np.diagonal(R)) > 1e3 * eps(Z) * size) & (np.abs(np.diagonal(turn)) > 0.5))
     C, R = C + again @ R, turn @ R
     if len(kept) == Q.shape[1]:
         return Q, R, C, 0
-    index = asarray_like(kept, Z)
-    Q, R = xp.take(Q, index, axis=1), xp.take(R, index, axis=0)
+    Q, R = xp.take(Q, asarray_like(kept, Z), axis=1), R[kept]
     n_new = min(Z.shape[1] - len(kept), Z.shape[0] - basis.shape[1] - len(kept))
     if n_new:
         fresh = asarray_like(random.standard_normal((Z.shape[0], n_new)), Z, dtype=Z.dtype)
@@ -365,12 +362,13 @@ def orthonormal_block(Z: Array, basis: Array, random: Any) -> tuple[Array, Array
             fresh = fresh - Q @ (Q.T @ fresh)
             fresh = xp.linalg.qr(fresh - basis @ (basis.T @ fresh), mode="reduced")[0]
         Q = xp.concat([Q, fresh], axis=1)
-        R = xp.concat([R, xp.zeros((n_new, R.shape[1]), dtype=R.dtype, device=device(R))], axis=0)
+        R = np.concatenate([R, np.zeros((n_new, R.shape[1]))])
     return Q, R, C, n_new
 
 
-def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
-    """Q and R of a tall and thin block.
+def _qr_of_thin(Z: Array, others: list[Array]) -> tuple[Array, np.ndarray, list[np.ndarray]]:
+    """Q and R of a tall and thin block; R is a NumPy array, as are the other small ones that are sent to the host with
+    the inner products.
 
     If the columns are far from linearly dependent, R is the Cholesky factor of Z^T Z, which needs only matrix products.
     Applied twice, as the caller does, this gives a Q as orthogonal as that of Householder's method [1].
@@ -379,8 +377,7 @@ def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
     ----------
     [1] Yamamoto, Nakatsukasa, Yanagisawa, Fukaya (2015), Roundoff error analysis of the CholeskyQR2 algorithm.
     """
-    xp = namespace(Z)
-    gram = to_numpy(Z.T @ Z).astype(np.float64)
+    gram, *sent = (array.astype(np.float64) for array in to_host([Z.T @ Z, *others]))
     lengths = np.sqrt(np.diagonal(gram))
     if lengths.size and np.all(np.isfinite(gram)) and np.all(lengths > 0.0):
         try:
@@ -389,8 +386,9 @@ def _qr_of_thin(Z: Array) -> tuple[Array, Array]:
             L = np.zeros_like(gram)
         if np.diagonal(L).min() > 0.01:
             R = L.T * lengths
-            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), asarray_like(R, Z, dtype=Z.dtype)
-    return xp.linalg.qr(Z, mode="reduced")
+            return Z @ asarray_like(np.linalg.inv(R), Z, dtype=Z.dtype), R, sent
+    Q, there = namespace(Z).linalg.qr(Z, mode="reduced")
+    return Q, to_numpy(there).astype(np.float64), sent
 
 
 def inner_products(X: Array, Y: Array) -> Array:

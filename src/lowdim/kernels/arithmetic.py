@@ -48,6 +48,14 @@ def exponential(D: Array, rate: float) -> Array:
     return namespace(D).exp(D * rate)
 
 
+def with_diagonal(K: Array, value: float) -> Array:
+    """A square matrix of a device with this value on its diagonal, in place where that is possible."""
+    xp, n = namespace(K), K.shape[0]
+    flat = xp.reshape(K, (-1,))
+    flat[:: n + 1] = value
+    return xp.reshape(flat, (n, n))
+
+
 def city_block(X: Array, Y: Array) -> Array:
     """City-block distances sum_d |x_d - y_d|, without an array of all differences."""
     if is_sparse(X) or is_sparse(Y):
@@ -71,18 +79,18 @@ def median_distance(
         chosen = np.sort(np.random.default_rng(seed).choice(n, MEDIAN_ROWS, replace=False))
         rows = X[chosen] if is_sparse(X) or isinstance(X, np.ndarray) else X[asarray_like(chosen, X)]
         w = w[chosen]
-    D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows)).astype(float)
+    D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows))
     pairs = np.tri(len(D), k=-1, dtype=bool)
-    distances = D[pairs]
-    apart = distances > 0
-    if not np.any(apart):
+    pairs &= D > 0
+    distances = D[pairs].astype(float)
+    if len(distances) == 0:
         if metric is None and np.any(city_block(rows, rows[:1]) > 0):
             raise too_small("all columns")
         return 1.0
     # In units of the largest weight, so that products of two weights do not overflow.
     w = w / w.max()
-    of_pairs = None if np.all(w == 1.0) else (w[:, None] * w)[pairs][apart]
-    median = _weighted_median(distances[apart], of_pairs)
+    of_pairs = None if np.all(w == 1.0) else (w[:, None] * w)[pairs]
+    median = _weighted_median(distances, of_pairs)
     if not median < math.inf:
         raise ValueError("distances between rows overflow; rescale the rows (divide them by a constant).")
     if median < np.finfo(float).smallest_normal:

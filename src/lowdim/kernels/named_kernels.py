@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import features
-from .._xp import Array, namespace
+from .._xp import Array, astype, device, eps, is_sparse, namespace, wide_dtype
 from ..errors import choice
 from ..linalg import inner_products, squared_distances
 from .arithmetic import (
@@ -22,6 +22,7 @@ from .arithmetic import (
     median_distance,
     power,
     require_width,
+    with_diagonal,
 )
 from .base import Function, Kernel
 
@@ -220,14 +221,19 @@ class Gaussian(Kernel):
             # apart.
             wide = X.astype(np.float64)
             return exponential(squared_distances(wide, wide if X is Y else Y.astype(np.float64)), rate).astype(X.dtype)
-        return exponential(squared_distances(X, Y), rate)
+        if is_sparse(X) or is_sparse(Y) or isinstance(X, np.ndarray) or isinstance(Y, np.ndarray):
+            return exponential(squared_distances(X, Y), rate)
+        K = self._against_on_device(Y)(X)
+        return with_diagonal(K, 1.0) if X is Y else K
 
     def _against(self, Y: Array) -> Callable[..., Array]:
         """The exponent is one matrix product, (2 x, -|x|^2, 1) . (y, 1, -|y|^2), of rows centred about the mean of Y
         and scaled by the width. If rows are so many widths apart that rounding errors would matter, the distances are
         computed by `squared_distances`, which is more accurate."""
-        if not isinstance(Y, np.ndarray):
+        if is_sparse(Y):
             return super()._against(Y)
+        if not isinstance(Y, np.ndarray):
+            return self._against_on_device(Y)
         scale = Y.dtype.type(math.sqrt(require_width(self.rate, self)))
         origin = Y.mean(axis=0)
         Z = (Y - origin) * scale
@@ -249,6 +255,32 @@ class Gaussian(Kernel):
             exponent = np.matmul(left, right, out=out)
             np.minimum(exponent, 0.0, out=exponent)
             return np.exp(exponent, out=exponent)
+
+        return columns
+
+    def _against_on_device(self, Y: Array) -> Callable[..., Array]:
+        """`_against` with the functions of the array-API standard."""
+        xp, rate = namespace(Y), require_width(self.rate, self)
+        origin = xp.mean(Y, axis=0, keepdims=True)
+        farthest = (_EXPONENT_FLOAT32 if Y.dtype == xp.float32 else _EXPONENT) / eps(Y)
+
+        def extended(X: Array) -> tuple[Array, Array, Array]:
+            """Centred and scaled rows, minus their squares as a column, and a column of ones."""
+            Z = (X - origin) * math.sqrt(rate)
+            squares = xp.sum(Z * Z, axis=1, keepdims=True)
+            return Z, -squares, xp.ones_like(squares)
+
+        Z, squares, ones = extended(Y)
+        right = xp.concat([Z, ones, squares], axis=1).T
+        most = -xp.min(squares)
+
+        def columns(X: Array, out: Array | None = None) -> Array:
+            Z, squares, ones = extended(X)
+            if not float(most - xp.min(squares)) < farthest:
+                wide = wide_dtype(xp, device(X))
+                return astype(exponential(squared_distances(astype(X, wide), astype(Y, wide)), -rate), X.dtype)
+            exponent = xp.concat([2.0 * Z, squares, ones], axis=1) @ right
+            return xp.exp(xp.clip(exponent, None, 0.0))
 
         return columns
 

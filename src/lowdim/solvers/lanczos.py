@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._xp import Array, asarray_like, device, namespace, to_numpy
+from .._xp import Array, asarray_like, device, namespace
 from ..linalg import orthonormal_block
 from .results import Status
 
@@ -86,7 +86,7 @@ class Lanczos:
             Z = action(V)
             step += 1
             V, R, C, replaced = orthonormal_block(Z, Q[:, :m], self.random)
-            T[:m, before:m] = to_numpy(C)
+            T[:m, before:m] = C
             T[before:m, :m] = T[:m, before:m].T
             if replaced:
                 self.check.note_random_directions()
@@ -97,7 +97,7 @@ class Lanczos:
             # Rayleigh-Ritz costs m^3, so with a large basis it is not done in every step.
             next_look = m + m // 16 if m > _LOOK_ALWAYS else m
             theta, U = (a[..., ::-1] for a in np.linalg.eigh(T[:m, :m]))
-            residuals = np.linalg.norm(to_numpy(R) @ U[before:m, : self.k], axis=0)
+            residuals = np.linalg.norm(R @ U[before:m, : self.k], axis=0)
             status = self._status(theta, residuals, step, m, exhausted)
             if status is None and self.check.wants_probe:
                 V, left_behind = self._probe(Q[:, :m], V), float(residuals.max())

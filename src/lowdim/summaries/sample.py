@@ -160,8 +160,7 @@ class Sample(Summary):
         self, block: Array, keys: np.ndarray, weights: Array | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Of rows on a device those with the smallest keys, on the host: they alone are copied."""
-        smallest = np.unique(keys)[: self.size]
-        few = np.flatnonzero(keys <= smallest[-1])
+        few = np.flatnonzero(keys <= _bound_of_smallest(keys, self.size))
         index = asarray_like(few, block)
         rows = to_numpy(namespace(block).take(block, index, axis=0))
         return rows, keys[few], None if weights is None else to_numpy(weights)[few]
@@ -204,6 +203,16 @@ class Sample(Summary):
         if not declared and not sample._keys_fit():
             raise ValueError("the keys are not those of the rows")
         return sample
+
+
+def _bound_of_smallest(keys: np.ndarray, n: int) -> Any:
+    """The n-th smallest of the different keys, or the largest if there are fewer."""
+    if len(keys) > n:
+        bound = np.partition(keys, n - 1)[n - 1]
+        # Unless a key occurs twice among the smallest ones, which is rare, these are the different ones.
+        if len(np.unique(keys[keys <= bound])) == n:
+            return bound
+    return np.unique(keys)[:n][-1]
 
 
 def _selected(pieces: list[Any], index: np.ndarray) -> Any:

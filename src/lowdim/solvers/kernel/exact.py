@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._blas import single_threaded_blas
 from ..._memory import in_words
-from ..._xp import Array, asarray_like, count_true, namespace, to_numpy
+from ..._xp import Array, asarray_like, count_true, namespace
 from ...errors import needs_all_rows
 from ...linalg import eigh_descending, orthonormal_block, rank_cut
 from ...summaries import Sample
@@ -336,7 +336,7 @@ def _krylov_space(
     for step in range(_PROBE_STEPS):
         V, _, C, _ = orthonormal_block(action(V), Q, random)
         columns = np.zeros((n, C.shape[1]))
-        columns[: C.shape[0]] = to_numpy(C)
+        columns[: C.shape[0]] = C
         T = np.hstack([T, columns])
         if V.shape[1] == 0 or step == _PROBE_STEPS - 1:
             break

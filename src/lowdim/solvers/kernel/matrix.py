@@ -148,8 +148,9 @@ class KernelMatrix:
         slices = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
         self._pairs = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[: i + 1]]
         self._n_kept = min(len(self._pairs), room // (tiles.itemsize * self._size**2))
-        self._kept: set[int] = set()
-        self._store = tiles.empty_tiles(self._n_kept, self._size)
+        self._kept: dict[int, Array] = {}
+        # On the host, all kept tiles are parts of one array, because allocating it takes a third of the time.
+        self._store: Any = tiles.empty_tiles(self._n_kept, self._size) if self._host else None
         self.semidefinite = tiles.semidefinite
         self.epsilon = FLOAT32_EPS if tiles.itemsize < 8 else FLOAT64_EPS
         self.unit = 0.0
@@ -183,7 +184,9 @@ class KernelMatrix:
         """
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         # Uniform numbers with the mean 0 and the variance 1: normal ones would take five times as long.
-        V = asarray_like(math.sqrt(12.0) * (random.random((self.n, b)) - 0.5), self.diagonal, dtype=self._dtype)
+        # For a device, which gets them later, numbers of half the length are drawn in half the time.
+        V = random.random((self.n, b), dtype=np.float64 if self._host else np.float32)
+        V = math.sqrt(12.0) * (asarray_like(V, self.diagonal, dtype=self._dtype) - 0.5)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit
         means = K.mean(axis=0)
         wanted = min(b, len(K) // 2)
@@ -279,8 +282,9 @@ class KernelMatrix:
         """The contribution of some of the tiles to the product."""
         xp = self._xp
         Z = xp.zeros(U.shape, dtype=self._dtype, device=self._device)
-        # One buffer for all tiles that are not kept: allocating memory for each would cost as much as its kernels.
-        scratch, V = self._tiles.empty_tiles(1, self._size), None
+        # One buffer for all tiles that are not kept: allocating memory for each would cost the host as much as its
+        # kernels.
+        scratch, V = self._tiles.empty_tiles(1, self._size) if self._host else None, None
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             for number in share:
                 rows, columns = self._pairs[number]
@@ -294,14 +298,15 @@ class KernelMatrix:
                 tick()
         return Z
 
-    def _tile(self, number: int, scratch: Array) -> Array:
+    def _tile(self, number: int, scratch: Array | None) -> Array:
         """One tile minus the estimate of the means; it is computed if it was not kept, and then kept if it fits."""
-        rows, columns = self._pairs[number]
-        # All kept tiles are parts of one array, because allocating one large array takes a third of the time.
-        store, place = (self._store, number) if number < self._n_kept else (scratch, 0)
-        out = store[place, : rows.stop - rows.start, : columns.stop - columns.start]
         if number in self._kept:
-            return out
+            return self._kept[number]
+        rows, columns = self._pairs[number]
+        out = None
+        if scratch is not None:
+            store, place = (self._store, number) if number < self._n_kept else (scratch, 0)
+            out = store[place, : rows.stop - rows.start, : columns.stop - columns.start]
         T = self._tiles(rows, columns, out)
         if rows == columns:
             self.diagonal[rows] = astype(self._xp.linalg.diagonal(T), self._dtype)
@@ -309,8 +314,8 @@ class KernelMatrix:
         T -= a[columns][None, :]
         T -= a[rows][:, None]
         if number < self._n_kept:
-            if T is not out:
-                out[:, :] = astype(T, out.dtype)
-            self._kept.add(number)
-            return out
+            if out is not None and T is not out:
+                out[:, :] = T
+                T = out
+            self._kept[number] = T
         return T
