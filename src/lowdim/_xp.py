@@ -152,8 +152,13 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
         x = compat.to_device(x, device(like))
         return x if dtype is None else xp.astype(x, dtype, copy=False)
     host = to_numpy(x)
+    if dtype is not None and host.dtype == np.float64 and numpy_dtype(dtype) is np.float32:
+        with np.errstate(over="ignore", under="ignore"):
+            host = host.astype(np.float32)
     # Some libraries share memory with NumPy and warn about read-only arrays.
-    return xp.asarray(host if host.flags.writeable else host.copy(), dtype=dtype, device=device(like))
+    sent = xp.asarray(host if host.flags.writeable else host.copy(), device=device(like))
+    # A shorter dtype is sent as it is, and widened on the device.
+    return sent if dtype is None else xp.astype(sent, dtype, copy=False)
 
 
 def to_numpy(x: Any) -> np.ndarray:

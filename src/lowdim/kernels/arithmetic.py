@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import distance
 
-from .._xp import Array, asarray_like, is_sparse, namespace, to_numpy
+from .._xp import Array, asarray_like, count_true, is_sparse, namespace, to_host, to_numpy
 from ..errors import too_small
 from ..linalg import squared_distances
 
@@ -79,23 +79,46 @@ def median_distance(
         chosen = np.sort(np.random.default_rng(seed).choice(n, MEDIAN_ROWS, replace=False))
         rows = X[chosen] if is_sparse(X) or isinstance(X, np.ndarray) else X[asarray_like(chosen, X)]
         w = w[chosen]
-    D = to_numpy(squared_distances(rows, rows) if metric is None else metric(rows, rows))
-    pairs = np.tri(len(D), k=-1, dtype=bool)
-    pairs &= D > 0
-    distances = D[pairs].astype(float)
-    if len(distances) == 0:
-        if metric is None and np.any(city_block(rows, rows[:1]) > 0):
-            raise too_small("all columns")
-        return 1.0
+    D = squared_distances(rows, rows) if metric is None else metric(rows, rows)
     # In units of the largest weight, so that products of two weights do not overflow.
     w = w / w.max()
-    of_pairs = None if np.all(w == 1.0) else (w[:, None] * w)[pairs]
-    median = _weighted_median(distances, of_pairs)
+    if isinstance(D, np.ndarray) or not np.all(w == 1.0):
+        median = _median_of_pairs(to_numpy(D), w)
+    else:
+        median = _median_on_device(D)
+    if median is None:
+        if metric is None and bool(namespace(rows).any(city_block(rows, rows[:1, :]) > 0)):
+            raise too_small("all columns")
+        return 1.0
     if not median < math.inf:
         raise ValueError("distances between rows overflow; rescale the rows (divide them by a constant).")
     if median < np.finfo(float).smallest_normal:
         raise too_small("all columns")
     return math.sqrt(median) if metric is None else median
+
+
+def _median_of_pairs(D: np.ndarray, w: np.ndarray) -> float | None:
+    """The median of the positive distances between two rows of weights w; None if there is none."""
+    pairs = np.tri(len(D), k=-1, dtype=bool)
+    pairs &= D > 0
+    distances = D[pairs].astype(float)
+    if len(distances) == 0:
+        return None
+    return _weighted_median(distances, None if np.all(w == 1.0) else (w[:, None] * w)[pairs])
+
+
+def _median_on_device(D: Array) -> float | None:
+    """`_median_of_pairs` for rows without weights on a device, which sorts all distances: each pair occurs twice, which
+    does not change the median, and distances that are not positive come first."""
+    xp = namespace(D)
+    ascending = xp.sort(xp.reshape(D, (-1,)))
+    positive = count_true(ascending > 0)
+    if positive == 0:
+        return None
+    first = ascending.shape[0] - positive
+    middle = to_host([ascending[first + (positive - 1) // 2], ascending[first + positive // 2], ascending[-1]])
+    low, high, largest = (float(part) for part in middle)
+    return math.nan if math.isnan(largest) else (low + high) / 2.0
 
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray | None) -> float:

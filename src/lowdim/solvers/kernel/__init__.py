@@ -103,7 +103,7 @@ def solve(
     # Overflow is detected by checking the results.
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         sample = _sample(rows, request, the_plan.solver) if job.draws_sample else None
-        job = replace(job, kernel=_complete_kernel(job.kernel, sample))
+        job = replace(job, kernel=_complete_kernel(job.kernel, sample, rows.empty(0)))
         found, the_plan, passes = escalate(
             the_plan,
             lambda solver: solver.components(rows, job, sample, request.seed, spectra),
@@ -211,13 +211,14 @@ def _sample(rows: RowsLike, request: KernelRequest, solver: KernelSolver) -> Sam
     return rows.summarize(Sample(rows.shape[1], size, seed=request.sample_seed))
 
 
-def _complete_kernel(kernel: Kernel | None, sample: Sample | None) -> Kernel | None:
-    """The kernel with a value for each parameter; widths are estimated by the median rule."""
+def _complete_kernel(kernel: Kernel | None, sample: Sample | None, like: Array) -> Kernel | None:
+    """The kernel with a value for each parameter; widths are estimated by the median rule, on the device of `like`."""
     if kernel is None or kernel.is_complete:
         return kernel
     assert sample is not None, "refusal() rejects streams that can be read once if the width is unknown"
     # A larger sample begins with the rows of a smaller one, so the width does not depend on the solver.
-    return kernel.fitted(sample.rows[:_MEDIAN], sample.weights[:_MEDIAN])
+    some = sample.rows[:_MEDIAN]
+    return kernel.fitted(some if isinstance(like, np.ndarray) else array_like(some, like), sample.weights[:_MEDIAN])
 
 
 def _signs(found: Components, sample: Sample | None, rows: RowsLike) -> Array:

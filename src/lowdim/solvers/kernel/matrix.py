@@ -264,7 +264,19 @@ class KernelMatrix:
         if self._progress is not None:
             self._progress.begin("KernelMatrix", len(self._pairs))
         tick = None if self._progress is None else self._progress.step
-        n_threads = min(available(), len(self._pairs)) if self._host else 1
+        if self._host:
+            Z = self._product_in_parallel(U, into, tick)
+        else:
+            Z = self._partial_product(range(len(self._pairs)), U, into, tick or (lambda: None))
+        if self._progress is not None:
+            self._progress.end()
+        if not bool(self._xp.all(self._xp.isfinite(Z))):
+            raise kernel_not_finite(getattr(self._tiles, "kernel", None))
+        return Z
+
+    def _product_in_parallel(self, U: Array, into: Array | None, tick: Callable[[], None] | None) -> Array:
+        """The product, by several threads."""
+        n_threads = min(available(), len(self._pairs))
         shares = [range(i, len(self._pairs), n_threads) for i in range(n_threads)]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(n_threads)
@@ -272,10 +284,6 @@ class KernelMatrix:
         tasks = [partial(self._partial_product, share, U, into) for share in shares]
         for part in run_in_parallel(tasks, tick, pool=self._pool):
             Z = part if Z is None else Z + part
-        if self._progress is not None:
-            self._progress.end()
-        if not bool(self._xp.all(self._xp.isfinite(Z))):
-            raise kernel_not_finite(getattr(self._tiles, "kernel", None))
         return Z
 
     def _partial_product(self, share: range, U: Array, into: Array | None, tick: Callable[[], None]) -> Array:
@@ -292,9 +300,12 @@ class KernelMatrix:
                 if into is not None:
                     into[rows, columns] = astype(T, self._dtype)
                 V = astype(U, T.dtype) if V is None else V
-                Z[rows, :] += astype(T @ V[columns, :], self._dtype)
+                # A part of Z is a view; adding to it by its index would copy it once more.
+                part = Z[rows, :]
+                part += astype(T @ V[columns, :], self._dtype)
                 if rows != columns:
-                    Z[columns, :] += astype(T.T @ V[rows, :], self._dtype)
+                    part = Z[columns, :]
+                    part += astype(T.T @ V[rows, :], self._dtype)
                 tick()
         return Z
 
