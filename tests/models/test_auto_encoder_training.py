@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn import datasets
 
 import lowdim
-from inputs import INPUTS, on_disk, to_numpy
+from inputs import INPUTS, on_disk, to_numpy, with_holes
 from lowdim import PCA, AutoEncoder
 from lowdim._progress import watched_by
 from lowdim.errors import ConvergenceWarning
@@ -64,6 +64,14 @@ def test_tensors_are_trained_on_their_device_and_stay_tensors():
     assert isinstance(scores, torch.Tensor) and scores.device == rows.device
     assert isinstance(model.inverse_transform(scores), torch.Tensor)
     np.testing.assert_allclose(to_numpy(scores), quick().fit(X).transform(X), atol=1e-3)
+
+
+def test_tensors_with_missing_values_are_filled():
+    holes = with_holes(X)
+    model = quick().fit(torch.from_numpy(holes))
+    filled = model.impute(torch.from_numpy(holes))
+    assert isinstance(filled, torch.Tensor) and torch.isfinite(filled).all()
+    np.testing.assert_allclose(to_numpy(filled), quick().fit(holes).impute(holes), atol=0.1)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU that torch can use")

@@ -233,7 +233,7 @@ class AutoEncoder(Model):
         if design.k >= rows.shape[1]:
             warn_user(many_latent(design.k, rows.shape[1]), RankWarning)
         found, start_plan = latent.solve(rows, self._linear_request(rows, design), "auto", spectra)
-        linear = _linear_solution(found)
+        linear = _linear_solution(found, rows.empty(0))
         seed = self._seed()
         start = neural.start_network(design, linear, seed, rows.empty(0), rows.dtype)
         fit, the_plan = neural.solve(rows, NeuralRequest(design, seed, start), self.solver, later)
@@ -412,11 +412,13 @@ def _first_window(rows: Rows, size: int) -> tuple[Rows, Iterator[Any] | None]:
     return rows.of(first.X, first.weights, rows.progress), later
 
 
-def _linear_solution(found: LatentFit) -> LinearSolution:
-    """The principal axes of a latent Gaussian model with isotropic noise."""
+def _linear_solution(found: LatentFit, like: Array) -> LinearSolution:
+    """The principal axes of a latent Gaussian model with isotropic noise, and its density on the device of `like`."""
     _, lengths, axes = principal_axes(found.loadings * found.scale, found.axes)
     deviation = math.sqrt(float(to_numpy(found.noise)[0])) * float(to_numpy(found.scale)[0])
-    gaussian = LatentGaussian(found.mean, found.scale, found.loadings, found.noise)
+    # Solvers may have left the device of the rows.
+    parts = (asarray_like(part, like) for part in (found.mean, found.scale, found.loadings, found.noise))
+    gaussian = LatentGaussian(*parts)
     return LinearSolution(np.asarray(axes, dtype=np.float64), lengths, deviation, gaussian)
 
 
