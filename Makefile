@@ -22,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # the environment says.
 TEST_SETTINGS := SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(ONE_THREAD)
 
-.PHONY: demo test test-oldest test-spark test-spark-oldest lint lint-page bench sweep docs linkcheck dist clean
+.PHONY: demo test test-oldest test-spark test-spark-oldest test-torch lint lint-page bench sweep docs linkcheck dist clean
 
 demo: $(VENV)/.demo
 	@echo "The command is $(PROGRAMS)/lowdim."
@@ -42,6 +42,13 @@ test-spark: $(VENV)/.test $(VENV)/.spark
 
 test-spark-oldest: $(OLDEST)/.spark
 	$(TEST_SETTINGS) $(OLDEST_PY) -m pytest $(SPARK_TESTS) $(ARGS)
+
+# The tests of torch, which `make test` skips as long as it is not installed: those that have it in their name or in the
+# name of their case, and all of the files that name it.
+TORCH_FILES = $(shell grep -rlw torch tests --include='test_*.py' | sed 's|.*/||; s|[.]py$$| or|')
+
+test-torch: $(VENV)/.test $(VENV)/.torch
+	$(TEST_SETTINGS) $(PY) -m pytest -k "$(TORCH_FILES) torch" $(ARGS)
 
 lint: $(VENV)/.lint
 	$(PROGRAMS)/ruff check .
@@ -95,7 +102,7 @@ $(VENV)/.demo: $(VENV)/.core
 	$(PIP) -e '.[cli,plot,report]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist $(VENV)/.spark: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist $(VENV)/.spark $(VENV)/.torch: $(VENV)/.%: $(VENV)/.core
 	$(PIP) -e '.[$*]'
 	@touch $@
 

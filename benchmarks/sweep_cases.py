@@ -186,6 +186,13 @@ def kernel_pca(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
         yield fit_case(name, f"rbf, {text}", model, needs.kernel(n, p, whole(k)))
 
 
+def auto_encoder(name: str, n: int, p: int, quick: bool) -> Iterator[Case]:
+    """Without hidden layers: what training takes depends on the rows."""
+    for text, k in counts(n, p, quick, fraction=False, rules=()):
+        if k is not None and k <= min(n, p):
+            yield fit_case(name, text, lowdim.AutoEncoder(k, hidden=()), needs.spectrum(n, p, k))
+
+
 # ---- Two and more tables
 
 
@@ -280,6 +287,7 @@ MODELS: dict[str, Callable[..., Iterator[Case]]] = {
     "ICA": ica,
     "FeatureMapPCA": feature_map,
     "KernelPCA": kernel_pca,
+    "AutoEncoder": auto_encoder,
     "PCR": regression,
     "PLSRegression": regression,
     "PLSCanonical": canonical,

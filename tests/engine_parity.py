@@ -64,6 +64,7 @@ CASES: dict[str, Case] = {
     "KernelPCA, dense": Case("KernelPCA", {**_GAUSSIAN, "solver": "dense"}, gathers=True),
     "KernelPCA, nystrom": Case("KernelPCA", {**_GAUSSIAN, "solver": Nystrom(20)}),
     "KernelPCA, fourier": Case("KernelPCA", {**_GAUSSIAN, "solver": FourierFeatures(20)}),
+    "AutoEncoder": Case("AutoEncoder", {"hidden": ()}),
     "ICA": Case("ICA", {"random_state": 0, "tol": 0.01}),
     "PCR": Case("PCR", {}, two_tables=True),
     "PLSRegression": Case("PLSRegression", {}, two_tables=True),
@@ -154,7 +155,8 @@ def _seen(case: Case, model: Any) -> dict[str, np.ndarray]:
 
 
 def differences(found: Fits, expected: Fits) -> dict[str, float]:
-    """For each case, the largest difference between arrays of two fits, relative to the largest entry of the array."""
+    """For each case, the largest difference between arrays of two fits, relative to the largest entry of the array
+    (of an array of zeros: the difference itself)."""
     largest = {}
     for name, arrays in expected.items():
         assert found[name].keys() == arrays.keys(), name
@@ -162,6 +164,6 @@ def differences(found: Fits, expected: Fits) -> dict[str, float]:
         for key in arrays.keys() - numbers:
             assert found[name][key] == arrays[key], f"{name}: {key}"
         largest[name] = max(
-            float(np.abs(found[name][key] - arrays[key]).max() / np.abs(arrays[key]).max()) for key in numbers
+            float(np.abs(found[name][key] - arrays[key]).max() / (np.abs(arrays[key]).max() or 1.0)) for key in numbers
         )
     return largest

@@ -26,6 +26,7 @@ TOLERANCES: dict[str, float] = {
     "KernelPCA, dense": 1e-13,
     "KernelPCA, nystrom": 1e-10,
     "KernelPCA, fourier": 1e-13,
+    "AutoEncoder": 1e-13,
     "ICA": 1e-13,
     "PCR": 1e-13,
     "PLSRegression": 1e-13,

@@ -73,6 +73,12 @@ MODELS: dict[str, Example] = {
     "FactorAnalysis": Example(solvers=tuple(LATENT_SOLVERS)),
     "FeatureMapPCA": Example(solvers=tuple(name for name, cls in SOLVERS.items() if not cls.reads_columns)),
     "KernelPCA": Example({"n_components": 2, "kernel": "polynomial"}, solvers=tuple(KERNEL_SOLVERS)),
+    # Without hidden layers it needs no torch; tests/models/test_auto_encoder.py has the networks that are trained.
+    "AutoEncoder": Example(
+        {"n_components": 2, "hidden": ()},
+        solvers=("linear",),
+        seen=lambda m: {"latent_covariance_": m.latent_covariance_},
+    ),
     "ICA": Example(solvers=tuple(ICA_SOLVERS)),
     "PCR": Example(two_tables=True, solvers=_TABLES, seen=_coefficients),
     "PLSRegression": Example(two_tables=True, solvers=_TABLES, seen=_coefficients),

@@ -1,4 +1,4 @@
-"""A listener for the progress of passes over rows."""
+"""Listeners for the progress of passes over rows."""
 
 
 class RecordedProgress:
@@ -16,3 +16,36 @@ class RecordedProgress:
 
     def end(self):
         self.ended += 1
+
+
+class Recorder:
+    """A callback of scikit-learn that writes down what it hears."""
+
+    def __init__(self):
+        self.begun, self.ended, self.set_up, self.torn_down = [], [], 0, 0
+
+    def setup(self, estimator, context):
+        self.set_up += 1
+
+    def teardown(self, estimator, context):
+        self.torn_down += 1
+
+    def on_fit_task_begin(self, estimator, context, **data):
+        self.begun.append((context.task_name, context.max_subtasks))
+
+    def on_fit_task_end(self, estimator, context, **data):
+        self.ended.append((context.task_name, context.max_subtasks))
+
+    @property
+    def passes(self):
+        """Names of the passes over the rows, in order."""
+        return [name for name, _ in self.begun if name not in ("fit", "block")]
+
+
+def heard(model, rows, **options):
+    """What a callback hears of a fit."""
+    recorder = Recorder()
+    model.set_callbacks(recorder).fit(rows, **options)
+    assert (recorder.set_up, recorder.torn_down) == (1, 1)
+    assert sorted(map(str, recorder.begun)) == sorted(map(str, recorder.ended)), "each task that begins ends"
+    return recorder

@@ -5,12 +5,18 @@ import runpy
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+
+from lowdim import load
 
 matplotlib.use("Agg")
 DOCS = Path(__file__).parents[1] / "docs"
 DRAWN = runpy.run_path(str(DOCS / "figures" / "draw.py"))
+#: What trains the auto-encoders that figures and the gallery load.
+NETWORKS = runpy.run_path(str(DOCS / "figures" / "train_auto_encoders.py"))["MODELS"]
+STORED = DOCS.parent / "gallery" / "data"
 #: The pages of the methods, in the order of their table of contents.
 METHODS = re.findall(r"\]\((\w+)\.md\) \| `", (DOCS / "methods.md").read_text(encoding="utf-8"))
 
@@ -35,3 +41,14 @@ def test_every_method_begins_with_its_figure():
         assert "```python\n>>> " in beginning
         shown.append(name)
     assert sorted(shown) == sorted(DRAWN["METHODS"])
+
+
+def test_networks_of_figures_are_stored():
+    assert set(NETWORKS) == {path.stem for path in STORED.glob("*.safetensors")}
+
+
+def test_a_stored_network_is_what_training_gives():
+    pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
+    trained, stored = NETWORKS["arc"](), load(STORED / "arc.safetensors")
+    assert trained.get_params() == stored.get_params()
+    np.testing.assert_allclose(trained.reconstruction_error_, stored.reconstruction_error_, rtol=0.1)

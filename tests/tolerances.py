@@ -13,6 +13,7 @@ TOLERANCES: dict[str, tuple[float, float, float]] = {
     "FactorAnalysis": (1e-10, 1e-10, 1e-10),
     "FeatureMapPCA": (1e-12, 1e-10, 1e-12),
     "KernelPCA": (1e-12, 1e-10, 1e-12),
+    "AutoEncoder": (1e-12, 1e-12, 1e-12),
     "ICA": (1e-8, 1e-8, 1e-8),
     "PCR": (1e-12, 1e-12, 1e-12),
     "PLSRegression": (1e-12, 1e-12, 1e-12),

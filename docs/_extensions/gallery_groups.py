@@ -33,6 +33,11 @@ GROUPS = [
         ("kernel_pca_",),
     ),
     (
+        "Neural networks",
+        "Few numbers for each row, from which networks rebuild it: a curved surface in place of the plane of PCA.",
+        ("auto_encoder_",),
+    ),
+    (
         "Two tables",
         "How to predict one table from another, and to find what two tables have in common.",
         ("pls_", "cca_"),

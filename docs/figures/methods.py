@@ -22,10 +22,12 @@ from lowdim import (
     PLSRegression,
     Whitening,
     cross_validate,
+    load,
     permutation_test,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+STORED = ROOT / "gallery" / "data"
 #: Two colours that differ in brightness too, for arrows and lines.
 FIRST, SECOND = "#b2182b", "#2166ac"
 GREY = "0.55"
@@ -148,6 +150,46 @@ def feature_map(axes: Any) -> None:
     axes[2].set(title="Variances", xticks=range(1, 4), xticklabels=["PC1", "PC2", "PC3"])
 
 
+def auto_encoder(axes: Any) -> None:
+    """A bent cloud with the line of PCA and the curve of an auto-encoder, and digits that both rebuild."""
+    # The networks are stored, so that drawing them needs no torch; train_auto_encoders.py trains them.
+    cloud, network = arc(), load(STORED / "arc.safetensors")
+    line = PCA(1).fit(cloud)
+    axes[0].scatter(*cloud.T, s=8, color=GREY)
+    for model, colour, style, name in ((line, SECOND, "dashed", "PCA"), (network, FIRST, "solid", "AutoEncoder")):
+        scores = model.transform(cloud)
+        path = model.inverse_transform(np.linspace(scores.min(), scores.max(), 200, dtype=np.float32)[:, None])
+        axes[0].plot(*path.T, color=colour, linestyle=style, linewidth=2, label=name)
+    axes[0].set(title="One component: a line and a curve", xlabel="x1", ylabel="x2", aspect="equal", ylim=(-2.0, 2.2))
+    axes[0].legend(loc="upper left", frameon=False)
+    train, test, labels = optdigits()
+    shown = test[[np.flatnonzero(labels == digit)[0] for digit in range(7)]]
+    pictures = {"the rows": shown}
+    for name, model in (("PCA", PCA(2).fit(train)), ("AutoEncoder", load(STORED / "optdigits_2.safetensors"))):
+        pictures[name] = model.inverse_transform(model.transform(shown))
+    # One picture of all, each with a white line around it.
+    framed = [np.pad(rows.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1))) for rows in pictures.values()]
+    axes[1].imshow(np.vstack([np.hstack(list(line)) for line in framed]), cmap="gray_r", vmin=0, vmax=16)
+    axes[1].set(title="Digits rebuilt from two numbers", xticks=[])
+    axes[1].set_yticks([4.5, 14.5, 24.5], list(pictures))
+    axes[1].tick_params(length=0)
+    axes[1].spines[:].set_visible(False)
+
+
+def arc() -> np.ndarray:
+    """Points near an arc of the plane."""
+    random = np.random.default_rng(0)
+    t = random.uniform(-2.2, 2.2, 400)
+    return (np.column_stack([t, 1.2 * np.cos(1.4 * t)]) + 0.12 * random.standard_normal((400, 2))).astype(np.float32)
+
+
+def optdigits() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Images of digits for the fit, other images, and which digits those are."""
+    with np.load(STORED / "optdigits.npz") as file:
+        images, test = file["images"].reshape(-1, 64).astype(np.float32), file["is_test"]
+        return images[~test], images[test], file["labels"][test]
+
+
 def regression(axes: Any) -> None:
     """Errors of PLS and PCR against the number of components, and predictions of new samples."""
     table = pd.read_csv(ROOT / "tests" / "parity" / "data" / "gasoline.csv")
@@ -194,6 +236,7 @@ FIGURES = {
     "ica": (ica, 2),
     "kernel_pca": (kernel_pca, 3),
     "feature_map": (feature_map, 3),
+    "auto_encoder": (auto_encoder, 2),
     "regression": (regression, 2),
     "cca": (cca, 2),
 }

@@ -24,6 +24,7 @@ TABLES = {
     "FactorAnalysis": "importance loadings pattern structure communalities factor_correlations determinacy scores",
     "FeatureMapPCA": "importance scores",
     "KernelPCA": "importance scores",
+    "AutoEncoder": "importance scores",
     "ICA": "importance loadings scores",
     "PCR": "importance loadings coefficients vip scores contributions cos2 correlations diagnose",
     "PLSRegression": "importance loadings coefficients vip scores correlations diagnose",

@@ -229,7 +229,7 @@ def test_calls_that_are_nearly_right():
 
 
 def test_torch_beside_other_kinds():
-    torch, pandas = pytest.importorskip("torch"), pytest.importorskip("pandas")
+    torch, pandas = pytest.importorskip("torch", reason="torch is not installed"), pytest.importorskip("pandas")
     tall, wide = (X, Y), (WIDE_X, WIDE_Y)
     for x, y in (tall, wide):
         expected = CCA(2, regularization=0.1).fit(x, y)

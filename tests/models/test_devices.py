@@ -17,7 +17,7 @@ from examples import KERNEL_SOLVER_EXAMPLES, MODELS, WIDE, WIDE_Y, X, Y, make, t
 from inputs import namespace, with_holes
 from lowdim import PCA, PPCA, Moments, PLSRegression, summarize
 from lowdim.kernels import KERNELS
-from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, REDUCTIONS, SOLVERS
+from lowdim.solvers import ICA_SOLVERS, KERNEL_SOLVERS, LATENT_SOLVERS, NEURAL_SOLVERS, REDUCTIONS, SOLVERS
 from lowdim.summaries import Sample
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -29,6 +29,7 @@ PROBLEMS = {
     "latent": LATENT_SOLVERS,
     "kernel": KERNEL_SOLVERS,
     "ica": ICA_SOLVERS,
+    "neural": NEURAL_SOLVERS,
     "tables": REDUCTIONS,
 }
 

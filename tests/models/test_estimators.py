@@ -21,6 +21,7 @@ from lowdim import (
     PCR,
     PLSSVD,
     PPCA,
+    AutoEncoder,
     FactorAnalysis,
     FeatureMapPCA,
     KernelCCA,
@@ -84,6 +85,9 @@ CHECKED = [
     GCCA(1, regularization=0.2),
     FeatureMapPCA(),
     FeatureMapPCA(1),
+    # Networks with hidden layers, which need torch, are in test_auto_encoder_checks.py.
+    AutoEncoder(hidden=()),
+    AutoEncoder(1, hidden=(), variational=True),
     ICA(),
     ICA(1),
     ICA(1, ortho=True),

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from examples import FINDS_ALL, KEEPS_NOTHING, MODELS, SPECTRAL
 from inputs import INPUTS, namespace
-from lowdim import ICA, PCA, PPCA, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
+from lowdim import ICA, PCA, PPCA, AutoEncoder, FactorAnalysis, FeatureMapPCA, KernelPCA, Moments, Whitening, summarize
 from lowdim.errors import LowdimWarning, MissingValues, NoVariance, UndeterminedCovariance
 from lowdim.selection import RULES
 from lowdim.solvers import EM, SOLVERS
@@ -197,6 +197,8 @@ def nasty(draw):
 
 KINDS = ("pca", "zca", "cholesky", "pca-cor", "zca-cor")
 ESTIMATORS = {
+    "AutoEncoder": lambda: AutoEncoder(1, hidden=()),
+    "AutoEncoder variational": lambda: AutoEncoder(1, hidden=(), variational=True),
     "FeatureMapPCA": lambda: FeatureMapPCA(),
     "ICA": lambda: ICA(max_iter=50),
     "ICA ortho": lambda: ICA(1, ortho=True, density="student", max_iter=50),
@@ -264,9 +266,11 @@ def assert_a_clear_error_or_finite_results(model, given_rows):
             return
         results = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray | float)}
         results["transform"] = model.transform(given_rows)
-        if hasattr(model, "impute"):
+        if hasattr(model, "posterior"):
             results["filled"], results["deviations"] = model.impute(given_rows, return_std=True)
             results["score"] = model.score_samples(given_rows)
+        elif hasattr(model, "impute"):
+            results["filled"], results["score"] = model.impute(given_rows), model.score(given_rows)
     for what, value in results.items():
         assert np.all(np.isfinite(value)), f"{what} = {value}"
 

@@ -23,6 +23,7 @@ STEMS = {
     "FactorAnalysis": "F",
     "FeatureMapPCA": "PC",
     "KernelPCA": "PC",
+    "AutoEncoder": "AE",
     "ICA": "IC",
     "PCR": "PC",
     "PLSRegression": "comp",

@@ -11,43 +11,12 @@ from threadpoolctl import threadpool_limits
 from inputs import INPUTS
 from lowdim import PCA, Whitening
 from lowdim.solvers import SOLVERS
+from recorder import Recorder, heard
 
 callback = pytest.importorskip("sklearn.callback", reason="callbacks need scikit-learn 1.9 or newer")
 
 rng = np.random.default_rng(0)
 X = np.round(8 * rng.standard_normal((5000, 6)) @ np.diag([6.0, 5, 4, 3, 2, 1]))
-
-
-class Recorder:
-    """A callback that writes down what it hears."""
-
-    def __init__(self):
-        self.begun, self.ended, self.set_up, self.torn_down = [], [], 0, 0
-
-    def setup(self, estimator, context):
-        self.set_up += 1
-
-    def teardown(self, estimator, context):
-        self.torn_down += 1
-
-    def on_fit_task_begin(self, estimator, context, **data):
-        self.begun.append((context.task_name, context.max_subtasks))
-
-    def on_fit_task_end(self, estimator, context, **data):
-        self.ended.append((context.task_name, context.max_subtasks))
-
-    @property
-    def passes(self):
-        """Names of the passes over the rows, in order."""
-        return [name for name, _ in self.begun if name not in ("fit", "block")]
-
-
-def heard(model, rows, **options):
-    recorder = Recorder()
-    model.set_callbacks(recorder).fit(rows, **options)
-    assert (recorder.set_up, recorder.torn_down) == (1, 1)
-    assert sorted(map(str, recorder.begun)) == sorted(map(str, recorder.ended)), "each task that begins ends"
-    return recorder
 
 
 @pytest.mark.parametrize(

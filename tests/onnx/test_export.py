@@ -29,6 +29,7 @@ OF_ONE_TABLE = {
     "Whitening": Whitening(regularization=1e-3, relative=True),
     "PPCA": lowdim.PPCA(2),
     "FactorAnalysis": lowdim.FactorAnalysis(1),
+    "AutoEncoder": lowdim.AutoEncoder(2, hidden=()),
     "ICA": lowdim.ICA(2),
     "FeatureMapPCA": lowdim.FeatureMapPCA(2),
     "KernelPCA": KernelPCA(3, kernel="rbf"),

@@ -267,11 +267,11 @@ def other_length(n: int, expected: int | None) -> ValueError:
 
 
 def mixed_blocks(index: int, kind: str, expected: str) -> ValueError:
-    """The error for blocks of one stream that differ in array library, storage or dtype."""
+    """The error for blocks of one stream that differ in array library, device, storage or dtype."""
     before = "the blocks before it were" if index else "when the stream was read before, it was"
     return ValueError(
-        f"block {index} of the stream is {kind}, {before} {expected}: all blocks must have one dtype and kind. "
-        "Convert them, for example with block.astype('float64') or block.toarray()."
+        f"block {index} of the stream is {kind}, {before} {expected}: all blocks must have one dtype, kind and "
+        "device. Convert them, for example with block.astype('float64'), block.toarray() or block.to('cpu')."
     )
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from .._xp import is_array, is_sparse, to_numpy
 from ..attributes import Record, declared
-from ..errors import not_storable
+from ..errors import not_storable, own_module_not_stored
 from ..models._base import Model
 from ..summaries import Summary
 from .classes import RECORD, SHARED, name_of, taken_apart
@@ -71,6 +71,7 @@ class _TakingApart:
         if not model.__sklearn_is_fitted__():
             raise ValueError(f"this {kind} is not fitted yet, so there is nothing to save; call fit first.")
         parameters = model.get_params(deep=False)
+        asked = {part: self.plain(value, f"the parameter {part} of this {kind}") for part, value in parameters.items()}
         kinds, output = declared(type(model)), None
         fitted: dict[str, Any] = {}
         for attribute, value in model.__dict__.items():
@@ -84,7 +85,6 @@ class _TakingApart:
                 raise not_storable(where, "none that fit sets", advice)
             elif kinds[attribute].stored():
                 fitted[attribute] = self.plain(value, where)
-        asked = {part: self.plain(value, f"the parameter {part} of this {kind}") for part, value in parameters.items()}
         return Record(name, {"parameters": asked, "fitted": fitted, "output": output})
 
 
@@ -125,6 +125,8 @@ def _refusal(value: Any, where: str) -> TypeError:
         return not_storable(where, "a random generator", "Use a whole number as the seed.")
     if isinstance(value, BaseEstimator) or isinstance(getattr(value, "__self__", None), BaseEstimator):
         return not_storable(where, "an estimator", "Save it by itself, by its own means, and fit again after loading.")
+    if hasattr(value, "state_dict"):
+        return not_storable(where, "a module of torch", own_module_not_stored())
     if callable(value):
         advice = "Use one that lowdim has by name, or keep it in your own program and fit there again."
         return not_storable(where, "a function or an object of a class that lowdim does not know", advice)

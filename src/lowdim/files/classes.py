@@ -17,6 +17,7 @@ from ..models._symmetric import SymmetricFactors
 from ..models.kernel_cca import PrecomputedKernel
 from ..selection.fold_scores import FOLD_SCORES
 from ..selection.jackknife import Jackknife
+from ..solvers.neural import Network, Path
 from ..solvers.tables import KernelReduction, MappedTable
 from ..summaries import SUMMARIES, LatentGaussian
 
@@ -38,6 +39,7 @@ _SOLVER_TABLES: tuple[Mapping[str, Any], ...] = (
     solvers.LATENT_SOLVERS,
     solvers.ICA_SOLVERS,
     solvers.KERNEL_SOLVERS,
+    solvers.NEURAL_SOLVERS,
     solvers.REDUCTIONS,
     solvers.ROTATIONS,
     solvers.PREIMAGES,
@@ -50,7 +52,7 @@ _FEATURES = (
     features.SomeColumns,
     features.UnitLength,
 )
-_VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel)
+_VALUES = (LatentGaussian, SymmetricFactors, MappedTable, PrecomputedKernel, Network, Path)
 
 
 def class_named(name: str) -> type:

@@ -34,6 +34,7 @@ from ..models._base import Model
 from ..models._symmetric import SymmetricFactors
 from ..models.kernel_cca import PrecomputedKernel
 from ..selection.jackknife import Jackknife
+from ..solvers.neural import ACTIVATIONS, Network, Path
 from ..solvers.tables import MappedTable
 from ..summaries import LatentGaussian, Summary
 from .classes import class_named
@@ -76,6 +77,22 @@ _FIELDS: dict[type, dict[str, Kind]] = {
         "vectors": Numbers("r", "p", orthonormal="rows"),
         "along": Numbers("r"),
         "beyond": Real("nonnegative"),
+    },
+    Network: {
+        "mean": Numbers("p"),
+        "unit": Real("positive"),
+        "widths": Numbers("*", sign="positive"),
+        "encoder": Instance("models.Path"),
+        "decoder": Instance("models.Path"),
+        "gaussian": Instance("models.LatentGaussian", shares="p"),
+        "log_noise": Maybe(Real()),
+    },
+    Path: {
+        "matrix": Numbers("i", "o"),
+        "offset": Numbers("o"),
+        "weights": TupleOf(Numbers("*", "*")),
+        "biases": TupleOf(Numbers("*")),
+        "activation": Text(ACTIVATIONS),
     },
     features.KernelColumns: {
         "kernel": Instance("kernels.*"),

@@ -1,5 +1,6 @@
 """The estimators."""
 
+from .auto_encoder import AutoEncoder
 from .cca import CCA
 from .factor_analysis import FactorAnalysis
 from .feature_map_pca import FeatureMapPCA
@@ -21,6 +22,7 @@ __all__ = [
     "PCR",
     "PLSSVD",
     "PPCA",
+    "AutoEncoder",
     "FactorAnalysis",
     "FeatureMapPCA",
     "KernelCCA",

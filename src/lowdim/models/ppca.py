@@ -233,7 +233,7 @@ class PPCA(LatentModel):
         xp = namespace(fit.mean)
         # Attributes are in the units of the rows, or of standardized rows; `_gaussian` keeps the units of the fit.
         unit = xp.ones_like(fit.scale) if self.standardize else fit.scale
-        U, s, Vt = _principal_axes(fit.loadings * unit, fit.axes)
+        U, s, Vt = principal_axes(fit.loadings * unit, fit.axes)
         keep = len(s)
         if self.prior is not None:
             keep = max(1, int(np.count_nonzero(s > math.sqrt(_RELEVANT) * s[0])))
@@ -292,7 +292,7 @@ def _able() -> dict[str, type[LatentSolver]]:
     return {name: cls for name, cls in LATENT_SOLVERS.items() if cls.ties_noise}
 
 
-def _principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def principal_axes(loadings: Array, axes: Array | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U, s and V with W = U diag(s) V and the usual signs of the rows of V. If `axes` is given, it is V, and U = I."""
     # In float64, because variances may be out of the range of float32.
     W = to_numpy(loadings).astype(np.float64)

@@ -8,12 +8,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import no_such_table, not_in_onnx
-from ..models import CCA, GCCA, FeatureMapPCA, KernelCCA, KernelPCA, Whitening
+from ..models import CCA, GCCA, AutoEncoder, FeatureMapPCA, KernelCCA, KernelPCA, Whitening
 from ..models._base import Model
 from ..models._latent import LatentModel
 from ..models._pair import PairModel
 from ..models._regression import LatentRegression
 from . import linear_models as linear
+from . import networks
 from . import nonlinear_models as nonlinear
 from .expression import Expression
 
@@ -31,6 +32,7 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         KernelPCA: nonlinear.kernel_scores,
         KernelCCA: nonlinear.kernel_variates,
         FeatureMapPCA: nonlinear.feature_scores,
+        AutoEncoder: networks.encoded,
     },
     "inverse_transform": {
         Model: linear.affine_rows,
@@ -38,6 +40,7 @@ CONVERTERS: Mapping[str, Mapping[type, Converter]] = {
         PairModel: linear.pair_rows,
         GCCA: linear.several_rows,
         KernelPCA: nonlinear.kernel_rows,
+        AutoEncoder: networks.decoded,
     },
     "predict": {LatentRegression: linear.predictions, CCA: linear.predictions},
 }

@@ -143,7 +143,7 @@ class Value:
         return self.graph.add("MatMul", self, matrix, width=int(matrix.shape[1]))
 
     def apply(self, kind: str) -> Value:
-        """A function of each entry: "Exp", "Log", "Sqrt", "Abs", "Tanh" or "Sin"."""
+        """A function of each entry: "Exp", "Log", "Sqrt", "Abs", "Tanh", "Relu" or "Sin"."""
         return self.graph.add(kind, self)
 
     def take(self, columns: Any) -> Value:

@@ -19,7 +19,7 @@ from ._text import column_ticks, legend
 _MOST_COLUMNS, _MOST_MISSING, _MOST_OBSERVED = 15, 120, 200
 
 
-@shows("imputed entries", has("impute"))
+@shows("imputed entries", has("impute", "posterior"))
 def missing(model: Any, X: Any, columns: Any = None, *, level: float = 0.95, ax: Any = None) -> Any:
     """The missing entries of each column as they are imputed, with intervals, beside the observed ones.
 

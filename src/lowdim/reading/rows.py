@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from .blocks import rows_to_map
 from .checkpoint import Checkpoint
 from .mapping import map_rows
 from .summarizing import summarize, summarize_source
+from .windows import Window, windows
 
 S = TypeVar("S", bound=Summary)
 
@@ -89,6 +90,10 @@ class Rows:
     def map(self, function: Callable[[Array], Array]) -> Array:
         """One pass over the rows; the result has one row for each."""
         return map_rows(self.source, function)
+
+    def windows(self, size: int, random: np.random.Generator | None = None) -> Iterator[Window]:
+        """One pass over the rows, in windows of about `size` rows; see `windows`."""
+        return windows(self.source, self.weights, size, random, self.progress)
 
     def first_block(self) -> Rows | None:
         """The first rows of a stream, without consuming them; None if the source has no separate first block."""

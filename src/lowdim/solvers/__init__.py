@@ -6,7 +6,7 @@ objects with their options to models. The author of a new solver derives a class
 Adding the class to the table of its problem registers it.
 """
 
-from . import ica, kernel, latent, spectra, tables
+from . import ica, kernel, latent, neural, spectra, tables
 from .base import AnySolver, Cost, Job, Plan, Request, RowsLike
 from .ica import ICA_SOLVERS, FixedPointICA, IcaSolver, QuasiNewtonICA
 from .kernel import (
@@ -35,6 +35,7 @@ from .latent import (
     Rotation,
     Varimax,
 )
+from .neural import NEURAL_SOLVERS, Adam, LinearOptimum, NeuralSolver
 from .results import CanonicalFit, KernelFit, LatentFit, Misfit, PairFit, Spectrum, Status, Tail, Unmixing
 from .spectra import SOLVERS, Covariance, Gram, Krylov, Solver, Triangle
 from .tables import REDUCTIONS, CovarianceReduction, GramReduction, Reduction, TriangleReduction
@@ -44,10 +45,12 @@ __all__ = [
     "ICA_SOLVERS",
     "KERNEL_SOLVERS",
     "LATENT_SOLVERS",
+    "NEURAL_SOLVERS",
     "PREIMAGES",
     "REDUCTIONS",
     "ROTATIONS",
     "SOLVERS",
+    "Adam",
     "AnySolver",
     "CanonicalFit",
     "Cost",
@@ -69,7 +72,9 @@ __all__ = [
     "KrylovKernel",
     "LatentFit",
     "LatentSolver",
+    "LinearOptimum",
     "Misfit",
+    "NeuralSolver",
     "Newton",
     "NewtonCG",
     "Nystrom",
@@ -95,6 +100,7 @@ __all__ = [
     "ica",
     "kernel",
     "latent",
+    "neural",
     "spectra",
     "tables",
 ]

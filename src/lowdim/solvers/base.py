@@ -8,10 +8,12 @@ their source.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
 
 from .._memory import in_words, memory_bytes
 from .._progress import Progress
@@ -202,6 +204,10 @@ class RowsLike(Protocol):
 
     def narrowed(self) -> RowsLike | None:
         """The same rows in float32 if a copy is cheap to keep, otherwise None."""
+
+    def windows(self, size: int, random: np.random.Generator | None = None) -> Iterator[Any]:
+        """The rows in windows of about `size`, each with an array `X` and `weights`, in one pass; with `random`, from
+        random places where that is possible."""
 
     def filled(self, mean: Array, scale: Array, unstored: bool) -> RowsLike:
         """(x - mean) / scale, with zeros for entries of x that were not observed."""

@@ -29,6 +29,8 @@ class Status(Enum):
     UNRESOLVED = "the smallest eigenvalues kept are too small beside the largest for this solver to resolve"
     NOT_CONVERGED = "stopped before the residual was below the tolerance"
     UNDETERMINED = "stopped early, because the rows do not determine what was to be found"
+    HELD_OUT = "stopped when rows that were held out were no longer described better"
+    INTERRUPTED = "stopped by Ctrl-C, with the best state so far"
 
     def __str__(self) -> str:
         return f"{self.name.lower()}: {self.value}"
