@@ -35,12 +35,16 @@ class Examples:
         """The number of rows, each repeated as often as its weight says."""
         return max(float(self.length), self.total)
 
-    def take(self, index: np.ndarray | slice) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """v, which entries are known (None: all), and the weights (None: one) of these rows."""
-        at: Any = index if isinstance(index, slice) else torch.from_numpy(index).to(self._like.device)
+    def in_order(self, order: np.ndarray) -> Any:
+        """Indices of the rows, of which parts can be taken; those of dense rows are on the device of the rows."""
+        return order if self._sparse else torch.from_numpy(order).to(self._like.device)
+
+    def take(self, at: Any) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """v, which entries are known (None: all), and the weights (None: one) of these rows: a part of what `in_order`
+        returns, or a slice."""
         weights = None if self.weights is None else self.weights[at]
         if self._sparse:
-            return (*self._tensors(self._rows[index]), weights)
+            return (*self._tensors(self._rows[at]), weights)
         V, known = self._rows
         return V[at], None if known is None else known[at], weights
 
