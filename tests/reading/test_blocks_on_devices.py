@@ -14,7 +14,7 @@ from lowdim.sources.mapped import MappedSource
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 X = strict.asarray(np.random.default_rng(0).normal(size=(40, 8)))
-VIEWS, MADE, COSTLY = 4 << 30, 512 << 20, 128 << 20
+VIEWS, MADE, COSTLY = 4 << 30, 1 << 30, 128 << 20
 
 
 def n_bytes(source, summary=None, **options):
