@@ -7,6 +7,7 @@ from lowdim._xp import (
     Beside,
     Scratch,
     affine_product,
+    asarray_like,
     copy_to_numpy,
     count_true,
     cumulative_sum,
@@ -106,6 +107,18 @@ def test_numbers_out_of_range_keep_their_dtype_on_a_device(library, size):
         x = np.ones(size)
         x[1] = bad
         assert in_range(xp.asarray(x), xp.float32).dtype == xp.float64
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_a_device_without_float64_gets_float32(library, monkeypatch):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    like, x = xp.zeros(1, dtype=xp.float32), np.array([0.1, 1e300])
+    assert asarray_like(x, like).dtype == xp.float64
+    assert asarray_like(np.arange(3), like).dtype == xp.int64
+    monkeypatch.setattr("lowdim._xp.wide_dtype", lambda xp, device: xp.float32)
+    found = asarray_like(x, like)
+    assert found.dtype == xp.float32
+    np.testing.assert_array_equal(np.from_dlpack(found), np.array([0.1, np.inf], dtype=np.float32))
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])

@@ -144,7 +144,8 @@ def cumulative_sum(x: Array) -> Array:
 
 
 def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
-    """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`."""
+    """`x` (a NumPy array, or one from the namespace of `like`) in the namespace and on the device of `like`; float64
+    numbers become float32 on devices without float64."""
     if isinstance(like, np.ndarray) or sparse.issparse(like):
         return np.asarray(to_numpy(x), dtype=dtype)
     xp = namespace(like)
@@ -152,6 +153,8 @@ def asarray_like(x: Any, like: Array, dtype: Any = None) -> Array:
         x = compat.to_device(x, device(like))
         return x if dtype is None else xp.astype(x, dtype, copy=False)
     host = to_numpy(x)
+    if dtype is None and host.dtype == np.float64:
+        dtype = wide_dtype(xp, device(like))
     if dtype is not None and host.dtype == np.float64 and numpy_dtype(dtype) is np.float32:
         with np.errstate(over="ignore", under="ignore"):
             host = host.astype(np.float32)
