@@ -210,9 +210,9 @@ def text(spark: Any, folder: Path) -> None:
     words = r"could not compute column 'word' in partition 1, before .*'seven'.*cannot be cast to \"DOUBLE\""
     with refused(ValueError, words):
         PCA(1).fit(converted)
-    # Reads that end: to count the rows; no columns; the first column; no partitions; the first one. Reads that fail:
-    # of the fit; of all columns; of the second partition.
-    expected, n_reads = 5 + 3 * ATTEMPTS, reads(folder / "reads", 1)
+    # Reads that end: to count the rows; no columns; the first column; to count the partitions; none of them; the first
+    # one. Reads that fail: of the fit; of all columns; of the second partition.
+    expected, n_reads = 6 + 3 * ATTEMPTS, reads(folder / "reads", 1)
     require(n_reads == expected, "the text was read", n_reads, "times, not", expected)
     with refused(ValueError, r"columns that are not numbers: 'word'"):
         PCA(1).fit(lowdim.scan(table, columns=["word", "x"]))

@@ -62,7 +62,8 @@ PUBLIC = {
         no_such_file no_such_table no_variance not_a_device not_a_module not_a_path not_a_stored_class
         not_computed not_finite not_for_csv not_html not_in_onnx not_iterable not_loadable not_local not_numbers
         not_numeric not_one_for_each_row not_permitted not_representable not_so_many_components not_storable
-        not_symmetric not_symmetric_kernel not_written nothing_missing objects_in_npy objects_on_device
+        not_symmetric not_symmetric_kernel not_variational not_written nothing_missing objects_in_npy
+        objects_on_device
         older_lowdim one_column_with_holes one_row open_quote other_kept_type other_length other_names
         other_namespace other_partition other_pass other_python other_response other_rows_than_fit
         other_separator other_store_width other_stream other_test other_version other_width output_exists

@@ -15,7 +15,7 @@ from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.errors import RankWarning
 from lowdim.reading import Rows
 from lowdim.solvers import Adam, Status, neural
-from lowdim.solvers.neural.network import cubature_points
+from lowdim.solvers.neural.network import expectation_points
 from lowdim.sources import open_source
 
 GALLERY = Path(__file__).parents[2] / "gallery" / "data"
@@ -116,10 +116,16 @@ def test_training_from_elsewhere_finds_the_principal_subspace(variational):
 
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_points_of_the_expectation_have_the_moments_of_a_gaussian(k):
-    points = cubature_points(k)
+    points = expectation_points(k)
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(points.T @ points / len(points), np.eye(k), atol=1e-12)
     np.testing.assert_allclose((points**3).mean(axis=0), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_the_error_of_the_fit_is_that_of_its_rows(variational):
+    model = AutoEncoder(5, hidden=(), variational=variational).fit(DIGITS)
+    np.testing.assert_allclose(model.reconstruction_error_, model.reconstruction_error(DIGITS).mean(), rtol=1e-10)
 
 
 # ---- With hidden layers: never worse than PCA on the rows of the fit

@@ -1,5 +1,5 @@
-"""Auto-encoders are never worse than PCA on the rows of the fit: the simulated tables of the gallery. The others are in
-test_auto_encoder.py."""
+"""Auto-encoders of simulated tables: never worse than PCA on those of the gallery (the others are in
+test_auto_encoder.py), and bounds that hold."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from scipy import ndimage
 from sklearn.datasets import load_wine, make_circles
 
 from inputs import with_holes
-from lowdim import PCA, AutoEncoder
+from lowdim import PCA, PPCA, AutoEncoder
 from lowdim.solvers import Adam
 
 pytest.importorskip("torch", reason="torch is not installed, and networks are trained by it")
@@ -87,3 +87,29 @@ def test_training_only_improves_on_pca(name, variational):
     assert model.reconstruction_error(X).mean() <= model.linear_error_ * (1 + 1e-9)
     if not np.isnan(X).any():
         assert model.linear_error_ <= PCA(k).fit(X).reconstruction_error(X).mean() * (1 + 1e-9)
+
+
+def estimated_bound(model, X, n=300):
+    """The mean evidence bound, with an expectation over other random numbers than those of `score`."""
+    network, random = model._network, np.random.default_rng(1)
+    V, k = network.standardized(X)[0], network.k
+    found = network.encoder(V)
+    mean, log_variance = found[:, :k], found[:, k:]
+    draws = (mean + np.exp(0.5 * log_variance) * random.standard_normal(mean.shape) for _ in range(n))
+    squares = sum(np.sum((V - network.decoder(u)) ** 2, axis=1) for u in draws) / n
+    divergence = 0.5 * np.sum(np.exp(log_variance) + mean**2 - 1.0 - log_variance, axis=1)
+    constant = np.log(2 * np.pi) + network.log_noise + 2 * np.log(network.unit)
+    return np.mean(-0.5 * (squares * np.exp(-network.log_noise) + V.shape[1] * constant) - divergence)
+
+
+@pytest.mark.parametrize("n", [100, 400], ids=["steps with all rows", "steps with some"])
+@pytest.mark.parametrize("name", ["circle", "parabola"])
+def test_the_bound_is_that_of_other_random_numbers_too(name, n):
+    random = np.random.default_rng(0)
+    X = make_circles(n, noise=0.05, factor=0.99, random_state=0)[0]
+    if name == "parabola":
+        t = random.uniform(-2, 2, n)
+        X = np.column_stack([t, t**2, random.normal(0, 0.3, n)])
+    model = AutoEncoder(1, variational=True).fit(X)
+    assert abs(model.score(X) - estimated_bound(model, X)) < 0.05
+    assert estimated_bound(model, X) >= PPCA(1).fit(X).score(X) - 0.01

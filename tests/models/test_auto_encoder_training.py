@@ -409,3 +409,51 @@ def test_a_module_of_the_user_is_not_stored(tmp_path):
     assert not list(tmp_path.iterdir())
     with pytest.raises((TypeError, ValueError), match=r"module of your own.*torch\.onnx\.export\(model\.encoder_"):
         lowdim.to_onnx(model)
+
+
+# ---- Rows that are held out
+
+
+def test_rows_of_zeros_are_held_out_like_others():
+    rows = np.vstack([X[:300], np.zeros((300, 20))])
+    counts = [quick(random_state=seed).fit(rows).n_held_out_ for seed in range(8)]
+    assert np.median(counts) < 60
+
+
+def test_few_different_rows_may_all_be_held_out():
+    rows = np.repeat([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], 300, axis=0)
+    for seed in range(40):
+        model = AutoEncoder(1, hidden=(4,), solver=QUICK, random_state=seed).fit(rows)
+        assert model.reconstruction_error_ < 1e-12
+
+
+def test_small_whole_numbers_have_different_digests():
+    rows = np.random.default_rng(0).integers(0, 2, (20_000, 40)).astype(float)
+    for dtype in ("float64", "float32"):
+        digests = HeldOut(0.1, 40, 0)._digest(rows.astype(dtype))
+        assert len(np.unique(digests)) == len(np.unique(rows, axis=0))
+        there = HeldOut(0.1, 40, 0)._digest(torch.from_numpy(rows.astype(dtype)))
+        np.testing.assert_array_equal(there, digests)
+
+
+# ---- Rows and parameters far from the usual
+
+
+@pytest.mark.parametrize("size", [1e20, 1e-25])
+def test_squares_of_float32_rows_may_be_out_of_range(size):
+    rows = (size * X).astype("float32")
+    model = quick().fit(rows)
+    np.testing.assert_allclose(model.reconstruction_error(rows).mean(), model.reconstruction_error_, rtol=1e-4)
+    np.testing.assert_allclose(model.linear_error_ / size**2, quick().fit(X).linear_error_, rtol=1e-4)
+
+
+def test_bounds_of_rows_far_away_are_finite():
+    model = quick(variational=True).fit(X)
+    far = model.score_samples(1e4 * X[:5])
+    assert np.isfinite(far).all() and (far < model.score_samples(X[:5])).all()
+
+
+def test_a_parameter_that_is_changed_after_the_fit():
+    model = quick().fit(X).set_params(variational=True)
+    with pytest.raises(ValueError, match="was fitted with variational=False"):
+        model.score(X)

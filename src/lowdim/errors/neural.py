@@ -21,6 +21,11 @@ def not_a_module(name: str, got: Any) -> TypeError:
     return TypeError(f"{name} must be a torch.nn.Module or None, got {got!r:.80}{instead}.")
 
 
+def not_variational() -> ValueError:
+    """The error for an evidence bound of a model that was fitted without one."""
+    return ValueError("the model was fitted with variational=False and has no evidence bound: fit it again.")
+
+
 def training_diverged(rate: float, first_rate: float) -> ValueError:
     """The error for a loss that stays NaN however small the steps are."""
     return ValueError(

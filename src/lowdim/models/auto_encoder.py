@@ -69,8 +69,8 @@ class AutoEncoder(Model):
         "adam" trains, by default if there are hidden layers; `Adam(...)` from `lowdim.solvers` has options: rate,
         batch, epochs, held-out rows, window.
     random_state : int, RandomState or None
-        Seed of first weights, order of rows and samples; None is a fixed seed. On a CPU, the same seed gives the same
-        numbers.
+        Seed of the first weights and of the order of rows; None is a fixed seed. On a CPU, the same seed gives the same
+        numbers. `sample` uses it too, unless it is None: then samples differ.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class AutoEncoder(Model):
         exact = fit.status is Status.EXACT
         if exact and found.axes is not None:
             mean, covariance = np.zeros(k), np.diag(_score_variances(linear, start))
-            error = linear.deviation**2 * (p - len(linear.lengths))
+            error = _linear_error(linear, start, p)
             linear_loss = -found.loglike[-1] / found.weight if start.log_noise is not None else error
         else:
             seen = neural.evaluate(rows, network, start)
@@ -335,14 +335,15 @@ class AutoEncoder(Model):
     def score_samples(self, X: Any) -> Array:
         """The evidence bound of each row, a lower bound on its log-density; of its known entries, if some are missing.
 
-        With hidden layers, the expectation over the latent variables is computed from 2 K points (cubature), which is
-        exact for polynomials of degree three in them.
+        With hidden layers, the expectation over the latent variables is a mean over max(32, 4 K) points, which is exact
+        for polynomials of degree three in them; so the bound has an error of its own.
         """
         check_is_fitted(self)
         return self._map(X, self._network.bounds, "score_samples")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean `reconstruction_error` of the rows of `X` or, with `variational`, the mean evidence bound."""
+        check_is_fitted(self)
         X, _ = self._by_name(X, y, fitted=True)
         if self.variational:
             return mean_of_results(self.score_samples(X))
@@ -428,6 +429,16 @@ def _score_variances(linear: LinearSolution, start: Network) -> np.ndarray:
     if start.log_noise is not None:
         variances = linear.lengths**2 / variances
     return np.concatenate([variances, np.zeros(start.k - len(variances))])
+
+
+def _linear_error(linear: LinearSolution, start: Network, p: int) -> float:
+    """Mean squared error of a row: that of PCA, and that of posterior means, which are shrunk scores: of the variance
+    lambda along a component the share (sigma2 / lambda)^2 is left."""
+    noise = linear.deviation**2
+    error = noise * (p - len(linear.lengths))
+    if start.log_noise is not None:
+        error += float(np.sum(noise * (noise / (linear.lengths**2 + noise))))
+    return error
 
 
 def _whole_plan(start: Plan, training: Plan) -> Plan:

@@ -32,9 +32,9 @@ def evaluate(rows: RowsLike, network: Network, other: Network) -> Evaluation:
 
     def results(block: Array) -> Array:
         xp = namespace(block)
-        errors = network.errors(block) / network.unit**2
+        errors = network.errors_of_units(block)
         if network.log_noise is None:
-            losses, others = errors, other.errors(block) / other.unit**2
+            losses, others = errors, other.errors_of_units(block)
         else:
             losses, others = -network.bounds(block), -other.bounds(block)
         beside = [network.scores(block) / network.unit, *(each[:, None] for each in (errors, losses, others))]

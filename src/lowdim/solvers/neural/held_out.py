@@ -21,6 +21,8 @@ class HeldOut:
         random = np.random.default_rng((seed, 2))
         #: Odd numbers, one for each column.
         self._factors = random.integers(-(2**63), 2**63 - 1, p, dtype=np.int64) | 1
+        #: The digest of a row of zeros, which would always be held out if it were zero.
+        self._first = random.integers(0, 2**64 - 1, dtype=np.uint64)
 
     def chosen(self, X: Array) -> np.ndarray:
         """Which rows of X, dense or sparse, are held out."""
@@ -29,7 +31,7 @@ class HeldOut:
     def _uniform(self, X: Any) -> np.ndarray:
         """A number in [0, 1) for each row."""
         with np.errstate(over="ignore"):
-            digest = self._digest(X).view(np.uint64)
+            digest = self._digest(X).view(np.uint64) + self._first
             # The last steps of splitmix64, which spread the digest over all bits.
             digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -49,10 +51,13 @@ class HeldOut:
         factors = xp.asarray(self._factors, device=X.device)
         whole = dtype_like(np.int32 if X.dtype == xp.float32 else np.int64, X)
         bits = xp.astype((X + 0.0).view(whole), xp.int64)
+        bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
         return to_numpy(xp.sum(bits * factors, axis=1))
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """The bits of floats as whole numbers; those of -0.0 are those of 0.0."""
+    """The bits of floats as whole numbers; those of -0.0 are those of 0.0. The upper half is added to the lower one,
+    which is zero for small whole numbers."""
     values = np.ascontiguousarray(values + 0.0)
-    return values.view(np.int32 if values.dtype == np.float32 else np.int64).astype(np.int64)
+    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64).astype(np.int64)
+    return bits ^ ((bits >> 32) & 0xFFFFFFFF)

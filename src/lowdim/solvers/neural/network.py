@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..._xp import Array, asarray_like, astype, dense, device, namespace
+from ..._xp import Array, asarray_like, astype, dense, device, namespace, wide_dtype
+from ...errors import not_variational
 from ...summaries.entries import observed_entries
 from ...summaries.latent import LatentGaussian
+
+#: Logarithms of variances of the posterior are at most this; those of the prior are zero. Far from the rows of the fit,
+#: where the encoder is nearly linear, they would grow without bounds.
+MOST_LOG_VARIANCE = 2.0
+#: Factors with which squares in float32 stay in the range of float32.
+_FLOAT32_FACTORS = 1e-28, 1e28
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +102,18 @@ class Network:
         return self.decoder(self.encoder(V)[:, : self.k])
 
     def errors(self, block: Array) -> Array:
-        """Squared distances of rows to their reconstructions, over the known entries."""
+        """Squared distances of rows to their reconstructions, over the known entries; in float64 if squares of float32
+        rows may be out of range."""
+        found = self.errors_of_units(block)
+        xp, factor = namespace(found), self.unit**2
+        if not _FLOAT32_FACTORS[0] < factor < _FLOAT32_FACTORS[1]:
+            found = astype(found, wide_dtype(xp, device(found)))
+        return found * factor
+
+    def errors_of_units(self, block: Array) -> Array:
+        """The same in units of v."""
         V, known = self.standardized(block)
-        return _squares(V - self.reconstructed(V), known) * self.unit**2
+        return _squares(V - self.reconstructed(V), known)
 
     def filled(self, block: Array) -> Array:
         """The rows, with their reconstructions in place of missing entries."""
@@ -110,18 +126,18 @@ class Network:
     def bounds(self, block: Array) -> Array:
         """The evidence bound of each row, E ln p(x | u) - KL(q(u | x) || N(0, I)), over the known entries [1].
 
-        The expectation is a mean over 2 k points of the right mean and covariance. It is exact for a linear decoder.
+        The expectation is a mean over points of the right mean and covariance. It is exact for a linear decoder.
         """
-        assert self.log_noise is not None, "only a variational auto-encoder has a bound"
+        if self.log_noise is None:
+            raise not_variational()
         V, known = self.standardized(block)
         xp, k = namespace(V), self.k
         found = self.encoder(V)
-        mean, log_variance = found[:, :k], found[:, k:]
+        mean, log_variance = found[:, :k], xp.clip(found[:, k:], None, MOST_LOG_VARIANCE)
         deviation = xp.exp(0.5 * log_variance)
-        points = asarray_like(cubature_points(k), V, dtype=V.dtype)
-        squares = sum(_squares(V - self.decoder(mean + deviation * points[i, :]), known) for i in range(2 * k)) / (
-            2 * k
-        )
+        points = asarray_like(expectation_points(k), V, dtype=V.dtype)
+        m = points.shape[0]
+        squares = sum(_squares(V - self.decoder(mean + deviation * points[i, :]), known) for i in range(m)) / m
         count = V.shape[1] if known is None else xp.sum(astype(known, V.dtype), axis=1)
         constant = math.log(2.0 * math.pi) + self.log_noise + 2.0 * math.log(self.unit)
         divergence = 0.5 * xp.sum(xp.exp(log_variance) + mean * mean - 1.0 - log_variance, axis=1)
@@ -136,10 +152,13 @@ def _squares(residual: Array, known: Array | None) -> Array:
 
 
 @lru_cache(maxsize=16)
-def cubature_points(k: int) -> np.ndarray:
-    """2 k points of mean zero and covariance I, (2 k, k): plus and minus sqrt(k) times the rows of a fixed rotation.
+def expectation_points(k: int) -> np.ndarray:
+    """Points z whose mean of a function stands for its expectation under N(0, I), (m, k) with m = max(32, 4 k).
 
-    The mean of a function over them is its expectation under N(0, I) for polynomials of degree at most three.
+    They are random numbers and their negatives, multiplied by the matrix that makes their second moments I. So the mean
+    is exact for polynomials of degree at most three. For other functions it has the error of so many random numbers.
     """
-    rotation = np.linalg.qr(np.random.default_rng(k).standard_normal((k, k)))[0]
-    return math.sqrt(k) * np.concatenate([rotation, -rotation])
+    half = np.random.default_rng(k).standard_normal((max(16, 2 * k), k))
+    root = np.linalg.cholesky(half.T @ half / len(half))
+    half = np.linalg.solve(root, half.T).T
+    return np.concatenate([half, -half])

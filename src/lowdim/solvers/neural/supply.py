@@ -40,11 +40,12 @@ class Supply:
                 self.judges.append(self._examples(window, True))
                 count += self.judges[-1].repeated
         self.n_held_out = sum(each.length for each in self.judges)
-        if count < _FEWEST_HELD_OUT:
+        self._kept = self._examples(first, False) if n_windows == 1 else None
+        if count < _FEWEST_HELD_OUT or not self.has_rows:
             # Nothing is held out, and the training rows (of a large table, the first of them) decide.
             self._choice = HeldOut(0.0, rows.shape[1], seed)
             self.judges, self.n_held_out = [self._examples(first, False)], 0
-        self._kept = self._examples(first, False) if n_windows == 1 else None
+            self._kept = self.judges[0] if n_windows == 1 else None
 
     def epoch(self) -> Iterator[Examples]:
         """The training rows, in windows."""

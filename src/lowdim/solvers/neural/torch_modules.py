@@ -10,7 +10,7 @@ from typing import Any
 from ..._xp import Array, asarray_like, astype, to_numpy
 from ...errors import wrong_module_width
 from .activations import ACTIVATIONS
-from .network import Network
+from .network import MOST_LOG_VARIANCE, Network
 from .optional_torch import Module, Tensor, torch
 from .paths import Path
 from .start import Design
@@ -110,7 +110,7 @@ class CoderModule(Module):
         found = self.encoder(V)
         if self.log_noise is None:
             return _squares(V - self.decoder(found), known)
-        mean, log_variance = found[:, : self.k], found[:, self.k :]
+        mean, log_variance = found[:, : self.k], found[:, self.k :].clamp(max=MOST_LOG_VARIANCE)
         spread = torch.exp(0.5 * log_variance)
         squares = _squares(V - self.decoder(mean + spread * noise), known)
         count = V.shape[1] if known is None else known.sum(1)

@@ -18,7 +18,7 @@ from ...errors import training_diverged
 from ..base import RowsLike
 from ..results import Status
 from .examples import Examples
-from .network import Network, cubature_points
+from .network import Network, expectation_points
 from .neural_solver import NeuralFit, NeuralRequest
 from .optional_torch import Tensor, torch
 from .supply import Supply
@@ -75,10 +75,10 @@ class _Training:
         self._p, self._unit = int(start.mean.shape[0]), start.unit
         self._random = np.random.default_rng((seed, 4))
         self._noise = torch.Generator(device=like.device).manual_seed(seed)
-        self._points = as_tensor(cubature_points(coder.k), like)
+        self._points = as_tensor(expectation_points(coder.k), like)
         self._rate = float(options.rate)
-        self._failures = self._reductions = self._waited = self._turn = 0
-        self.moved, self.n_later = False, 0
+        self._failures = self._reductions = self._waited = 0
+        self.moved, self._progressed, self.n_later = False, False, 0
         self._best = self._reference = self._evaluate()
         self._keep_state()
         self._restart()
@@ -121,6 +121,7 @@ class _Training:
             self.training_loss.append(self._in_units(training_loss))
             least = _LEAST * (1.0 if self._coder.log_noise is not None else self._reference)
             progress = value < self._reference - least
+            self._progressed |= progress
             self._waited = 0 if progress else self._waited + 1
             self._reference = value if progress else self._reference
             if value < self._best:
@@ -140,7 +141,7 @@ class _Training:
     def _patience(self) -> int:
         """Epochs without progress before steps become smaller. At the start, which is the best linear solution, the
         loss rises before it falls."""
-        at_start = not self.moved and self._reductions == 0
+        at_start = not self._progressed and self._reductions == 0
         return int(self._options.patience) * (_AT_START if at_start else 1)
 
     def _epoch(self) -> float:
@@ -152,7 +153,8 @@ class _Training:
             for index in self._told(list(self._batches(examples))):
                 check_stop()
                 V, known, counts = examples.take(index)
-                losses = self._coder.losses(V, known, self._draw(V.shape[0], isinstance(index, slice))) / self._p
+                draws = self._draws(V.shape[0], isinstance(index, slice))
+                losses = sum(self._coder.losses(V, known, noise) for noise in draws) / (self._p * len(draws))
                 of_all = float(V.shape[0]) if counts is None else counts.sum()
                 loss = losses.sum() if counts is None else (losses * counts).sum()
                 self._optimizer.zero_grad(set_to_none=True)
@@ -189,16 +191,23 @@ class _Training:
             for i in range(steps):
                 yield order[n * i // steps : n * (i + 1) // steps]
 
-    def _draw(self, n: int, all_rows: bool) -> Tensor | None:
-        """Noise of the latent variables of n rows. If each step is taken with all rows, it is one point after the other
-        of those by which bounds are computed, so that equal rows have equal noise."""
+    def _draws(self, n: int, all_rows: bool) -> list[Tensor | None]:
+        """Noise of the latent variables of n rows: random numbers, and not the points by which states are judged,
+        between which the decoder would then be free.
+
+        If each step is taken with all rows, steps are to be as precise as they can be: there are the random numbers and
+        their negatives, and the mean of their products over the rows is I.
+        """
         if self._coder.log_noise is None:
-            return None
-        if all_rows:
-            self._turn = (self._turn + 1) % len(self._points)
-            return self._points[self._turn]
-        shape, like = (n, self._coder.k), self._like
-        return torch.randn(shape, generator=self._noise, dtype=like.dtype, device=like.device)
+            return [None]
+        k, like = self._coder.k, self._like
+        noise = torch.randn((n, k), generator=self._noise, dtype=like.dtype, device=like.device)
+        if not all_rows:
+            return [noise]
+        if n >= 2 * k:
+            root = torch.linalg.cholesky(noise.T @ noise / n)
+            noise = torch.linalg.solve_triangular(root, noise.T, upper=False).T
+        return [noise, -noise]
 
     def _evaluate(self) -> float:
         """The mean loss, for each entry, of the rows that decide."""
