@@ -28,7 +28,7 @@ def test_the_numbers_of_pca_are_on_the_page(data, k):
 def test_sentences_below_the_table_are_true():
     share = {(data, k): row_of(data, k)["AutoEncoder"] / row_of(data, k)["PCA"] for data in DATA for k in COMPONENTS}
     digits = [share[data, k] for data in ("digits", "OPTDIGITS") for k in COMPONENTS]
-    assert 0.39 < min(digits) < 0.405 and 0.72 < max(digits) < 0.73
+    assert 0.39 < min(digits) < 0.405 and 0.705 < max(digits) < 0.715
     assert all(share["OPTDIGITS", k] < share["digits", k] for k in COMPONENTS)
     assert [round(1 - share["MNIST", k], 2) for k in COMPONENTS] == [0.09, 0.24, 0.15]
     assert all(round(share["faces", k], 2) == 1.0 for k in COMPONENTS)
