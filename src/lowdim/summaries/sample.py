@@ -181,10 +181,7 @@ class Sample(Summary):
 
     def _mixed(self, key: np.ndarray) -> np.ndarray:
         """Sums of rows with their bits mixed."""
-        key = key + self._hash[1]
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
-        return key ^ (key >> np.uint64(31))
+        return mixed_bits(key + self._hash[1])
 
     def _keys_fit(self) -> bool:
         """Whether the keys are those of the rows; of some rows at a time, to save memory."""
@@ -246,6 +243,13 @@ def _sums_on_device(block: Array, factors: np.ndarray) -> np.ndarray:
         bits = bits ^ ((bits >> 32) & 0xFFFFFFFF)
         sums.append(to_numpy(xp.sum(bits * there[None, :], axis=1)).view(np.uint64))
     return np.concatenate(sums)
+
+
+def mixed_bits(keys: np.ndarray) -> np.ndarray:
+    """Unsigned 64-bit integers with their bits mixed, by the last steps of SplitMix64. Zero stays zero."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

@@ -184,7 +184,7 @@ class KernelMatrix:
         """
         xp, few = self._xp, slice(0, self.n, -(-self.n // _GUESS_ROWS))
         # Uniform numbers with the mean 0 and the variance 1: normal ones would take five times as long.
-        # For a device, which gets them later, numbers of half the length are drawn in half the time.
+        # Those for a device are float32, which are drawn and sent in half the time.
         V = random.random((self.n, b), dtype=np.float64 if self._host else np.float32)
         V = math.sqrt(12.0) * (asarray_like(V, self.diagonal, dtype=self._dtype) - 0.5)
         K = to_numpy(self._tiles(few, few)).astype(np.float64) / self.unit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._xp import Array, dtype_like, is_sparse, namespace, to_numpy
+from ...summaries.sample import mixed_bits
 
 
 class HeldOut:
@@ -31,11 +32,7 @@ class HeldOut:
     def _uniform(self, X: Any) -> np.ndarray:
         """A number in [0, 1) for each row."""
         with np.errstate(over="ignore"):
-            digest = self._digest(X).view(np.uint64) + self._first
-            # The last steps of splitmix64, which spread the digest over all bits.
-            digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            digest = digest ^ (digest >> np.uint64(31))
+            digest = mixed_bits(self._digest(X).view(np.uint64) + self._first)
         return (digest >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def _digest(self, X: Any) -> np.ndarray:
